@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config import Config
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
-    from jobmon_core.scheduler.base import Scheduler, Submitter
+    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.monitor_log import MonitorLog
@@ -141,6 +141,10 @@ class Context:
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""
         return find_backend(backend).scheduler(self._resources(backend), cluster)
+
+    def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+        """Return the ways to start agents beside a task of this backend, the best first."""
+        return find_backend(backend).agent_launches(self._resources(backend), request)
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return the shared name of the cluster that this environment selects."""

@@ -37,6 +37,7 @@ complete -c jobmon -n '__jobmon_words 1' -a completion -d 'print the completion 
 complete -c jobmon -n '__jobmon_at submit' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at submit' -l backend -r -a 'slurm local' -d 'slurm or local; "local" runs the script on this machine without Slurm (default: the configured backend, else slurm)'
 complete -c jobmon -n '__jobmon_at submit' -l sentinel -d 'also submit a tiny job that starts when yours has ended and reports the end if the monitor is gone, e.g. because the login node is down'
+complete -c jobmon -n '__jobmon_at submit' -l no-agent -d 'start nothing beside the job: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '__jobmon_at submit' -l job-config -r -F -d 'a YAML file about this job: its workers, logs, patterns and thresholds; see README.md (default: jobmon.yaml beside the script, if there is one)'
 complete -c jobmon -n '__jobmon_at submit' -F
 complete -c jobmon -n '__jobmon_at run' -s h -l help -d 'show this help message and exit'
@@ -55,6 +56,7 @@ complete -c jobmon -n '__jobmon_at run' -l checkpoint-dir -r -F -d 'the folder o
 complete -c jobmon -n '__jobmon_at run' -l checkpoint-pattern -r -d 'which files or folders are its checkpoints'
 complete -c jobmon -n '__jobmon_at run' -l stall-timeout -r -d 'warn after this time without progress and without output'
 complete -c jobmon -n '__jobmon_at run' -l check-interval -r -d 'look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)'
+complete -c jobmon -n '__jobmon_at run' -l no-agent -d 'start nothing beside it: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '__jobmon_at run' -l launch-timeout -r -d 'warn if it has written nothing to its logs this long after its start'
 complete -c jobmon -n '__jobmon_at run' -F
 complete -c jobmon -n '__jobmon_at watch' -s h -l help -d 'show this help message and exit'
@@ -80,6 +82,7 @@ complete -c jobmon -n '__jobmon_at watch' -l checkpoint-dir -r -F -d 'the folder
 complete -c jobmon -n '__jobmon_at watch' -l checkpoint-pattern -r -d 'which files or folders are its checkpoints'
 complete -c jobmon -n '__jobmon_at watch' -l stall-timeout -r -d 'warn after this time without progress and without output'
 complete -c jobmon -n '__jobmon_at watch' -l check-interval -r -d 'look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)'
+complete -c jobmon -n '__jobmon_at watch' -l no-agent -d 'start nothing beside it: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '__jobmon_at watch' -l launch-timeout -r -d 'warn if it has written nothing to its logs this long after its start'
 complete -c jobmon -n '__jobmon_at watch' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at cancel' -s h -l help -d 'show this help message and exit'

@@ -58,6 +58,11 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         help="look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)",
     )
     group.add_argument(
+        "--no-agent",
+        action="store_true",
+        help="start nothing beside it: no figures of its GPUs, memory and processes",
+    )
+    group.add_argument(
         "--launch-timeout",
         type=seconds,
         metavar="SECONDS",
@@ -92,6 +97,7 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
         "check_interval_s": options.check_interval,
         "launch_timeout_s": options.launch_timeout,
         "stall_timeout_s": options.stall_timeout,
+        "no_agent": options.no_agent,
     }
     settings = replace(configured, **{name: value for name, value in given.items() if value})
     return None if settings == JobSettings() else settings

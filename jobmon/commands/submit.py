@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "is gone, e.g. because the login node is down",
     )
     parser.add_argument(
+        "--no-agent",
+        action="store_true",
+        help="start nothing beside the job: no figures of its GPUs, memory and processes",
+    )
+    parser.add_argument(
         "--job-config",
         metavar="FILE",
         help="a YAML file about this job: its workers, logs, patterns and thresholds; see README.md "
@@ -72,7 +77,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _submit(arguments: list[str]) -> int:
-    backend, wants_sentinel, job_config, rest = _own_options(arguments)
+    own = _own_options(arguments)
+    backend, rest = own.backend, own.rest
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
     from jobmon_core.app.submit import SubmitJob
@@ -81,7 +87,8 @@ def _submit(arguments: list[str]) -> int:
 
     ctx = Context.open(os.environ)
     starter = MonitorStarter(ctx)
-    submit_job = SubmitJob(ctx, starter, say, _sentinel_adder(ctx) if wants_sentinel else None, job_config)
+    add_sentinel = _sentinel_adder(ctx) if own.wants_sentinel else None
+    submit_job = SubmitJob(ctx, starter, say, add_sentinel, own.job_config, no_agent=own.no_agent)
     try:
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
@@ -146,23 +153,24 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     return SentinelSubmitter(ctx, say).submit
 
 
-_OWN_OPTIONS = ("--backend", "--job-config", "--sentinel")
+_OWN_OPTIONS = ("--backend", "--job-config", "--no-agent", "--sentinel")
 
 
 class _OwnOptions(NamedTuple):
     backend: str | None
     wants_sentinel: bool
+    no_agent: bool
     job_config: str  # empty if there is none
     rest: list[str]  # for sbatch
 
 
 def _own_options(arguments: list[str]) -> _OwnOptions:
     """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
-    backend, wants_sentinel, job_config = None, False, ""
+    backend, flags, job_config = None, set[str](), ""
     while arguments:
         name, equals, value = arguments[0].partition("=")
-        if arguments[0] == "--sentinel":
-            wants_sentinel = True
+        if arguments[0] in ("--sentinel", "--no-agent"):
+            flags.add(arguments[0])
         elif name in ("--backend", "--job-config"):
             if not equals:
                 value = arguments.pop(1) if arguments[1:] else ""
@@ -175,7 +183,7 @@ def _own_options(arguments: list[str]) -> _OwnOptions:
         else:
             break
         del arguments[0]
-    return _OwnOptions(backend, wants_sentinel, job_config, arguments)
+    return _OwnOptions(backend, "--sentinel" in flags, "--no-agent" in flags, job_config, arguments)
 
 
 def _point_out_typo(argument: str) -> None:

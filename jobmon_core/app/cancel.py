@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.recover import RecoveryResult, name_of
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
 from jobmon_core.scheduler.backends import cancel_command
 
@@ -44,6 +45,13 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
     return RecoveryResult(name_of(watched), _stop_watching(ctx, watched))
 
 
+def _stop_agents(ctx: Context, job: WatchedJob) -> None:
+    for key in job.tasks:
+        record = ctx.telemetry(job.id, key).record.read()
+        for process in record.processes:
+            AgentProcesses().send(process, record.stop_signal)
+
+
 def _unchanged_because(job: WatchedJob) -> str:
     """Return why the monitoring of a job that needs no monitor any more is not stopped."""
     if job.unwatched_s is not None:
@@ -63,6 +71,7 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
             ctx.clock.wait(_CHECK_INTERVAL_S)
     if status.health is Health.DEAD:
         ctx.store.save(replace(ctx.store.load(job.id), unwatched_s=ctx.clock.now()))
+        _stop_agents(ctx, job)
         ctx.cancel_request(job.id).clear()
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"

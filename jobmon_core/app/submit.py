@@ -38,6 +38,8 @@ class SubmitJob:
         tell: Callable[[str], None],
         add_sentinel: Callable[[NewJob], None] | None = None,
         job_config: str = "",
+        *,
+        no_agent: bool = False,
     ) -> None:
         """Set up without any I/O.
 
@@ -47,12 +49,14 @@ class SubmitJob:
             tell: prints a message to the user.
             add_sentinel: called last, with each submitted job that has a state file.
             job_config: the path of the job configuration; if empty, one beside the script is used.
+            no_agent: whether nothing is to run beside the job.
         """
         self._ctx = ctx
         self._starter = starter
         self._tell = tell
         self._add_sentinel = add_sentinel
         self._job_config = job_config
+        self._no_agent = no_agent
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
@@ -143,6 +147,13 @@ class SubmitJob:
         """Watch a job that was submitted just now; a failure here does not affect the job."""
         from jobmon_core.domain.tracking.new_job import NewJob
 
+        settings = self._settings
+        if self._no_agent:
+            from dataclasses import replace
+
+            from jobmon_core.domain.job_settings import JobSettings
+
+            settings = replace(settings or JobSettings(), no_agent=True)
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
@@ -153,7 +164,7 @@ class SubmitJob:
             remote=bool(submitted.cluster),
             user=user_name(),
             submitted_indices=self._submitted_indices,
-            settings=self._settings,
+            settings=settings,
         )
         try:
             self._ctx.store.save(job)
@@ -192,8 +203,8 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
     has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
-    own = {"--sentinel": "--sentinel" in arguments, "--job-config": has_job_config}
-    return [*(name for name, is_there in own.items() if is_there), *backends]
+    flags = [flag for flag in ("--sentinel", "--no-agent") if flag in arguments]
+    return [*flags, *(["--job-config"] if has_job_config else []), *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

@@ -11,9 +11,11 @@ from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Rout
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
+from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 
 MIN_POLL_S = 5
+_MIN_REPORT_S, _MAX_REPORT_S = 2, 60  # between two reports of an agent
 ARRAY_MESSAGES = ("digest", "each")
 PROGRESS_MESSAGES = ("warnings", "none")
 CARD_MESSAGES = ("on", "off")
@@ -28,6 +30,7 @@ class Config(NamedTuple):
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
     monitors: int = 16  # maximum number of monitors on one host; further jobs go to running ones
+    agent: AgentSettings = AgentSettings()
     digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
 
     def channel(self, name: str) -> ConfiguredChannel | None:
@@ -66,12 +69,17 @@ def parse_config(
     faults: list[str] = []
     top = Section(data, "", faults, secrets)
     messages = top.section("messages")
+    heartbeat = top.parsed("heartbeat_url", HeartbeatUrl.parse)
+    policy = _policy(top, messages)
+    if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
+        policy = policy._replace(reported_s=policy.running_s)
     config = Config(
         channels=(*_own_sections(top, channel_types), *_named_channels(top, channel_types)),
-        policy=_policy(top, messages),
+        policy=policy,
         backend=top.choice("backend", tuple(backends), backends[0]),
-        heartbeat=top.parsed("heartbeat_url", HeartbeatUrl.parse),
+        heartbeat=heartbeat,
         monitors=_monitors(top),
+        agent=_agent(top),
         digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
     )
     messages.close()
@@ -122,6 +130,18 @@ def _monitors(top: Section) -> int:
     at_most = section.whole_number("at_most", Config().monitors, 1)
     section.close()
     return at_most
+
+
+def _agent(top: Section) -> AgentSettings:
+    section, default = top.section("agent"), AgentSettings()
+    agent = AgentSettings(
+        enabled=section.switch("enabled", default.enabled),
+        interval_s=section.number("interval_s", default.interval_s, _MIN_REPORT_S, _MAX_REPORT_S),
+        at_most=section.whole_number("at_most", default.at_most, 1),
+        ssh=section.switch("ssh", default.ssh),
+    )
+    section.close()
+    return agent
 
 
 def _policy(top: Section, messages: Section) -> Policy:

@@ -96,6 +96,14 @@ class Section:
         self.fault(key, f"expected a whole number, found {value}")
         return default
 
+    def switch(self, key: str, default: bool) -> bool:  # noqa: FBT001 - as of the other values
+        """Return true or false; ``default`` if the key is missing."""
+        value = self._take(key, default)
+        if isinstance(value, bool):
+            return value
+        self.fault(key, f"expected true or false, found {_kind(value)}")
+        return default
+
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
         """Return one of ``allowed``; ``default`` if the key is missing, a fault without default."""
         value = self._take(key, default)

@@ -48,6 +48,8 @@ class Deliver:
 
 Action = Step | Diagnose | Deliver
 
+HINT_INTERVAL_S = 5.0  # between queue checks of a job whose processes have ended, as its agent says ...
+_HINT_LASTS_S = 30.0  # ... for this long
 # between the first queue checks of a job; it grows to half of the job's age, at most to the usual interval
 _FIRST_INTERVAL_S = 10.0
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
@@ -124,7 +126,9 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]
     graces = [deadline_s for deadline_s in _grace_deadlines_s(job, policy) if deadline_s > now_s]
-    return min([last_queue_s + interval_s(job, policy, now_s), *queries, *graces, *retries])
+    # logs are read in each pass, also while the queue is checked more rarely
+    next_pass_s = now_s + _usual_interval_s(job, policy, now_s)
+    return min([last_queue_s + interval_s(job, policy, now_s), next_pass_s, *queries, *graces, *retries])
 
 
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unresponsive: bool) -> float:
@@ -146,6 +150,20 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unres
 
 def interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     """Return the time between two queue checks of this job (seconds).
+
+    While agents report about all of its tasks, it grows to half of the time for which they have done so: they
+    would show the end of the processes. What they show proves nothing, so it only leads to an early check.
+    """
+    usual_s = _usual_interval_s(job, policy, now_s)
+    if job.end_hint_s is not None and 0 <= now_s - job.end_hint_s < _HINT_LASTS_S:
+        return min(usual_s, HINT_INTERVAL_S)
+    if job.agents_since_s is None or now_s < job.agents_since_s:
+        return usual_s
+    return max(usual_s, min(policy.reported_s, (now_s - job.agents_since_s) / 2))
+
+
+def _usual_interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
+    """Return the time between two looks at this job (seconds).
 
     At first it is shorter, because many jobs fail within their first minute.
     """

@@ -51,6 +51,7 @@ class JobSettings:
     launch_timeout_s: float | None = None  # from the start to the first output, of each worker too
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
+    no_agent: bool = False  # whether nothing is to run beside the job
 
     @property
     def log_name(self) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingAnswer
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
+    from jobmon_core.monitor.agents import Agents
     from jobmon_core.monitor.outage_notifier import OutageNotifier
     from jobmon_core.monitor.progress_follower import ProgressFollower
     from jobmon_core.polling.accounting import SharedAccounting
@@ -61,6 +62,7 @@ class MonitorDeps:
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
     earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
     progress: ProgressFollower
+    agents: Agents
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
@@ -78,6 +80,7 @@ class JobMonitor:
         self._deps = deps
         self._answer_pending = False
         self._started_s = deps.clock.now()
+        self._agents_due_s = float("inf")
         self._checked_s: float | None = None  # when the scheduler gave the latest queue answer
         deps.queue.follow(job.job_id)
 
@@ -85,6 +88,7 @@ class JobMonitor:
         """Stop watching the job."""
         self._deps.queue.forget(self.job.job_id)
         self._deps.progress.forget(self.job.id)
+        self._deps.agents.forget(self.job.id)
 
     def poll_once(self) -> float | None:
         """Do everything that is due; return when to poll again (Unix seconds), None when the job is finished.
@@ -97,6 +101,7 @@ class JobMonitor:
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
         self._check_queue()
+        self._follow_agents()
         self._apply_known_accounting()
         self._follow_progress()
         performed: set[Action] = set()
@@ -118,7 +123,7 @@ class JobMonitor:
             return now_s + _RECHECK_S
         checked_s = self._checked_s if self.job.stale_since_s is None else now_s
         due_s = wake_s(self.job, self._deps.policy, checked_s or now_s, now_s)
-        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job)))
+        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job), self._agents_due_s))
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
@@ -162,6 +167,17 @@ class JobMonitor:
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
             now_s = self._deps.clock.now()
             self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy, now_s))
+
+    def _follow_agents(self) -> None:
+        """Keep agents beside the running tasks; a new hint of them changes when the queue is checked."""
+        reports = self._deps.agents.follow(self.job, self._deps.log)
+        self._agents_due_s = reports.due_s
+        if reports.has_suspicious_log:
+            self._deps.progress.hurry(self.job.id)
+        is_new_hint = reports.end_hint_s not in (None, self.job.end_hint_s)
+        self._save(replace(self.job, agents_since_s=reports.since_s, end_hint_s=reports.end_hint_s))
+        if is_new_hint:
+            self._check_queue()
 
     def _follow_progress(self) -> None:
         """Have the logs of the running tasks read, if that is due, and queue a message for each warning."""

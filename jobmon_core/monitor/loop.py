@@ -15,21 +15,28 @@ if TYPE_CHECKING:
 
 _RETRY_S = 30.0  # after a poll that failed, e.g. because the disk was full
 _HEARTBEAT_S = 60.0
+_LOOK_S = 3.0  # between two looks at what may make a job due
 
 
 class MonitorLoop:
     """A set of job monitors, each polled when it is due."""
 
-    def __init__(self, clock: Clock, renew_ownership: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        renew_ownership: Callable[[str], None],
+        look: Callable[[], set[str] | None] = lambda: None,
+    ) -> None:
         """Begin without jobs.
 
         ``renew_ownership`` is called with each job in every pass. It may `add` the job again, and raises
-        AlreadyWatched if another process owns the job.
+        AlreadyWatched if another process owns the job. ``look`` is called every few seconds while nothing is
+        due; it returns the jobs that are due now, None if there is nothing to look at.
         """
         self._job_monitors: dict[str, JobMonitor] = {}  # by state id
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
-        self._renew_ownership = renew_ownership
+        self._renew_ownership, self._look = renew_ownership, look
         self.lacks_code = False  # whether an import failed, because jobmon was moved, removed or replaced
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
@@ -82,12 +89,23 @@ class MonitorLoop:
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
-        """Sleep until a job or a heartbeat is due, or a signal arrives; SIGUSR1 makes all jobs due."""
-        delay_s = min(self._due_s.values()) - self._clock.now()
-        wake = self._clock.wait(min(delay_s, _HEARTBEAT_S))
-        if wake is Wake.NOTIFIED:
-            self._due_s = dict.fromkeys(self._due_s, 0.0)
-        return wake
+        """Sleep until a job or a heartbeat is due, or a signal arrives; SIGUSR1 makes all jobs due.
+
+        Without a whole pass over the jobs, it also looks every few seconds whether one has become due.
+        """
+        left_s = min(min(self._due_s.values()) - self._clock.now(), _HEARTBEAT_S)
+        while True:
+            due = self._look()
+            if due:
+                self._due_s |= dict.fromkeys(due & self._due_s.keys(), 0.0)
+                return Wake.DUE
+            step_s = left_s if due is None else min(left_s, _LOOK_S)
+            wake = self._clock.wait(step_s)
+            left_s -= step_s
+            if wake is Wake.NOTIFIED:
+                self._due_s = dict.fromkeys(self._due_s, 0.0)
+            if wake is not Wake.DUE or left_s <= 0:
+                return wake
 
 
 def internal_error_text(error: Exception) -> str:

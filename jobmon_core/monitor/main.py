@@ -57,8 +57,8 @@ class MonitorProcess:
         """Load each job from its state file; log those that cannot be read: `run` releases them."""
         self._ctx, self._process_state, self._log = ctx, process_state, log
         self._log_first = partial(log, next(iter(process_state.locks)))
-        self._loop = MonitorLoop(ctx.clock, self._renew_ownership)
         self._factory = MonitorFactory(ctx)
+        self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.agents.look)
         self._heartbeat = self._factory.heartbeat(self._log_first)
         self._offers = JobOffers(ctx.home.offers, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()

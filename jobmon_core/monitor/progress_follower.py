@@ -21,6 +21,8 @@ Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
 _EARLY_S, _EARLY_INTERVAL_S = 120.0, 10.0  # a run that hangs early must have shown its pace before
 _SHORTEST_S = 5.0  # interval that a job may ask for
+_CALM_S = 60.0  # after the last early reading; within it, the pauses between early readings double
+_LONGEST_IGNORED_S = 60.0  # pause that an early reading does not wait for
 _MAX_SHARE = 0.02  # of the time: the logs of many jobs are read less often
 _TIMEOUT_S = 20.0
 _AFTER_FAILURE_S = 600.0  # e.g. while a file server does not respond
@@ -59,6 +61,8 @@ class ProgressFollower:
         self._jobs: dict[str, WatchedJob] = {}
         self._pauses: dict[float, _Pause] = {}  # by interval: that of its jobs
         self._rest = _Pause()  # of all jobs
+        self._hurried: set[str] = set()  # state ids
+        self._early = _Pause()  # between early readings
         self._problems: dict[str, str] = {}
         self._events: dict[str, Events] = {}
         self._rechecks: dict[str, float] = {}  # by state id: when its logs are read again (Unix seconds)
@@ -80,15 +84,27 @@ class ProgressFollower:
         """Return whether the logs of a job show what may be a failure, so that they are read again soon."""
         return job.id in self._rechecks
 
+    def hurry(self, job_id: str) -> None:
+        """Have the logs of a job (a state id) read early, e.g. because one of them has an error."""
+        self._hurried.add(job_id)
+
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         """If the logs of this job are due, read them, and those of all other jobs that are due."""
         now_s = self._clock.now()
         if self._rechecks.get(job.id, float("inf")) <= now_s:
             self._read_logs((job,), log)
-        elif self._rest.is_over(now_s) and self._pause_of(job).is_over(now_s):
-            due = self._due(now_s)
-            self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
-            self._read_logs(due, log)
+            return
+        is_early = job.id in self._hurried and self._early.is_over(now_s)
+        if is_early and self._rest.duration_s <= _LONGEST_IGNORED_S:
+            is_calm = not 0 <= now_s - self._early.since_s < _CALM_S
+            pause_s = _SHORTEST_S if is_calm else min(2 * self._early.duration_s, self._interval_s)
+            self._early = _Pause(now_s, pause_s)
+        elif not (self._rest.is_over(now_s) and self._pause_of(job).is_over(now_s)):
+            return
+        due = self._due(now_s)
+        self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
+        self._hurried -= {each.id for each in due}
+        self._read_logs(due, log)
 
     def next_s(self, job: WatchedJob) -> float:
         """Return when the logs of a running job with an interval of its own are due (Unix seconds).
@@ -97,13 +113,16 @@ class ProgressFollower:
         scheduler is queried.
         """
         recheck_s = self._rechecks.get(job.id, float("inf"))
+        if job.id in self._jobs and job.id in self._hurried:
+            return min(recheck_s, self._early.since_s + self._early.duration_s)
         if job.id not in self._jobs or self._interval_of(job) == self._interval_s:
             return recheck_s
         pauses = (self._pause_of(job), self._rest)
         return min(recheck_s, max(pause.since_s + pause.duration_s for pause in pauses))
 
     def _due(self, now_s: float) -> tuple[WatchedJob, ...]:
-        return tuple(job for job in self._jobs.values() if self._pause_of(job).is_over(now_s))
+        jobs = self._jobs.values()
+        return tuple(job for job in jobs if job.id in self._hurried or self._pause_of(job).is_over(now_s))
 
     def _pause_of(self, job: WatchedJob) -> _Pause:
         return self._pauses.get(self._interval_of(job), _Pause())
@@ -121,6 +140,7 @@ class ProgressFollower:
         self._events.pop(job_id, None)
         self._problems.pop(job_id, None)
         self._rechecks.pop(job_id, None)
+        self._hurried.discard(job_id)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
         began_s = self._clock.now()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl  # noqa: TC001 - the codec reads it at run time
+from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.system.files import file_stamp
 from jobmon_core.system.worker import Worker, WorkerFailed
@@ -27,6 +28,7 @@ class Settings:
 
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
+    agent: AgentSettings = AgentSettings()
     faults: tuple[str, ...] = ()
 
 
@@ -65,4 +67,4 @@ class SettingsReader:
             config = self.configuration()
         except ConfigInvalid as error:
             return Settings(faults=tuple(error.faults))
-        return Settings(config.policy, config.heartbeat)
+        return Settings(config.policy, config.heartbeat, config.agent)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.job_logs import log_files, named_path
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.card_schedule import closed_card, postponed_card
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.telemetry.agent_command import AgentOptions
+from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.lifecycle.agent_processes import AgentProcesses
+from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -17,6 +24,7 @@ from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.scheduler.base import AgentRequest
 from jobmon_core.store.shared_answers import outage_notice_file
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed
@@ -31,8 +39,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.progress.events.event import Followed
     from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.polling.cluster_name import SharedClusterName
+    from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
@@ -52,6 +61,16 @@ class MonitorFactory:
         self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
+        self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
+        self.agents = Agents(
+            AgentDeps(
+                launches=self._agent_launches,
+                processes=AgentProcesses(),
+                telemetry=ctx.telemetry,
+                settings=self._current_agent_settings,
+                clock=ctx.clock,
+            )
+        )
 
     def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
         """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
@@ -83,6 +102,7 @@ class MonitorFactory:
             deliver=partial(self._deliver, job.id),
             update_card=partial(self._update_card, log),
             progress=self._progress_follower(policy),
+            agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
         )
@@ -120,6 +140,28 @@ class MonitorFactory:
 
         home = self._ctx.home
         return follow_progress(jobs, home.progress_file, self._ctx.clock.now(), home.patterns)
+
+    def _agent_launches(
+        self, job: WatchedJob, task: Task, settings: AgentSettings
+    ) -> tuple[AgentLaunch, ...]:
+        ctx = self._ctx
+        if job.is_elsewhere(self._cluster_name(job.backend).get):
+            return ()
+        named = job.settings or JobSettings()
+        written = (named_path(job, task, each) for each in (named.output_dir, named.checkpoint_dir))
+        options = AgentOptions(
+            folder=str(ctx.home.telemetry_folder(job.id, task.key).absolute()),
+            interval_s=settings.interval_s,
+            disks=tuple(dict.fromkeys(each for each in (job.workdir, *written) if each)),
+            logs=tuple(dict.fromkeys(each for each in log_files(job, task) if each)),
+        )
+        return ctx.agent_launches(job.backend, AgentRequest(job.job_id, task, options, settings.ssh))
+
+    def _current_agent_settings(self) -> AgentSettings:
+        """Return the configured settings; while the configuration is invalid, the last valid ones."""
+        with suppress(ConfigInvalid):  # which `_policy` and the messages report
+            self._agent_settings = self._settings.settings().agent
+        return self._agent_settings
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         RecordAnswer,
         Unreachable,
     )
+    from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
 
@@ -123,6 +125,22 @@ class Sentinel(NamedTuple):
     log: str  # output is appended to this file
 
 
+class AgentRequest(NamedTuple):
+    """A running task that agents are to observe, one on each of its nodes."""
+
+    job_id: int
+    task: Task
+    options: AgentOptions  # the backend adds what identifies the processes of the task
+    allows_ssh: bool = False  # whether it may log in to the nodes
+
+
+class AgentLaunch(NamedTuple):
+    """One way to start the agents of a task: programs to run on this host for as long as the agents."""
+
+    commands: tuple[tuple[str, ...], ...]
+    stop_signal: int  # has such a program end its agents in good order
+
+
 class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
@@ -135,6 +153,8 @@ class Backend(NamedTuple):
         cancel_command: the shell command that cancels ``{job}``; empty if there is none.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.
+        agent_launches: returns the ways to start agents beside a task, the best first; none if this host
+            cannot reach its processes.
     """
 
     name: str
@@ -144,3 +164,4 @@ class Backend(NamedTuple):
     cancel_command: str = ""
     submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
+    agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()

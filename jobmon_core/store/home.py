@@ -95,7 +95,11 @@ class Home(NamedTuple):
 
     def telemetry_folder(self, job_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
-        return self.state / "telemetry" / job_id / (task or "job")
+        return self.telemetry(job_id) / (task or "job")
+
+    def telemetry(self, job_id: str) -> Path:
+        """Return the folder of what agents measured of all tasks of a job; it may be missing."""
+        return self.state / "telemetry" / job_id
 
     def backend_folder(self, name: str) -> Path:
         """Return the folder of a backend, e.g. with the jobs of the local one; created if missing."""

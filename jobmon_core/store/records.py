@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
@@ -15,13 +16,21 @@ if TYPE_CHECKING:
 
 
 def remove_records(home: Home, job_id: str) -> None:
-    """Remove the files of the job with this state id, the state file first: without it, the job is unknown.
+    """Remove what agents measured of the job with this state id, then its files.
 
-    The caller owns the job: the record of its owner and its lock are removed last.
+    The state file is the first of them: without it, the job is unknown. The caller owns the job: the record
+    of its owner and its lock are removed last.
 
     Raises:
         StorageFailed: a file cannot be removed.
     """
+    folder = home.telemetry(job_id)
+    try:
+        shutil.rmtree(folder)  # an agent that still runs ends without it
+    except FileNotFoundError:
+        pass  # it had no agent
+    except OSError as error:
+        raise StorageFailed(f"{folder} cannot be removed: {failure_reason(folder, error)}") from error
     for path in _files(home, job_id):
         try:
             path.unlink(missing_ok=True)

@@ -5,6 +5,8 @@ Each task of a job has a folder, with a folder for each of its nodes::
     state/telemetry/STATE_ID/TASK/NODE/latest.json       the latest report, replaced every few seconds
     state/telemetry/STATE_ID/TASK/NODE/history.jsonl     one `Sample` a line, oldest first; bounded
     state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   one line for each GPU and minute, with a header
+    state/telemetry/STATE_ID/TASK/agent.json             which processes are the agents, by the monitor
+    state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
 
 TASK is the key of the task, or ``job`` for a job without tasks. One agent writes to the folder of a node.
 """
@@ -12,19 +14,48 @@ TASK is the key of the task, or ``job`` for a job without tasks. One agent write
 from __future__ import annotations
 
 import json
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
 from jobmon_core.domain.telemetry.model import AgentReport, Sample
 from jobmon_core.store.json_file import JsonFile
+from jobmon_core.system.files import stamp_of
 from jobmon_core.system.json_codec import from_json
+from jobmon_core.system.process import ProcessId  # noqa: TC001 - the codec reads it at run time
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jobmon_core.system.files import Stamp
+
 LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
 _MAX_REPORT_BYTES = 2**20
 _MAX_HISTORY_BYTES = 20 * 2**20
+_TAIL_BYTES = 2048  # of a report: its own figures follow those of the workers and GPUs
+_MAX_ERROR_BYTES = 64 * 1024
+_ENDED = re.compile(rb'"ended_s": ?[0-9]')
+_SUSPICIOUS = re.compile(rb'"suspicious_log_s": ?([0-9.e+]{1,32})')
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """The agents of one run of a task: the processes on this host that keep them, and the attempts so far."""
+
+    processes: tuple[ProcessId, ...] = ()
+    stop_signal: int = 0  # that has the processes end their agents in good order
+    attempts: AgentAttempts = AgentAttempts()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSigns:
+    """What a monitor looks for in each report, every few seconds."""
+
+    stamp: Stamp  # of the file; changes with each report
+    has_ended: bool  # no process of the task is left, or the agent was stopped
+    suspicious_log_s: float  # when a word like "error" was last appended to a log (Unix seconds), else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +74,43 @@ class TaskTelemetry:
     def report(self, node: str) -> AgentReport:
         """Return the latest report from a node; an empty one if there is none."""
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
+
+    def signs(self, node: str) -> ReportSigns | None:
+        """Return the signs in the latest report of a node; None if there is none.
+
+        This reads only the end of the file, because a monitor must stay small.
+        """
+        try:
+            with (self.folder / node / LATEST).open("rb") as file:
+                status = os.fstat(file.fileno())
+                file.seek(max(0, status.st_size - _TAIL_BYTES))
+                tail = file.read(_TAIL_BYTES)
+        except OSError:
+            return None
+        suspicious = _SUSPICIOUS.search(tail)
+        try:
+            at_s = float(suspicious[1]) if suspicious else 0.0
+        except ValueError:  # a damaged file
+            at_s = 0.0
+        return ReportSigns(stamp_of(status), bool(_ENDED.search(tail)), at_s)
+
+    @property
+    def record(self) -> JsonFile[AgentRecord]:
+        """The monitor's own record of the agents."""
+        return JsonFile(self.folder / "agent.json", AgentRecord, durable=False)
+
+    @property
+    def error_file(self) -> Path:
+        """The file with the error output of the processes that keep the agents."""
+        return self.folder / "agent.err"
+
+    def error_text(self) -> str:
+        """Return that error output; empty if there is none."""
+        try:
+            with self.error_file.open("rb") as file:
+                return file.read(_MAX_ERROR_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
 
     def history(self, node: str, max_bytes: int = _MAX_HISTORY_BYTES) -> tuple[Sample, ...]:
         """Return the samples in the last ``max_bytes`` of the history of a node, oldest first.

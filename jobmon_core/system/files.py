@@ -38,6 +38,11 @@ def file_stamp(path: Path) -> Stamp | None:
         status = path.stat()
     except OSError:
         return None
+    return stamp_of(status)
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return the values of `file_stamp` for the status of a file."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

@@ -146,7 +146,11 @@ class ProcessId:
     @classmethod
     def current(cls) -> Self:
         """Return the identity of this process; an exec does not change it."""
-        pid = os.getpid()
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Self:
+        """Return the identity of a process in the same PID namespace as this one."""
         boot_id = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str((_PROC / "self/ns/pid").readlink())
         return cls(os.uname().nodename, boot_id, pid, start_ticks(pid) or 0, namespace)

@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
@@ -181,6 +182,22 @@ def start_detached(
         start_new_session=True,
         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
+
+
+def start_beside(argv: Sequence[str], error_file: Path) -> int:
+    """Start a program that outlives this process, in a session of its own; return its PID.
+
+    It gets the environment of a query, no input, and ``error_file`` as its stderr; its stdout is discarded.
+    The caller reaps it by its PID if it ends first.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    with Path(os.devnull).open("r+b", buffering=0) as null, error_file.open("wb", buffering=0) as errors:
+        streams = (null.fileno(), null.fileno(), errors.fileno())
+        process = start_detached(argv, query_environment(os.environ), streams, folder="/")
+    process.returncode = 0  # it goes on: subprocess must not wait for it
+    return process.pid
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ def sbatch(shell: Shell) -> Shell:
     [
         ("--sentinel --backend slurm -p x job.sh", "-p x job.sh"),
         ("--backend=slurm --sentinel job.sh", "job.sh"),
+        ("--no-agent --sentinel -p x job.sh", "-p x job.sh"),
+        ("-p x --no-agent job.sh", "-p x --no-agent job.sh"),
         ("job.sh --sentinel --backend local", "job.sh --sentinel --backend local"),
         ("-p x --sentinel job.sh", "-p x --sentinel job.sh"),
         ("--sentinel=yes job.sh", "--sentinel=yes job.sh"),
@@ -51,6 +53,10 @@ def test_only_whole_words_in_front_are_ours(sbatch: Shell, given: str, handed_on
         (
             "-p x --sentinel job.sh",
             ["--sentinel was not used by jobmon; put it first: `jobmon submit --sentinel ...`"],
+        ),
+        (
+            "-p x --no-agent job.sh",
+            ["--no-agent was not used by jobmon; put it first: `jobmon submit --no-agent ...`"],
         ),
         ("job.sh --backend nccl", []),
     ],

@@ -11,6 +11,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord.settings import Mentions
@@ -48,6 +49,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert [channel.name for channel in example.channels] == ["success", "error"]
     assert [getattr(channel.settings, "mentions", None) for channel in example.channels] == [Mentions()] * 2
     assert example.monitors == Config().monitors
+    assert example.agent == AgentSettings()
     assert example.digest_from == Config().digest_from
 
 
@@ -212,6 +214,33 @@ def test_the_heartbeat_has_an_address_and_an_empty_one_is_none() -> None:
     config = parsed({"heartbeat_url": f" {HEARTBEAT} "})
     assert getattr(config.heartbeat, "url", "") == HEARTBEAT
     assert TOKEN not in repr(config)
+
+
+def test_with_a_heartbeat_agents_do_not_make_queries_rarer() -> None:
+    assert parsed({"poll": {"running_s": 20}}).policy.reported_s == 300.0
+    assert parsed({"poll": {"running_s": 20}, "heartbeat_url": HEARTBEAT}).policy.reported_s == 20.0
+
+
+def test_agents_are_configured() -> None:
+    section = {"enabled": False, "interval_s": 10, "at_most": 2, "ssh": True}
+    assert parsed({"agent": section}).agent == AgentSettings(
+        enabled=False, interval_s=10, at_most=2, ssh=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "place"),
+    [
+        ({"enabled": "no"}, "agent.enabled: expected true or false, found a string"),
+        ({"ssh": 1}, "agent.ssh: expected true or false, found a number"),
+        ({"interval_s": 1}, "agent.interval_s: must be at least 2, found 1"),
+        ({"interval_s": 61}, "agent.interval_s: must be at most 60, found 61"),
+        ({"at_most": 0}, "agent.at_most: must be at least 1, found 0"),
+        ({"at_mots": 3}, "agent.at_mots: unknown key; did you mean at_most?"),
+    ],
+)
+def test_a_wrong_setting_of_agents_is_refused(section: dict[str, object], place: str) -> None:
+    assert faults({"agent": section}) == [place]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.decide import MAX_DIAGNOSED, Deliver, Step, accounting_timeout_s, wake_s
+from jobmon_core.domain.decide import MAX_DIAGNOSED, Deliver, Step, accounting_timeout_s, interval_s, wake_s
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
@@ -86,6 +86,44 @@ def test_a_job_is_checked_more_often_at_first() -> None:
         for age_s in (0, 10, 20, 40, 100, 600, 6000)
     ]
     assert waits == [10, 10, 10, 20, 50, POLICY.running_s, POLICY.running_s]
+
+
+def reported(reported_for_s: float) -> tuple[WatchedJob, float]:
+    """Return a running job whose agents have reported for this long, and the time."""
+    play = Play(Policy()).queue(row("12", "RUNNING"))
+    return replace(old(play.job), agents_since_s=play.now_s - reported_for_s), play.now_s
+
+
+@pytest.mark.parametrize(
+    ("reported_for_s", "asks_every_s"), [(0, 30), (60, 30), (100, 50), (600, 300), (9e5, 300)]
+)
+def test_while_agents_report_slurm_is_asked_ever_more_rarely(
+    reported_for_s: float, asks_every_s: float
+) -> None:
+    job, now_s = reported(reported_for_s)
+    assert interval_s(job, Policy(), now_s) == asks_every_s
+
+
+def test_a_silent_agent_restores_the_usual_interval() -> None:
+    job, now_s = reported(600)
+    assert interval_s(replace(job, agents_since_s=None), Policy(), now_s) == 30
+
+
+def test_a_configured_interval_is_never_shortened_by_an_agent() -> None:
+    job, now_s = reported(600)
+    assert interval_s(job, Policy(running_s=400.0), now_s) == 400
+
+
+def test_logs_are_read_at_the_usual_interval_even_if_slurm_is_asked_more_rarely() -> None:
+    job, now_s = reported(600)
+    assert wake_s(job, Policy(), now_s - 200, now_s) == now_s + 30
+    assert wake_s(job, Policy(), now_s - 290, now_s) == now_s + 10
+
+
+def test_a_hint_of_the_end_leads_to_early_queries_for_half_a_minute() -> None:
+    job, now_s = reported(600)
+    job = replace(job, agents_since_s=None, end_hint_s=now_s)
+    assert [interval_s(job, Policy(), now_s + later_s) for later_s in (0, 29, 30)] == [5, 5, 30]
 
 
 def test_an_accounting_query_may_not_take_longer_than_the_grace() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -220,3 +221,26 @@ def test_a_job_that_has_ended_is_not_read_again() -> None:
     assert watch.follower.may_have_failed(RUNNING)
     watch.texts(ENDED)
     assert not watch.follower.may_have_failed(RUNNING)
+
+
+def test_a_hurried_job_is_read_at_once_and_then_with_growing_pauses() -> None:
+    watch = Watch()
+    watch.texts(RUNNING)
+    early_s = []
+    for _ in range(40):
+        watch.follower.hurry(RUNNING.id)
+        if watch.texts(RUNNING):
+            early_s.append(watch.clock.now_s)
+        watch.clock.now_s += 1
+    assert [later - before for before, later in pairwise(early_s)] == [5, 10, 20]
+
+
+def test_a_hurried_job_is_due_when_it_may_be_read() -> None:
+    watch = Watch()
+    watch.texts(RUNNING)
+    assert watch.follower.next_s(RUNNING) == math.inf
+    watch.follower.hurry(RUNNING.id)
+    assert watch.follower.next_s(RUNNING) <= watch.clock.now_s
+    watch.texts(RUNNING)
+    watch.follower.hurry(RUNNING.id)
+    assert watch.follower.next_s(RUNNING) == watch.clock.now_s + 5

@@ -22,3 +22,12 @@ def test_a_folder_in_the_place_of_a_file_is_reported_and_left_alone(tmp_path: Pa
 
 def test_files_that_are_missing_do_not_matter(tmp_path: Path) -> None:
     remove_records(Home(tmp_path), "slurm-12-x")
+
+
+def test_what_agents_measured_is_removed_with_the_records(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    report = home.telemetry_folder("slurm-12-x", "") / "n1" / "latest.json"
+    report.parent.mkdir(parents=True)
+    report.touch()
+    remove_records(home, "slurm-12-x")
+    assert not home.telemetry("slurm-12-x").exists()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
 from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Sample, Worker
 from jobmon_core.store.json_file import JsonFile, encoded
-from jobmon_core.store.telemetry import HISTORY, LATEST, TaskTelemetry
+from jobmon_core.store.telemetry import HISTORY, LATEST, AgentRecord, TaskTelemetry
+from jobmon_core.system.process import ProcessId
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,3 +44,37 @@ def test_the_end_of_a_long_history_can_be_read_alone(tmp_path: Path) -> None:
     (tmp_path / "n1").mkdir()
     (tmp_path / "n1" / HISTORY).write_bytes(b"\n".join(lines) + b"\n")
     assert TaskTelemetry(tmp_path).history("n1", len(lines[2]) + 10) == SAMPLES[2:]
+
+
+def test_the_signs_of_a_report_are_those_that_the_agent_wrote_at_its_end(tmp_path: Path) -> None:
+    workers = tuple(Worker(pid, "python train.py " * 5) for pid in range(100))
+    file = JsonFile(tmp_path / "n1" / LATEST, AgentReport)
+    file.path.parent.mkdir()
+    telemetry = TaskTelemetry(tmp_path)
+    assert telemetry.signs("n1") is None
+    file.write(AgentReport(Sample(workers=workers), 50.0, 5.0, unavailable=("GPUs: no NVIDIA driver",)))
+    before = telemetry.signs("n1")
+    file.write(AgentReport(Sample(workers=workers), 50.0, 5.0, 70.5, 60.25, ("GPUs: no NVIDIA driver",)))
+    after = telemetry.signs("n1")
+    assert before is not None
+    assert after is not None
+    assert (before.has_ended, before.suspicious_log_s) == (False, 0.0)
+    assert (after.has_ended, after.suspicious_log_s) == (True, 60.25)
+    assert before.stamp != after.stamp
+
+
+def test_a_damaged_report_has_no_signs(tmp_path: Path) -> None:
+    (tmp_path / "n1").mkdir()
+    (tmp_path / "n1" / LATEST).write_bytes(b'"suspicious_log_s": 1.2.3ee')
+    signs = TaskTelemetry(tmp_path).signs("n1")
+    assert signs is not None
+    assert (signs.has_ended, signs.suspicious_log_s) == (False, 0.0)
+
+
+def test_the_record_of_the_agents_is_read_as_it_was_written(tmp_path: Path) -> None:
+    telemetry = TaskTelemetry(tmp_path)
+    assert telemetry.record.read() == AgentRecord()
+    record = AgentRecord((ProcessId("h", "b", 7, 9, "ns"),), 10, AgentAttempts(5.0, 2, 6.0, None, "refused"))
+    telemetry.record.write(record)
+    assert telemetry.record.read() == record
+    assert telemetry.error_text() == ""

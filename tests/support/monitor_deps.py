@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.lifecycle.agent_processes import AgentProcesses
+from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.progress_follower import ProgressFollower
@@ -15,6 +18,7 @@ from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
+from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.worker import Worker
 
@@ -36,6 +40,17 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         earlier_logs=lambda _job: {},
         progress=ProgressFollower(lambda _jobs: {}, Worker(), clock, 30.0),
         update_card=lambda job: job.card,
+        agents=Agents(
+            AgentDeps(
+                launches=lambda _job, _task, _settings: (),
+                processes=AgentProcesses(),
+                telemetry=lambda state_id, key: TaskTelemetry(
+                    folder / "telemetry" / state_id / (key or "job")
+                ),
+                settings=lambda: AgentSettings(enabled=False),
+                clock=clock,
+            )
+        ),
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

@@ -51,7 +51,9 @@ class Overview:
         if job.closed or job.answered_s is None:
             return None
         age_s = now_s - job.answered_s
-        usual_s = max(interval_s(job, each, now_s) for each in (self.policy, Policy()))
+        # a hint of the end shortens the interval; the data may be as old as before it
+        before = replace(job, end_hint_s=None)
+        usual_s = max(interval_s(before, each, now_s) for each in (self.policy, Policy()))
         return age_s if age_s > usual_s + _ANSWER_S else None
 
 

@@ -226,6 +226,8 @@ class WatchedJob:
     stale_since_s: float | None = None  # since when the scheduler has not answered
     stale_why: str = ""  # the scheduler's error text
     outage_s: float | None = None  # start of the outage that this job reported to the user
+    agents_since_s: float | None = None  # since when an agent reports about every task that has not ended
+    end_hint_s: float | None = None  # when an agent last reported that processes of the job had ended
     alerted: tuple[str, ...] = ()  # subjects of the alerts queued about this job so far
     outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were queued

@@ -14,6 +14,7 @@ class Policy(NamedTuple):
 
     running_s: float = 30.0  # between queue checks of a running job
     pending_s: float = 60.0  # between queue checks of a pending job
+    reported_s: float = 300.0  # between queue checks of a running job whose agents report, at most
     accounting_grace_s: float = 30.0  # how long a proved end waits for accounting's details
     deadline_s: float = 600.0  # how long a job may have no provable end before its outcome is unknown
     unreachable_deadline_s: float = 86_400.0  # the same deadline while accounting does not respond

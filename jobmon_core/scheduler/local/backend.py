@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
-    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources
     from jobmon_core.scheduler.local.client import LocalScheduler
 
 
@@ -17,9 +17,17 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> LocalSchedule
     return LocalScheduler(resources.folder())
 
 
+def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+    from jobmon_core.scheduler.agent_on_host import agent_on_host
+
+    raw_job_id = request.task.raw_job_id or request.job_id
+    return agent_on_host(request, _scheduler(resources).main_pid(request.job_id, raw_job_id))
+
+
 LOCAL = Backend(
     name="local",
     display_name="The local scheduler",
     submitter=_scheduler,
     scheduler=_scheduler,
+    agent_launches=_agent_launches,
 )

@@ -16,7 +16,7 @@ from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
 from jobmon_core.scheduler.local.status import job_status_rows
 from jobmon_core.scheduler.local.task_env import CLUSTER
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
-from jobmon_core.system.process import ProcessId
+from jobmon_core.system.process import ProcessId, start_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -136,6 +136,16 @@ class LocalScheduler:
             return JobDir(self._folder / str(job_id)).script.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
+
+    def main_pid(self, job_id: int, raw_job_id: int) -> int | None:
+        """Return the PID of a running task's script; None if it does not run on this host."""
+        try:
+            tasks = JobDir(self._folder / str(job_id)).tasks()
+        except (OSError, StateUnreadable):
+            return None
+        started = (task for task in tasks if task.raw_job_id == raw_job_id and task.pid is not None)
+        pids = (task.pid for task in started if task.pid and start_ticks(task.pid) == task.start_ticks)
+        return next(pids, None)
 
     def cluster_name(self) -> str:
         """Return the cluster name of all local jobs; see `Scheduler`."""

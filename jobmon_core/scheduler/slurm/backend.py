@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import Backend
+from jobmon_core.scheduler.base import AgentLaunch, Backend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.scheduler.base import BackendResources, Scheduler, Sentinel, Submitted, Submitter
+    from jobmon_core.scheduler.base import (
+        AgentRequest,
+        BackendResources,
+        Scheduler,
+        Sentinel,
+        Submitted,
+        Submitter,
+    )
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
     from jobmon_core.system.runner import Runner
+
+_VERSION_TIMEOUT_S = 10.0  # a command that asks no daemon
 
 
 def _submitter(resources: BackendResources) -> Submitter:
@@ -48,6 +59,33 @@ def _controller_id(environment: Mapping[str, str]) -> str:
     return controller_fingerprint(environment)
 
 
+def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+    """Return a step beside the job's own and, if allowed, a login to each node.
+
+    srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1 to them.
+    """
+    from dataclasses import replace
+
+    from jobmon_core.domain.slurm.node_list import node_names
+    from jobmon_core.domain.telemetry.agent_command import agent_command
+    from jobmon_core.scheduler.slurm import commands, values
+    from jobmon_core.system.runner import Runner, succeeded
+
+    nodes, raw_job_id = node_names(request.task.nodes), request.task.raw_job_id or request.job_id
+    if not nodes:
+        return ()
+    answer = Runner().capture(commands.step_version(), _VERSION_TIMEOUT_S)
+    version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
+    options = replace(request.options, job_id=str(raw_job_id))
+    agent = (sys.executable, *agent_command(options))
+    step = AgentLaunch((tuple(commands.agent_step(raw_job_id, len(nodes), agent, version)),), signal.SIGUSR1)
+    if not request.allows_ssh:
+        return (step,)
+    agents = {node: (sys.executable, *agent_command(replace(options, node=node))) for node in nodes}
+    logins = tuple(tuple(commands.agent_login(node, each)) for node, each in agents.items())
+    return step, AgentLaunch(logins, signal.SIGTERM)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -56,4 +94,5 @@ SLURM = Backend(
     cancel_command="scancel {job}",
     submit_sentinel=_submit_sentinel,
     controller_id=_controller_id,
+    agent_launches=_agent_launches,
 )

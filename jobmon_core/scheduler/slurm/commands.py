@@ -1,4 +1,4 @@
-"""The command lines of sbatch and of Slurm's query commands. Pure: nothing here runs them.
+"""The command lines of sbatch, srun and Slurm's query commands. Pure: nothing here runs them.
 
 ``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
 that no value contains, or the only free text comes last. Queries for jobs name one user or the jobs, and
@@ -7,6 +7,7 @@ Slurm's daemons filter by these: no query transfers the whole queue.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ ACCOUNTING_FIELDS = (
 _PATH_FIELDS = ("StdOut", "StdErr")
 _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
+_GPUS_OVERLAP_SINCE = (22, 5)
+AGENT_STEP = "jobmon"  # the name of the step of the agents; accounting excludes it
 EXACT_CODES_SINCE = (25, 11)  # before, sacct subtracts 128 from exit codes of 128 or more
 
 
@@ -95,6 +98,33 @@ def record(job_id: int, cluster: str) -> list[str]:
 def script(job_id: int, cluster: str) -> list[str]:
     """Print the job's batch script."""
     return ["scontrol", *_cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
+
+
+def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Version) -> list[str]:
+    """Run a program on each node of a running job, in a step that takes nothing from the job's own steps.
+
+    ``--overlap`` shares the CPUs, since 22.05 also the GPUs; with ``--mem=0`` the step reserves no memory.
+    ``--immediate`` limits the wait for the step (seconds); ``--wait=0`` and ``--kill-on-bad-exit=0`` keep it
+    if one of its tasks ends. Without ``--propagate=NONE`` the limits of the login node would apply.
+    """
+    number = str(nodes)
+    step = [f"--jobid={raw_job_id}", "--overlap", f"--job-name={AGENT_STEP}"]
+    step += [f"--nodes={number}", f"--ntasks={number}", "--ntasks-per-node=1"]
+    step += ["--mem=0", *(["--gres=none"] if version < _GPUS_OVERLAP_SINCE else [])]
+    step += ["--cpu-bind=none", "--mpi=none", "--propagate=NONE", "--chdir=/"]
+    step += ["--immediate=30", "--wait=0", "--kill-on-bad-exit=0"]
+    return ["srun", *step, "--quiet", "--input=none", "--output=/dev/null", *command]
+
+
+def agent_login(node: str, command: Sequence[str]) -> list[str]:
+    """Run a program on a node by ssh; its terminal (``-tt``) ends it if ssh ends."""
+    options = ["-tt", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "LogLevel=ERROR"]
+    return ["ssh", *options, node, shlex.join(command)]
+
+
+def step_version() -> list[str]:
+    """Print the version of srun, without a query to any daemon."""
+    return ["srun", "--version"]
 
 
 def configuration() -> list[str]:

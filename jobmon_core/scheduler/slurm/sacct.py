@@ -17,7 +17,7 @@ from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.rows import AccountingRow, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
-from jobmon_core.scheduler.slurm.commands import SEP
+from jobmon_core.scheduler.slurm.commands import AGENT_STEP, SEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,11 @@ Fields = dict[str, str]
 
 @dataclass(slots=True)
 class _Run:
-    """One run: its own row, and those of its steps."""
+    """One run: its own row, and those of its steps, without those of jobmon's agents."""
 
     main: Fields
     steps: list[Fields] = field(default_factory=list)
+    agent_steps: list[Fields] = field(default_factory=list)
 
 
 def is_answer(text: str) -> bool:
@@ -71,13 +72,14 @@ def _records(body: str) -> Iterator[str]:
 def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
     run: _Run | None = None
     for row in rows:
-        raw_job_id, dot, _ = row.get(_RAW_JOB_ID, "").partition(".")
+        raw_job_id, dot, step = row.get(_RAW_JOB_ID, "").partition(".")
         if not dot:
             if run is not None:
                 yield run
             run = _Run(row)
         elif run is not None and run.main.get(_RAW_JOB_ID) == raw_job_id:
-            run.steps.append(row)
+            is_agent = step.isdigit() and row.get("JobName") == AGENT_STEP
+            (run.agent_steps if is_agent else run.steps).append(row)
     if run is not None:
         yield run
 
@@ -102,7 +104,7 @@ def _row(run: _Run) -> AccountingRow | None:
         # only a sacct that subtracts nothing prints such a code
         exit_code_exact=(exit_code or 0) >= SIGNAL_BASE,
         signal=signal,
-        derived_exit_code=values.exit_pair(main.get("DerivedExitCode", ""))[0],
+        derived_exit_code=_derived_exit_code(run),
         submit_s=values.unix_time(main.get("Submit", "")),
         start_s=values.unix_time(main.get("Start", "")),
         end_s=values.unix_time(main.get("End", "")),
@@ -119,6 +121,16 @@ def _row(run: _Run) -> AccountingRow | None:
         stderr=main.get("StdErr", ""),
         usage=_usage(run),
     )
+
+
+def _derived_exit_code(run: _Run) -> int | None:
+    """Return the highest exit code of a step; Slurm's figure, unless it may be that of an agent."""
+    derived = values.exit_pair(run.main.get("DerivedExitCode", ""))[0]
+    if derived is None or not run.agent_steps:
+        return derived
+    sruns = (step for step in run.steps if step[_RAW_JOB_ID].partition(".")[2].isdigit())
+    codes = (values.exit_pair(step.get("ExitCode", ""))[0] for step in sruns)
+    return max((code for code in codes if code is not None), default=0)
 
 
 def _is_stub(main: Fields) -> bool:
@@ -145,6 +157,8 @@ def _usage(run: _Run) -> Usage:
     }
     step_times = [seconds for step, seconds in times.items() if step.isdigit()]
     job_cpu_s = values.duration_s(run.main.get("TotalCPU", ""))
+    if job_cpu_s is not None:
+        job_cpu_s = max(0.0, job_cpu_s - sum(_cpu_s(step) or 0.0 for step in run.agent_steps))
     return Usage(
         max_rss_bytes=max(peaks, default=None),
         requested_bytes=values.requested_bytes(run.main, "AllocTRES", "ReqTRES"),

@@ -138,6 +138,28 @@ class TestUsage:
         (row,) = read_accounting(sacct_output(MAIN, BATCH), 7)
         assert row.usage.cpu_s == 10
 
+    def test_the_step_of_the_agents_does_not_count(self) -> None:
+        agent = {**STEP, "JobID": "7.1", "JobIDRaw": "7.1", "JobName": "jobmon", "ExitCode": "1:0"}
+        agent |= {"MaxRSS": "40M", "TotalCPU": "00:03", "TRESUsageInTot": "cpu=00:00:03,mem=50M"}
+        main, step = ({**each, "ExitCode": "0:0", "DerivedExitCode": "1:0"} for each in (MAIN, STEP))
+        with_agent, without = (
+            read_accounting(sacct_output(main, BATCH, step, *more), 7)[0] for more in ((agent,), ())
+        )
+        assert with_agent.usage == without.usage
+        assert (with_agent.derived_exit_code, without.derived_exit_code) == (0, 1)
+
+    def test_the_job_s_own_cpu_time_is_without_the_agents(self) -> None:
+        agent = {**STEP, "JobID": "7.0", "JobName": "jobmon", "TotalCPU": "00:02", "TRESUsageInTot": ""}
+        (row,) = read_accounting(sacct_output(MAIN, BATCH, agent), 7)
+        assert row.usage.cpu_s == 8
+
+    def test_a_failed_step_of_the_job_counts_beside_the_agents(self) -> None:
+        main = {**MAIN, "DerivedExitCode": "3:0"}
+        agent = {**STEP, "JobName": "jobmon", "ExitCode": "0:0"}
+        user = {**STEP, "JobID": "7.1", "JobIDRaw": "7.1", "JobName": "train", "ExitCode": "3:0"}
+        (row,) = read_accounting(sacct_output(main, BATCH, agent, user), 7)
+        assert row.derived_exit_code == 3
+
     def test_each_run_has_its_own_steps(self) -> None:
         again = {**MAIN, "Submit": "9"}
         first, second = read_accounting(sacct_output(MAIN, STEP, again, BATCH), 7)

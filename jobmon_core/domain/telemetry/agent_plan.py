@@ -1,0 +1,81 @@
+"""When the agents of a job's tasks are started, and what their reports mean for the queries about the job.
+
+Times are Unix seconds, durations are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_FIRST_START_S = 3.0  # after the start of the task: one that fails at once gets no step beside it
+_RETRY_WAITS_S = (5.0, 30.0, 120.0, 600.0)
+_STEADY_S = 3600.0  # an agent that lived this long did not fail for the same reason as the one before it
+_SILENT_INTERVALS, _SILENT_S = 3.0, 10.0  # a report may be late on a busy node or file server
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAttempts:
+    """The attempts to have an agent beside one run of a task."""
+
+    run_s: float = 0.0  # the start of the run
+    failures: int = 0  # agents in a row that did not start, or ended while the task was running
+    started_s: float = 0.0  # of the latest agent
+    ended_s: float | None = None  # of the latest agent; None while it runs
+    problem: str = ""  # why there is no agent, or why the latest one ended
+
+    def after_end(self, now_s: float, problem: str) -> AgentAttempts:
+        """Return the attempts after the agent has ended, or could not be started."""
+        failures = 1 if now_s - self.started_s >= _STEADY_S else self.failures + 1
+        return replace(self, failures=failures, ended_s=now_s, problem=problem)
+
+    def start_due_s(self) -> float:
+        """Return when to start the next agent; infinity: not any more."""
+        if not self.failures or self.ended_s is None:
+            return self.run_s + _FIRST_START_S
+        if self.is_given_up:
+            return float("inf")
+        return self.ended_s + _RETRY_WAITS_S[self.failures - 1]
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether no further agent is started."""
+        return self.failures > len(_RETRY_WAITS_S)
+
+
+def may_have_agent(task: Task) -> bool:
+    """Whether a task runs, as far as the scheduler's latest answer shows."""
+    return task.state is JobState.RUNNING and task.end is None and task.inquiry is None
+
+
+def keeps_agent(task: Task) -> bool:
+    """Return whether an agent of a task that does not run now goes on, as it is suspended with the task."""
+    is_paused = task.state in (JobState.SUSPENDED, JobState.STOPPED)
+    return is_paused and task.end is None and task.inquiry is None
+
+
+def run_of(task: Task) -> float:
+    """Return the start of the current run of a task; 0 if it is not known."""
+    return float(task.start_s or (task.history[-1].at_s if task.history else 0.0))
+
+
+def silent_after_s(interval_s: float) -> float:
+    """Return the age from which the latest report of an agent with this interval counts as its last."""
+    return _SILENT_INTERVALS * interval_s + _SILENT_S
+
+
+def reporting_since_s(job: WatchedJob, since_s: Mapping[str, float | None]) -> float | None:
+    """Return since when an agent reports about every living task of a job; None if not all of them do.
+
+    ``since_s`` has the time for each task, None while its agent is silent. Nobody reports the start of a
+    pending task, so a job with one has None.
+    """
+    living = [task for task in job.tasks.values() if task.end is None]
+    if job.pending_indices or job.stale_since_s is not None or not living:
+        return None
+    times = [since_s.get(task.key) if may_have_agent(task) else None for task in living]
+    known = [each for each in times if each is not None]
+    return max(known) if len(known) == len(times) else None

@@ -1,0 +1,195 @@
+"""Keeps an agent beside each running task of a monitor's jobs, and watches what they report.
+
+An agent proves nothing about a job: its end, or its report of an end, only leads to an early query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.telemetry.agent_plan import (
+    AgentAttempts,
+    keeps_agent,
+    may_have_agent,
+    reporting_since_s,
+    run_of,
+)
+from jobmon_core.monitor.task_agent import TaskAgent
+from jobmon_core.store.telemetry import AgentRecord
+from jobmon_core.system.files import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.domain.telemetry.agent_settings import AgentSettings
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.lifecycle.agent_processes import AgentProcesses
+    from jobmon_core.scheduler.base import AgentLaunch
+    from jobmon_core.store.telemetry import TaskTelemetry
+    from jobmon_core.system.clock import Clock
+
+    Log = Callable[[str], None]
+
+_STOP_CHECK_S = 2.0
+_NEVER_S = float("inf")
+
+
+class Reports(NamedTuple):
+    """What the agents of a job mean for its monitor. Times are Unix seconds."""
+
+    since_s: float | None = None  # since when an agent reports about every task that has not ended
+    end_hint_s: float | None = None  # when processes of the job were last seen to end
+    has_suspicious_log: bool = False  # whether a log got a word like "error" since the last call
+    due_s: float = _NEVER_S  # when to look after the agents again
+
+
+class AgentDeps(NamedTuple):
+    """What keeping agents needs; tests replace each of them."""
+
+    launches: Callable[[WatchedJob, Task, AgentSettings], tuple[AgentLaunch, ...]]
+    processes: AgentProcesses
+    telemetry: Callable[[str, str], TaskTelemetry]
+    settings: Callable[[], AgentSettings]
+    clock: Clock
+
+
+class Agents:
+    """The agents of all jobs of one monitor."""
+
+    def __init__(self, deps: AgentDeps) -> None:
+        """Begin without agents."""
+        self._deps = deps
+        self._agents: dict[tuple[str, str], TaskAgent] = {}  # by state id and task key
+        self._interval_s = 0.0  # between reports
+
+    def follow(self, job: WatchedJob, log: Log) -> Reports:
+        """Start, restart and stop the agents of a job as it needs them; return what they report."""
+        settings, now_s = self._deps.settings(), self._deps.clock.now()
+        self._interval_s = settings.interval_s
+        allowed = settings.enabled and not (job.settings and job.settings.no_agent) and not job.closed
+        for task in job.tasks.values():
+            if allowed and may_have_agent(task):
+                self._keep(job, task, settings, log)
+            elif not (allowed and keeps_agent(task)):
+                self._stop(job, task, now_s)
+        return self._reports(job, now_s)
+
+    def look(self) -> set[str] | None:
+        """Look at all agents, at little cost; return the state ids of the jobs that are due now.
+
+        None if there is no agent to look at.
+        """
+        if not any(agent.is_running for agent in self._agents.values()):
+            return None
+        now_s = self._deps.clock.now()
+        due = set()
+        for (state_id, _), agent in self._agents.items():
+            if agent.is_running and not agent.is_stopping:
+                has_ended = agent.notice_end(now_s)
+                if agent.look(now_s, self._interval_s) or has_ended:
+                    due.add(state_id)
+        return due
+
+    def forget(self, state_id: str) -> None:
+        """Look at the agents of a job no more; those that run go on, e.g. for another monitor."""
+        self._agents = {key: agent for key, agent in self._agents.items() if key[0] != state_id}
+
+    def _keep(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
+        """Have an agent beside a running task."""
+        now_s, agent = self._deps.clock.now(), self._agent_of(job, task)
+        if agent.record.attempts.run_s != run_of(task):  # a new run, e.g. after a requeue
+            agent.end_now()
+            agent.save(AgentRecord(attempts=AgentAttempts(run_of(task))))
+        if agent.is_running and not agent.notice_end(now_s):
+            agent.look(now_s, settings.interval_s, all_nodes=True)
+        elif now_s >= agent.record.attempts.start_due_s():
+            self._start(job, task, settings, log)
+        elif agent.record.attempts.is_given_up:
+            _log_problem(agent, job, log)
+
+    def _agent_of(self, job: WatchedJob, task: Task) -> TaskAgent:
+        """Return the agents of a task, also those that an earlier monitor started."""
+        key = (job.id, task.key)
+        if key not in self._agents:
+            telemetry, nodes = self._deps.telemetry(*key), node_names(task.nodes) or ("",)
+            now_s = self._deps.clock.now()
+            agent = TaskAgent(telemetry, self._deps.processes, nodes, now_s, telemetry.record.read())
+            agent.expect_new_reports()
+            self._agents[key] = agent
+        return self._agents[key]
+
+    def _start(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
+        agent, now_s = self._agent_of(job, task), self._deps.clock.now()
+        before = agent.record.attempts
+        running = sum(each.is_running for each in self._agents.values())
+        if running >= settings.at_most:
+            problem = f"{running} tasks have one already, see agent.at_most"
+            agent.save(AgentRecord(attempts=replace(before, problem=problem)))
+            _log_problem(agent, job, log)
+            return
+        agent.nodes = node_names(task.nodes) or ("",)
+        attempts = replace(before, started_s=now_s, ended_s=None, problem="")
+        try:
+            launches = self._deps.launches(job, task, settings)
+            record = self._launch(agent, launches, attempts)
+        except (OSError, StorageFailed) as error:
+            agent.save(AgentRecord(attempts=attempts.after_end(now_s, str(error))))
+            _log_problem(agent, job, log)
+            return
+        again = f" again, as the last one ended: {before.problem}" if before.failures else ""
+        log(f"{job.job_id}: an agent starts{again}")
+        agent.save(record)
+
+    def _launch(
+        self, agent: TaskAgent, launches: tuple[AgentLaunch, ...], attempts: AgentAttempts
+    ) -> AgentRecord:
+        """Start the agents of a task in the next way; raise OSError or StorageFailed if that fails."""
+        if not launches:
+            raise OSError("its processes cannot be reached from this host")
+        launch = launches[attempts.failures % len(launches)]
+        private_folder(agent.telemetry.folder)
+        agent.expect_new_reports()
+        start, errors = self._deps.processes.start, agent.telemetry.error_file
+        processes = tuple(start(command, errors) for command in launch.commands)
+        return AgentRecord(processes, launch.stop_signal, attempts)
+
+    def _stop(self, job: WatchedJob, task: Task, now_s: float) -> None:
+        agent = self._agents.get((job.id, task.key))
+        if agent is None and job.unwatched_s is not None and task.end is None:
+            agent = self._agent_of(job, task)  # that a monitor which was killed has left
+        if agent is not None:
+            agent.stop(now_s, has_ended=task.end is not None)
+
+    def _reports(self, job: WatchedJob, now_s: float) -> Reports:
+        agents = {key: agent for (state_id, key), agent in self._agents.items() if state_id == job.id}
+        hints = [
+            agent.end_hint_s
+            for key, agent in agents.items()
+            if agent.end_hint_s is not None and key in job.tasks and job.tasks[key].end is None
+        ]
+        is_suspicious = any(agent.has_suspicious_log for agent in agents.values())
+        for agent in agents.values():
+            agent.has_suspicious_log = False
+        since_s = reporting_since_s(job, {key: agent.since_s for key, agent in agents.items()})
+        return Reports(since_s, max(hints, default=None), is_suspicious, self._due_s(job, agents, now_s))
+
+    def _due_s(self, job: WatchedJob, agents: dict[str, TaskAgent], now_s: float) -> float:
+        """Return when an agent of a job must be started or stopped next."""
+        starts = [
+            agents[key].record.attempts.start_due_s()
+            for key, task in job.tasks.items()
+            if key in agents and may_have_agent(task) and not agents[key].is_running
+        ]
+        stops = [now_s + _STOP_CHECK_S for agent in agents.values() if agent.is_running and agent.is_stopping]
+        return min([*stops, *(each for each in starts if each > now_s)], default=_NEVER_S)
+
+
+def _log_problem(agent: TaskAgent, job: WatchedJob, log: Log) -> None:
+    """Write to the log why a task has no agent, unless the log says so already."""
+    problem = agent.record.attempts.problem
+    if problem != agent.logged:
+        agent.logged = problem
+        log(f"{job.job_id}: no agent: {problem}")

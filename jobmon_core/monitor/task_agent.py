@@ -1,0 +1,136 @@
+"""The agents of one run of a task: their processes, and what is new in their reports."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.telemetry.agent_plan import silent_after_s
+from jobmon_core.lifecycle.agent_processes import failure_text
+from jobmon_core.store.telemetry import AgentRecord
+from jobmon_core.system.process import ProcessStatus
+
+if TYPE_CHECKING:
+    from jobmon_core.lifecycle.agent_processes import AgentProcesses
+    from jobmon_core.store.telemetry import TaskTelemetry
+    from jobmon_core.system.files import Stamp
+
+_STOP_STEP_S = 10.0  # after each signal, before the next, harder one
+_STOP_STEP_ENDED_S = 2.0  # the same for a task that has ended: nothing may hold its nodes
+_REMOTE_S = 60.0  # within which the agent of a monitor of another host must report
+_NEVER = float("-inf")
+
+
+@dataclass(slots=True)
+class TaskAgent:
+    """Times are Unix seconds by the clock of this host; nodes may have others."""
+
+    telemetry: TaskTelemetry
+    processes: AgentProcesses
+    nodes: tuple[str, ...]  # of the task; at least one
+    found_s: float
+    record: AgentRecord
+    reports: dict[str, tuple[Stamp, float]] = field(default_factory=dict)  # by node: stamp, when it was new
+    since_s: float | None = None  # since when all nodes report
+    end_hint_s: float | None = None
+    has_suspicious_log: bool = False
+    logged: str = ""  # why there is no agent, as last written to the log
+    _suspicious_log_s: float = 0.0
+    _stops: int = 0
+    _stop_s: float = _NEVER
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its processes were running at the last look."""
+        return bool(self.record.processes)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether its processes were asked to end."""
+        return self._stops > 0
+
+    def save(self, record: AgentRecord) -> None:
+        """Replace the record; on a full disk, only in memory."""
+        if record != self.record:
+            self.record = record
+            with suppress(StorageFailed):  # a later monitor would then start another agent, which replaces it
+                self.telemetry.record.write(record)
+
+    def expect_new_reports(self) -> None:
+        """Take the reports that exist for old ones."""
+        self.reports, self.since_s, self.end_hint_s, self._stops = {}, None, None, 0
+        for node in self.telemetry.nodes():
+            if signs := self.telemetry.signs(node):
+                self.reports[node] = (signs.stamp, _NEVER)
+                self._suspicious_log_s = max(self._suspicious_log_s, signs.suspicious_log_s)
+
+    def look(self, now_s: float, interval_s: float, *, all_nodes: bool = False) -> bool:
+        """Look at the latest reports, by default of the first node.
+
+        Return whether one of them newly hints at an end or at an error in a log, or the agents fell silent.
+        """
+        has_news = False
+        for node in self.telemetry.nodes() if all_nodes else self.nodes[:1]:
+            has_news |= self._read(node, now_s)
+        before = self.since_s
+        fresh = sum(now_s - seen_s < silent_after_s(interval_s) for _, seen_s in self.reports.values())
+        self.since_s = (before or now_s) if fresh >= len(self.nodes) else None
+        return has_news or (before is not None and self.since_s is None)
+
+    def _read(self, node: str, now_s: float) -> bool:
+        signs = self.telemetry.signs(node)
+        if signs is None or (node in self.reports and self.reports[node][0] == signs.stamp):
+            return False
+        self.reports[node] = (signs.stamp, now_s)
+        has_error = signs.suspicious_log_s > self._suspicious_log_s
+        if has_error:
+            self._suspicious_log_s, self.has_suspicious_log = signs.suspicious_log_s, True
+        # on the other nodes, processes come and go with the steps of the job
+        has_ended = signs.has_ended and node == self.nodes[0] and self.end_hint_s is None
+        if has_ended:
+            self.end_hint_s = now_s
+        return has_error or has_ended
+
+    def notice_end(self, now_s: float) -> bool:
+        """Return whether a process has ended since the last look; then the others are stopped, too."""
+        statuses = [self.processes.status(each) for each in self.record.processes]
+        has_ended = ProcessStatus.EXITED in statuses or ProcessStatus.REBOOTED in statuses
+        is_lost = (
+            ProcessStatus.REMOTE in statuses and self.since_s is None and now_s - self.found_s > _REMOTE_S
+        )
+        if not has_ended and not is_lost:
+            return False
+        problem = failure_text(self.telemetry.error_text())
+        self._send(signal.SIGKILL)
+        self.save(AgentRecord(attempts=self.record.attempts.after_end(now_s, problem)))
+        if any(seen_s > _NEVER for _, seen_s in self.reports.values()):  # else it has never seen the task
+            self.end_hint_s = now_s
+        self.since_s = None
+        return True
+
+    def stop(self, now_s: float, *, has_ended: bool) -> None:
+        """Have the agents end: first in good order, at later calls by SIGTERM and SIGKILL.
+
+        ``has_ended``: the task has, so that SIGTERM comes first and SIGKILL soon.
+        """
+        if not self.is_running or now_s - self._stop_s < (_STOP_STEP_ENDED_S if has_ended else _STOP_STEP_S):
+            return
+        signals = (self.record.stop_signal, signal.SIGTERM, signal.SIGKILL)[1 if has_ended else 0 :]
+        self._send(signals[min(self._stops, len(signals) - 1)])
+        self._stops, self._stop_s = self._stops + 1, now_s
+        if not any(self._runs()):
+            self.save(AgentRecord(attempts=self.record.attempts))
+
+    def end_now(self) -> None:
+        """Kill the processes, which belong to an earlier run of the task."""
+        self._send(signal.SIGKILL)
+
+    def _runs(self) -> list[bool]:
+        return [self.processes.status(each) is ProcessStatus.RUNNING for each in self.record.processes]
+
+    def _send(self, number: int) -> None:
+        for process in self.record.processes:
+            self.processes.send(process, number)

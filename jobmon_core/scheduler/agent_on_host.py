@@ -1,0 +1,22 @@
+"""Start an agent on this host, beside processes that run here."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.telemetry.agent_command import agent_command
+from jobmon_core.scheduler.base import AgentLaunch
+
+if TYPE_CHECKING:
+    from jobmon_core.scheduler.base import AgentRequest
+
+
+def agent_on_host(request: AgentRequest, pid: int | None) -> tuple[AgentLaunch, ...]:
+    """Return how to start an agent for a process and its descendants; nothing if there is no process."""
+    if pid is None:
+        return ()
+    command = (sys.executable, *agent_command(replace(request.options, pids=(pid,), node=request.task.nodes)))
+    return (AgentLaunch((command,), signal.SIGTERM),)
