@@ -37,11 +37,15 @@ class User:
         self.configure()
 
     def configure(self, **sections: object) -> None:
-        """Write the configuration: webhooks, the shortest intervals, no digests or cards, ``sections``."""
+        """Write the configuration: webhooks, the shortest intervals, no digests or cards, ``sections``.
+
+        Without a section ``agent`` there are no agents: each would be a further step of its job.
+        """
         config: dict[str, object] = {
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             "poll": {"running_s": 5, "pending_s": 5},
             "messages": {"digest_from": 0, "card": "off"},
+            "agent": {"enabled": False},
             **sections,
         }
         path = self.home / "config.json"

@@ -1,0 +1,170 @@
+"""Agents beside real jobs: they come, stay and go with the job, and leave no trace in its accounting."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jobmon_core.domain.slurm.states import Outcome
+from tests.support.agents import agents_of, reported, telemetry
+from tests.support.failing_job import kill, let_go
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_FOUR_PROCESSES = """
+env | sort > "env.$1"
+srun -n4 sh -c 'until [ -e go ]; do sleep 0.2; done'
+exit 3
+"""
+_UP_WITHIN_S = 15.0
+# other in each job: its id, its times, and the shell's own
+_OF_THE_RUN = re.compile(r"^(SLURM_(JOB_?ID|JOB_(START|END)_TIME|TASK_PID|.*PORT.*)|_)=", re.ASCII)
+
+
+@pytest.fixture
+def user(user: User) -> User:
+    """A user with agents."""
+    user.configure(agent={})
+    user.script(_FOUR_PROCESSES)
+    return user
+
+
+def _rows(user: User, job_id: int) -> list[str]:
+    """Return what accounting says about a job and its steps, without those of agents."""
+    fields = "JobID,JobName,State,ExitCode,NTasks,AllocTRES"
+    rows = user.slurm("sacct", "-n", "-P", "-j", str(job_id), "-o", fields).splitlines()
+    return [row.replace(str(job_id), "N") for row in rows if "|jobmon|" not in row]
+
+
+def _environment(user: User, name: str, job_id: int) -> list[str]:
+    lines = (user.work / f"env.{name}").read_text(encoding="utf-8").splitlines()
+    return [line.replace(str(job_id), "N") for line in lines if not _OF_THE_RUN.match(line)]
+
+
+def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_them(user: User) -> None:
+    with_agent = user.submit("-N2", "-n4", "job.sh", "with")
+    reported(user, with_agent, nodes=2)
+    run = telemetry(user, with_agent).record.read().attempts
+    assert 3.0 <= run.started_s - run.run_s <= _UP_WITHIN_S
+    assert set(agents_of(user).values()) >= {"srun"}
+    let_go(user)
+    watched = user.told(with_agent)
+    assert not agents_of(user)
+    without = user.submit("--no-agent", "-N2", "-n4", "job.sh", "without")
+    alone = user.told(without)
+    assert _rows(user, with_agent) == _rows(user, without)
+    assert _environment(user, "with", with_agent) == _environment(user, "without", without)
+    ends = [
+        replace(job.tasks[""].end, started_s=0, ended_s=0, nodes="")
+        for job in (watched, alone)
+        if job.tasks[""].end
+    ]
+    usages = [end.usage for end in ends]
+    assert replace(ends[0], usage=usages[1]) == ends[1]
+    assert (ends[0].exit_code, ends[0].derived_exit_code) == (3, 0)
+    assert usages[0].requested_bytes == usages[1].requested_bytes
+
+
+def test_a_killed_agent_comes_back_and_the_job_goes_on(user: User) -> None:
+    job_id = user.submit("-N2", "-n4", "job.sh", "a")
+    reported(user, job_id, nodes=2)
+    before = agents_of(user)
+    for pid, name in before.items():
+        if name != "srun":
+            os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(agents_of(user)) == len(before) and not agents_of(user).keys() & before.keys())
+    assert user.job(job_id).is_running
+    let_go(user)
+    job = user.told(job_id)
+    assert job.outcome is Outcome.FAILURE
+    assert job.tasks[""].end is not None
+    assert (job.tasks[""].end.exit_code, job.tasks[""].end.derived_exit_code) == (3, 0)
+    assert not agents_of(user)
+
+
+def test_the_agent_of_a_killed_monitor_goes_on_under_the_next_one(user: User) -> None:
+    job_id = user.submit("-N2", "-n4", "job.sh", "a")
+    reported(user, job_id, nodes=2)
+    before = agents_of(user)
+    kill(user, job_id)
+    assert agents_of(user) == before
+    assert user.jobmon("recover").returncode == 0
+    stamp = telemetry(user, job_id).signs("n1")
+    eventually(lambda: telemetry(user, job_id).signs("n1") != stamp)
+    eventually(lambda: user.job(job_id).agents_since_s is not None)
+    assert agents_of(user) == before
+    let_go(user)
+    assert user.told(job_id).outcome is Outcome.FAILURE
+    assert not agents_of(user)
+
+
+def test_cancelled_watching_ends_the_agents_in_good_order_and_not_the_job(user: User) -> None:
+    job_id = user.submit("-N2", "-n4", "job.sh", "a")
+    reported(user, job_id, nodes=2)
+    assert user.jobmon("cancel", str(job_id)).returncode == 0
+    eventually(lambda: not agents_of(user))
+    user.in_state(job_id, "RUNNING")
+    steps = ("sacct", "-n", "-P", "-j", str(job_id), "-o", "JobName,State,ExitCode")
+    eventually(lambda: "jobmon|COMPLETED|0:0" in user.slurm(*steps).splitlines())
+    let_go(user)
+
+
+def test_no_agent_is_started_if_it_is_switched_off(user: User) -> None:
+    user.configure(agent={"enabled": False})
+    job_id = user.submit("--wrap", "sleep 12")
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+    assert "jobmon" not in user.slurm("sacct", "-n", "-P", "-j", str(job_id), "-o", "JobName").split()
+    assert not (user.home / "state" / "telemetry").exists()
+
+
+def test_each_task_of_an_array_has_an_agent(user: User) -> None:
+    job_id = user.submit("--array=1-2", "-n1", "job.sh", "a")
+    for key in ("1", "2"):
+        eventually(lambda key=key: bool(telemetry(user, job_id, key).nodes()))  # type: ignore[misc]
+    let_go(user)
+    user.told(job_id)
+    assert not agents_of(user)
+
+
+def test_a_refused_step_is_tried_again_and_the_log_says_why(user: User, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "srun").write_text("#!/bin/sh\necho 'srun: error: Access/permission denied' >&2; exit 1\n")
+    (folder / "srun").chmod(0o755)
+    path = f"{folder}:{user.environment['PATH']}"
+    job_id = user.submit("-n1", "--wrap", "until [ -e go ]; do sleep 0.2; done", PATH=path)
+    log = user.home / "logs"
+    eventually(lambda: any("Access/permission denied" in each.read_text() for each in log.glob("*.log")))
+    let_go(user)
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+
+
+def test_a_local_job_has_an_agent_that_survives_its_monitor_and_goes_with_the_job(user: User) -> None:
+    job_id = user.submit("--backend", "local", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    reported(user, job_id)
+    before = agents_of(user)
+    kill(user, job_id)
+    assert agents_of(user) == before
+    assert user.jobmon("recover").returncode == 0
+    eventually(lambda: user.job(job_id).agents_since_s is not None)
+    assert agents_of(user) == before
+    let_go(user)
+    user.told(job_id)
+    eventually(lambda: not agents_of(user))
+
+
+def test_a_watched_process_has_an_agent(user: User) -> None:
+    with psutil.Popen(["sleep", "600"], cwd=user.work) as process:
+        try:
+            assert user.jobmon("watch", "--pid", str(process.pid)).returncode == 0
+            reported(user, process.pid)
+        finally:
+            process.kill()
+    user.told(process.pid)
+    eventually(lambda: not agents_of(user))
