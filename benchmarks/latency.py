@@ -10,6 +10,8 @@ accepts the message. The settings with the shortest interval differ in accountin
 database is locked, so that sacct answers with old data); hanging (slurmdbd is suspended, so that sacct
 connects but gets no answer).
 
+With ``--agent``, agents run beside the jobs: they see the processes end, which leads to an early query.
+
 Bound: at most one poll interval and the grace period of accounting. The exit status is 1 if it is exceeded.
 """
 
@@ -39,6 +41,7 @@ SETTINGS = (
     Setting("accounting hangs", FLOOR, lag.hanging),
 )
 DEFAULT = Setting("default interval", {}, nullcontext)
+WITH_AGENTS = Setting("default interval, agents", {}, nullcontext, has_agents=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,9 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="also measure the default interval (takes minutes more)",
     )
+    parser.add_argument(
+        "--agent", action="store_true", help="measure only the default interval, with agents and without"
+    )
     options = parser.parse_args(arguments)
     measured: dict[str, list[Timeline]] = {}
-    for setting in (*SETTINGS, DEFAULT) if options.default_interval else SETTINGS:
+    usual = (*SETTINGS, DEFAULT) if options.default_interval else SETTINGS
+    for setting in (WITH_AGENTS, DEFAULT) if options.agent else usual:
         with tempfile.TemporaryDirectory(prefix="jobmon-latency-", ignore_cleanup_errors=True) as folder:
             measured[setting.name] = measure(setting, options.jobs, Path(folder), os.environ)
         print(f"{setting.name}: measured", file=sys.stderr)

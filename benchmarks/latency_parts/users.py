@@ -39,6 +39,7 @@ class Setting:
     name: str
     poll: Mapping[str, float]
     lag: Lag
+    has_agents: bool = False  # whether agents run beside the jobs
 
 
 def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str, str]) -> list[Timeline]:
@@ -70,7 +71,7 @@ def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str,
 def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Mapping[str, str]) -> User:
     folder.mkdir()
     user = User(folder, discord, environment)
-    user.configure(poll=dict(setting.poll))
+    user.configure(poll=dict(setting.poll), agent={"enabled": setting.has_agents})
     user.script(_SCRIPT)
     return user
 

@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.agents import agents_of, reported, telemetry
-from tests.support.failing_job import kill, let_go
+from tests.support.failing_job import UNTIL_GO, kill, let_go
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -124,9 +124,8 @@ def test_no_agent_is_started_if_it_is_switched_off(user: User) -> None:
 
 
 def test_each_task_of_an_array_has_an_agent(user: User) -> None:
-    job_id = user.submit("--array=1-2", "-n1", "job.sh", "a")
-    for key in ("1", "2"):
-        eventually(lambda key=key: bool(telemetry(user, job_id, key).nodes()))  # type: ignore[misc]
+    job_id = user.submit("--array=1-2", "--wrap", UNTIL_GO)
+    eventually(lambda: all(telemetry(user, job_id, key).nodes() for key in ("1", "2")))
     let_go(user)
     user.told(job_id)
     assert not agents_of(user)
@@ -138,15 +137,15 @@ def test_a_refused_step_is_tried_again_and_the_log_says_why(user: User, tmp_path
     (folder / "srun").write_text("#!/bin/sh\necho 'srun: error: Access/permission denied' >&2; exit 1\n")
     (folder / "srun").chmod(0o755)
     path = f"{folder}:{user.environment['PATH']}"
-    job_id = user.submit("-n1", "--wrap", "until [ -e go ]; do sleep 0.2; done", PATH=path)
+    job_id = user.submit("--wrap", UNTIL_GO, PATH=path)
     log = user.home / "logs"
     eventually(lambda: any("Access/permission denied" in each.read_text() for each in log.glob("*.log")))
     let_go(user)
-    assert user.told(job_id).outcome is Outcome.SUCCESS
+    assert user.told(job_id).outcome is Outcome.FAILURE
 
 
 def test_a_local_job_has_an_agent_that_survives_its_monitor_and_goes_with_the_job(user: User) -> None:
-    job_id = user.submit("--backend", "local", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    job_id = user.submit("--backend", "local", "--wrap", UNTIL_GO)
     reported(user, job_id)
     before = agents_of(user)
     kill(user, job_id)
