@@ -160,8 +160,11 @@ class Agents:
         agent = self._agents.get((job.id, task.key))
         if agent is None and job.unwatched_s is not None and task.end is None:
             agent = self._agent_of(job, task)  # that a monitor which was killed has left
-        if agent is not None:
-            agent.stop(now_s, has_ended=task.end is not None)
+        if agent is None:
+            return
+        if task.end and not agent.is_running:
+            agent.save(AgentRecord(attempts=agent.record.attempts.after_task(task.end.ended_s)))
+        agent.stop(now_s, has_ended=task.end is not None)
 
     def _reports(self, job: WatchedJob, now_s: float) -> Reports:
         agents = {key: agent for (state_id, key), agent in self._agents.items() if state_id == job.id}

@@ -89,10 +89,13 @@ class TaskAgent:
         if has_error:
             self._suspicious_log_s, self.has_suspicious_log = signs.suspicious_log_s, True
         # on the other nodes, processes come and go with the steps of the job
-        has_ended = signs.has_ended and node == self.nodes[0] and self.end_hint_s is None
-        if has_ended:
-            self.end_hint_s = now_s
-        return has_error or has_ended
+        return (node == self.nodes[0] and self._is_new_end(now_s, has_ended=signs.has_ended)) or has_error
+
+    def _is_new_end(self, now_s: float, *, has_ended: bool) -> bool:
+        """Note whether the first node has no process of the task; return whether that is new."""
+        before = self.end_hint_s
+        self.end_hint_s = (before or now_s) if has_ended else None
+        return has_ended and before is None
 
     def notice_end(self, now_s: float) -> bool:
         """Return whether a process has ended since the last look; then the others are stopped, too."""

@@ -193,6 +193,24 @@ def test_a_report_of_the_first_node_that_the_processes_have_ended_is_a_hint(benc
     assert bench.follow().end_hint_s == START_S
 
 
+def test_a_hint_is_withdrawn_if_processes_of_the_task_appear_again(bench: Bench) -> None:
+    bench.follow()
+    bench.report("n1", ended_s=START_S)
+    assert bench.follow().end_hint_s == START_S
+    bench.after(5)
+    bench.report("n1")
+    assert bench.follow().end_hint_s is None
+
+
+def test_an_agent_that_ends_with_its_job_leaves_no_problem(bench: Bench) -> None:
+    bench.follow()
+    bench.fail("")
+    bench.follow()
+    end = replace(END, ended_s=int(START_S))
+    bench.follow(replace(JOB, tasks={"": replace(TASK, state=JobState.COMPLETED, end=end)}))
+    assert bench.telemetry(JOB.id, "").record.read().attempts.problem == ""
+
+
 def test_a_suspicious_log_makes_the_job_due_once(bench: Bench) -> None:
     bench.follow()
     bench.report("n1", suspicious_log_s=START_S)

@@ -12,12 +12,16 @@ from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.events.event import Followed
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.monitor.agents import Agents, Reports
 from jobmon_core.monitor.job_monitor import JobMonitor
+from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.system.worker import T, Worker
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
@@ -182,3 +186,91 @@ def test_a_job_that_is_looked_at_more_often_costs_the_scheduler_no_more_queries(
         clock.now_s, looks = due_s, looks + 1
     assert looks > 15  # 30 on a quiet machine
     assert slurm.asked["queue"] <= 1 + 300.0 / Policy().running_s
+
+
+class ScriptedAgents(Agents):
+    """Agents that report what the test says."""
+
+    def __init__(self) -> None:
+        self.reports = Reports()
+
+    def follow(self, job: WatchedJob, log: Callable[[str], None]) -> Reports:  # noqa: ARG002 - they follow none
+        return self.reports
+
+    def forget(self, state_id: str) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def agents() -> ScriptedAgents:
+    return ScriptedAgents()
+
+
+def test_while_agents_report_logs_are_read_as_usual_and_slurm_is_asked_rarely(
+    tmp_path: Path, agents: ScriptedAgents
+) -> None:
+    slurm, clock, readings = FakeScheduler(), FakeClock(), list[float]()
+    slurm.queue = [(row("12", "RUNNING", submit_s=100),)]
+    deps = monitor_deps(tmp_path, slurm, clock)
+
+    def read(_jobs: object) -> dict[str, Followed]:
+        readings.append(clock.now())
+        return {}
+
+    class InThisProcess(Worker):
+        def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:  # noqa: ARG002 - as the base
+            return work()
+
+    follower = ProgressFollower(read, InThisProcess(), clock, 30.0)
+    job = WatchedJob("slurm-12-x", 12, 100.0, user="me")
+    watch = JobMonitor(job, replace(deps, agents=agents, progress=follower))
+    started_s = clock.now()
+    agents.reports = Reports(since_s=started_s)
+    while clock.now() < started_s + 1800.0:
+        due_s = watch.poll_once()
+        assert due_s is not None
+        clock.now_s = due_s
+    assert len(readings) >= 1800 / 30 - 2
+    assert slurm.asked["queue"] <= 12
+    agents.reports = Reports()
+    asked = slurm.asked["queue"]
+    watch.poll_once()
+    clock.now_s += 30.0
+    watch.poll_once()
+    assert slurm.asked["queue"] > asked
+
+
+def test_a_hint_of_the_end_is_followed_by_a_fresh_query_and_concludes_nothing(
+    tmp_path: Path, agents: ScriptedAgents
+) -> None:
+    slurm, clock = FakeScheduler(), FakeClock()
+    slurm.queue = [(row("12", "RUNNING", submit_s=100),)]
+    job = WatchedJob("slurm-12-x", 12, 100.0, user="me")
+    watch = JobMonitor(job, replace(monitor_deps(tmp_path, slurm, clock), agents=agents))
+    watch.poll_once()
+    clock.now_s += 10.0
+    agents.reports = Reports(end_hint_s=clock.now())
+    due_s = watch.poll_once()
+    assert slurm.asked["queue"] == 2
+    assert due_s == clock.now() + 5.0
+    assert watch.job.is_running
+    for _ in range(100):  # a hint alone may not cost more than a query every five seconds for half a minute
+        clock.now_s += 1.0
+        watch.poll_once()
+    assert slurm.asked["queue"] <= 2 + 6 + 3
+    assert watch.job.is_running
+
+
+def test_many_hints_at_once_are_served_by_one_query(tmp_path: Path, agents: ScriptedAgents) -> None:
+    slurm, clock = FakeScheduler(), FakeClock()
+    slurm.queue = [tuple(row(str(number), "RUNNING", submit_s=100) for number in range(1, 201))]
+    deps = replace(monitor_deps(tmp_path, slurm, clock), agents=agents)
+    jobs = [WatchedJob(f"slurm-{number}-x", number, 100.0, user="me") for number in range(1, 201)]
+    watches = [JobMonitor(job, deps) for job in jobs]
+    for watch in watches:
+        watch.poll_once()
+    clock.now_s += 10.0
+    asked, agents.reports = slurm.asked["queue"], Reports(end_hint_s=clock.now())
+    for watch in watches:
+        watch.poll_once()
+    assert slurm.asked["queue"] == asked + 1

@@ -14,6 +14,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 _FIRST_START_S = 3.0  # after the start of the task: one that fails at once gets no step beside it
 _RETRY_WAITS_S = (5.0, 30.0, 120.0, 600.0)
 _STEADY_S = 3600.0  # an agent that lived this long did not fail for the same reason as the one before it
+_ENDS_TOGETHER_S = 10.0  # between the ends of an agent and of its task
 _SILENT_INTERVALS, _SILENT_S = 3.0, 10.0  # a report may be late on a busy node or file server
 
 
@@ -39,6 +40,12 @@ class AgentAttempts:
         if self.is_given_up:
             return float("inf")
         return self.ended_s + _RETRY_WAITS_S[self.failures - 1]
+
+    def after_task(self, ended_s: float | None) -> AgentAttempts:
+        """Return the attempts after the task has ended, with which its last agent ended, too."""
+        if self.ended_s is None or ended_s is None or self.ended_s < ended_s - _ENDS_TOGETHER_S:
+            return self
+        return replace(self, failures=0, problem="")
 
     @property
     def is_given_up(self) -> bool:

@@ -37,6 +37,12 @@ def test_failures_before_an_agent_that_lived_for_an_hour_do_not_count() -> None:
     assert attempts.after_end(2000.0 + 3600.0, "killed").start_due_s() == 2000.0 + 3600.0 + 5.0
 
 
+def test_an_agent_that_ends_with_its_task_has_not_failed() -> None:
+    attempts = AgentAttempts(run_s=1000.0, started_s=1003.0).after_end(2001.0, "it ended without a message")
+    assert attempts.after_task(2000.0).problem == ""
+    assert attempts.after_task(None) == attempts.after_task(9000.0) == attempts
+
+
 @pytest.mark.parametrize(
     ("state", "has", "keeps"),
     [

@@ -45,3 +45,24 @@ def test_the_free_text_of_accounting_comes_last() -> None:
 
 def test_the_users_arguments_reach_sbatch_untouched() -> None:
     assert commands.submit(["-J", "a b", "", "run.sh", "--x"]) == ["sbatch", "-J", "a b", "", "run.sh", "--x"]
+
+
+def test_the_step_of_the_agents_takes_nothing_from_the_job_and_may_not_wait_for_ever() -> None:
+    argv = commands.agent_step(12, 3, ["python", "agent"], (25, 5))
+    assert argv[0] == "srun"
+    assert argv[-2:] == ["python", "agent"]
+    assert {"--jobid=12", "--overlap", "--mem=0", "--nodes=3", "--ntasks=3", "--immediate=30"} < set(argv)
+    assert {"--propagate=NONE", "--kill-on-bad-exit=0", "--input=none", "--job-name=jobmon"} < set(argv)
+    assert "--gres=none" not in argv
+
+
+def test_before_22_05_the_step_would_wait_for_the_gpus_of_the_job() -> None:
+    assert "--gres=none" in commands.agent_step(12, 1, ["python"], (21, 8))
+
+
+def test_a_login_asks_for_no_password_and_its_program_ends_with_it() -> None:
+    argv = commands.agent_login("n1", ["python", "-m", "a b"])
+    assert argv[0] == "ssh"
+    assert "BatchMode=yes" in argv
+    assert "-tt" in argv
+    assert argv[-2:] == ["n1", "python -m 'a b'"]

@@ -1,0 +1,76 @@
+"""When the loop of a monitor wakes up between two passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from jobmon_core.monitor.job_monitor import JobMonitor
+from jobmon_core.monitor.loop import MonitorLoop
+from jobmon_core.system.clock import Wake
+from tests.support.clock import FakeClock
+
+
+@dataclass
+class Polled:
+    """A job monitor that is due again after a while, and counts its polls."""
+
+    clock: FakeClock
+    again_s: float
+    polls: int = 0
+
+    def poll_once(self) -> float:
+        self.polls += 1
+        return self.clock.now() + self.again_s
+
+
+@dataclass
+class Bench:
+    """A loop with two jobs, and what it finds when it looks."""
+
+    looks: list[set[str] | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock = FakeClock()
+        self.loop = MonitorLoop(self.clock, lambda _state_id: None, self.look)
+        self.jobs = {"a": Polled(self.clock, 30.0), "b": Polled(self.clock, 45.0)}
+        for state_id, job in self.jobs.items():
+            self.loop.add(state_id, cast("JobMonitor", job))
+        self.run_due()
+
+    def look(self) -> set[str] | None:
+        return self.looks.pop(0) if self.looks else None
+
+    def run_due(self) -> None:
+        self.loop.run_due(lambda _state_id, _event: None, lambda _state_id: None)
+
+
+def test_with_nothing_to_look_at_it_sleeps_until_a_job_is_due() -> None:
+    bench = Bench()
+    assert bench.loop.wait() is Wake.DUE
+    assert bench.clock.waits == [30.0]
+
+
+def test_it_looks_every_three_seconds_without_a_pass_over_the_jobs() -> None:
+    bench = Bench([set()] * 20)
+    assert bench.loop.wait() is Wake.DUE
+    assert bench.clock.waits == [3.0] * 10
+    assert [job.polls for job in bench.jobs.values()] == [1, 1]
+
+
+def test_a_job_that_a_look_finds_is_polled_at_once_and_no_other() -> None:
+    bench = Bench([set(), set(), {"b", "gone"}])
+    assert bench.loop.wait() is Wake.DUE
+    assert sum(bench.clock.waits) == 6.0
+    bench.run_due()
+    assert [job.polls for job in bench.jobs.values()] == [1, 2]
+
+
+@pytest.mark.parametrize("wake", [Wake.NOTIFIED, Wake.TERMINATE])
+def test_a_signal_ends_the_wait(wake: Wake) -> None:
+    bench = Bench([set()] * 20)
+    bench.clock.wakes = [Wake.DUE, wake]
+    assert bench.loop.wait() is wake
+    assert len(bench.clock.waits) == 2
