@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
-from jobmon_core.domain.telemetry.model import AgentReport, Sample
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import stamp_of
 from jobmon_core.system.json_codec import from_json
@@ -29,6 +28,7 @@ from jobmon_core.system.process import ProcessId  # noqa: TC001 - the codec read
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jobmon_core.domain.telemetry.model import AgentReport, Sample
     from jobmon_core.system.files import Stamp
 
 LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
@@ -73,6 +73,8 @@ class TaskTelemetry:
 
     def report(self, node: str) -> AgentReport:
         """Return the latest report from a node; an empty one if there is none."""
+        from jobmon_core.domain.telemetry.model import AgentReport  # a monitor needs only the signs
+
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
 
     def signs(self, node: str) -> ReportSigns | None:
@@ -128,6 +130,8 @@ class TaskTelemetry:
 
 
 def _sample(line: bytes) -> Sample | None:
+    from jobmon_core.domain.telemetry.model import Sample  # as above
+
     try:
         return from_json(Sample, json.loads(line))
     except ValueError:  # also DecodeError

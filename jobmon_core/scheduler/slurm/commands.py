@@ -7,7 +7,6 @@ Slurm's daemons filter by these: no query transfers the whole queue.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -118,6 +117,8 @@ def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Ver
 
 def agent_login(node: str, command: Sequence[str]) -> list[str]:
     """Run a program on a node by ssh; its terminal (``-tt``) ends it if ssh ends."""
+    import shlex  # rarely needed, and an idle monitor stays small
+
     options = ["-tt", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "LogLevel=ERROR"]
     return ["ssh", *options, node, shlex.join(command)]
 
