@@ -31,7 +31,7 @@ _SUPERVISORS = ("slurmstepd", "sshd")  # what ends an agent that they started wh
 class AgentClock(Clock):
     """The clock of an agent, whose waits end at every signal that asks it to end."""
 
-    WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
     def wait(self, seconds: float) -> Wake:
         """Wait for ``seconds``; return early if a signal asks the agent to end, which must be blocked."""
