@@ -17,7 +17,7 @@ from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
 from jobmon_core.app.live.phase import phase_of
-from jobmon_core.app.live.telemetry import tasks_with_reports
+from jobmon_core.app.live.telemetry import tasks_with_agents
 
 if TYPE_CHECKING:
     import argparse
@@ -116,7 +116,7 @@ def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str
     """Return the phase of a job, and of one of its tasks the problems and what agents measured."""
     status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
     about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
-    tasks = tasks_with_reports(ctx, status, progress, now_s)
+    tasks = tasks_with_agents(ctx, status, progress, now_s)
     return about | live_json([live for live in tasks if live.ref == str(ref)], now_s)
 
 

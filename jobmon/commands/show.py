@@ -12,7 +12,7 @@ from jobmon.views.model import details_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
-from jobmon_core.app.live.telemetry import agent_reports, tasks_with_reports
+from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -71,13 +71,11 @@ def run(options: argparse.Namespace) -> int:
         status = current_status(ctx, job)
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
         if options.json:
-            tasks = tasks_with_reports(ctx, status, progress, now_s)
+            tasks = tasks_with_agents(ctx, status, progress, now_s)
             objects.append(details_json(status, now_s, progress) | live_json(tasks, now_s))
             continue
-        reports = agent_reports(ctx, status.job)
-        lines = detail_lines(
-            status, ref.key, now_s, console, progress, reports=reports, all_tasks=options.all
-        )
+        agents = task_agents(ctx, status.job)
+        lines = detail_lines(status, ref.key, now_s, console, progress, agents=agents, all_tasks=options.all)
         print(*([] if first else [""]), *lines, sep="\n")
         first = False
     if options.json and objects:

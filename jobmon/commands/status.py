@@ -14,7 +14,7 @@ from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
-from jobmon_core.app.live.telemetry import tasks_with_reports
+from jobmon_core.app.live.telemetry import tasks_with_agents
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
 
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
 def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:
     """Return the documented object for one job."""
     progress = known.progress.get(status.job.id, _NO_PROGRESS)
-    tasks = tasks_with_reports(ctx, status, progress, now_s)
+    tasks = tasks_with_agents(ctx, status, progress, now_s)
     return status_json(status, now_s, progress) | live_json(tasks, now_s)
 
 

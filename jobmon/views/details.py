@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from jobmon.views.console import Console
-    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask, TaskAgents
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -76,15 +75,15 @@ def detail_lines(
     console: Console,
     progress: JobProgress = _NO_PROGRESS,
     *,
-    reports: Mapping[str, tuple[AgentReport, ...]] = MappingProxyType({}),
+    agents: Mapping[str, TaskAgents] = MappingProxyType({}),
     all_tasks: bool = False,
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones.
 
-    ``reports`` are the latest ones of agents, by the key of the task.
+    ``agents`` are those of the running tasks, by key.
     """
     job = status.job
-    followed = [*live_tasks(status, progress, now_s, reports=reports)]
+    followed = [*live_tasks(status, progress, now_s, agents=agents)]
     live = {
         each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }

@@ -39,10 +39,13 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     yield from ((name, text) for name, text in texts.items() if text)
     yield from (("GPUs", text) for text in gpu_marks_texts(reports))
     several = len(live.reports) > 1
+    if not live.reports and live.agents.problem:
+        yield "agent", f"none: {live.agents.problem}"
     for report in live.reports:
         node = f"{report.latest.node.name}: " if several else ""
         if not is_current(report, now_s):
-            yield "agent", f"{node}{silence_text(report, now_s)}"
+            why = f": {live.agents.problem}" if live.agents.problem else ""
+            yield "agent", f"{node}{silence_text(report, now_s)}{why}"
         elif text := ", ".join(filter(None, node_parts(report.latest))):
             yield "CPU", f"{node}{text}"
         if report.unavailable:

@@ -138,6 +138,8 @@ def _workers_and_memory(live: LiveTask, now_s: float) -> Iterator[Line]:
         cpu = cpu_text(reports[0].latest.cpu) if len(reports) == 1 else ""
         style = Style.ATTENTION if is_memory_scarce(reports) else Style.PLAIN
         yield _fact("Memory", Span(text, style), Span(f", CPU {cpu}" if cpu else ""))
+    if live.agents.problem and not reports:
+        yield _fact("Agent", Span(f"none: {live.agents.problem}", Style.DIM))
     if text := silence_texts(live.reports, now_s):
         yield _fact("Agent", Span(text, Style.ATTENTION))
 

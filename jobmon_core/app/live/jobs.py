@@ -10,7 +10,7 @@ from jobmon_core.app.jobs.overview import Overview, policy, statuses
 from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
-from jobmon_core.app.live.telemetry import LiveReports
+from jobmon_core.app.live.telemetry import LiveAgents
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.store.jobs import Unreadable
@@ -64,7 +64,7 @@ class LiveJobs:
         self._shown_jobs: set[str] = set()  # state ids
         self._states = ChangedFiles(self._read_state)
         self._progress = ChangedFiles(self._read_progress)
-        self._reports = LiveReports(ctx)
+        self._agents = LiveAgents(ctx)
         self._policy = policy(ctx)
         self._known: dict[str, _Known] = {}  # by state id
 
@@ -84,7 +84,7 @@ class LiveJobs:
         tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
         self._shown |= {task.id for task in tasks}
         self._shown_jobs |= {task.job.id for task in tasks}
-        tasks = sorted(self._reports.added_to(tasks), key=_sort_key)
+        tasks = sorted(self._agents.added_to(tasks), key=_sort_key)
         unreadable = sum(isinstance(each, Unreadable) for each in entries)
         return dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
 

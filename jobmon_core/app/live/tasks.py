@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
@@ -30,6 +30,16 @@ _NO_ESTIMATE = Estimate()
 _NO_ARTIFACTS = Artifacts()
 
 
+class TaskAgents(NamedTuple):
+    """What the agents beside a running task reported."""
+
+    reports: tuple[AgentReport, ...] = ()  # the latest one from each node
+    problem: str = ""  # why there is no agent now, if that is known
+
+
+_NO_AGENTS = TaskAgents()
+
+
 @dataclass(frozen=True, slots=True)
 class LiveTask:
     """One task of a watched job, or all tasks of an array that are pending, and its progress."""
@@ -46,12 +56,17 @@ class LiveTask:
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
     is_stale: bool = False  # its data are older than one polling interval
-    reports: tuple[AgentReport, ...] = ()  # of a running task, the latest one from each node
+    agents: TaskAgents = _NO_AGENTS  # of a running task
 
     @property
     def problems(self) -> tuple[EventKind, ...]:
         """The kinds of what is wrong now, the worst first."""
         return ongoing(self.ongoing, self.task.key if self.task else "")
+
+    @property
+    def reports(self) -> tuple[AgentReport, ...]:
+        """The latest report from each node."""
+        return self.agents.reports
 
     @property
     def job(self) -> WatchedJob:
@@ -65,11 +80,11 @@ def live_tasks(
     now_s: float,
     *,
     is_stale: bool = False,
-    reports: Mapping[str, tuple[AgentReport, ...]] = MappingProxyType({}),
+    agents: Mapping[str, TaskAgents] = MappingProxyType({}),
 ) -> Iterator[LiveTask]:
     """Yield each task of a job that runs or ended, and one for all that is pending.
 
-    ``reports`` are those of the agents, by the key of the task.
+    ``agents`` are those of the running tasks, by key.
     """
     job = status.job
     pending = []
@@ -91,7 +106,7 @@ def live_tasks(
             _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
-            reports.get(task.key, ()),
+            agents.get(task.key, _NO_AGENTS),
         )
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts

@@ -1,17 +1,17 @@
-"""The latest reports of the agents beside running tasks."""
+"""What the agents beside running tasks reported last."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.changed_files import ChangedFiles
-from jobmon_core.app.live.tasks import live_tasks, task_group
+from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.store.telemetry import LATEST, TaskTelemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from jobmon_core.app.live.tasks import LiveTask
@@ -20,57 +20,68 @@ if TYPE_CHECKING:
     from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+    from jobmon_core.store.telemetry import AgentRecord
 
 
-def tasks_with_reports(
-    ctx: Context, status: JobStatus, progress: JobProgress, now_s: float
-) -> list[LiveTask]:
-    """Return the tasks of a job as of ``now_s`` (Unix seconds), with the latest reports about them."""
-    return [*live_tasks(status, progress, now_s, reports=agent_reports(ctx, status.job))]
+class _Files(NamedTuple):
+    """The files about the agents of a task."""
+
+    reports: list[Path]  # one for each node
+    record: Path  # of the monitor
 
 
-def agent_reports(ctx: Context, job: WatchedJob) -> dict[str, tuple[AgentReport, ...]]:
-    """Return the latest report from each node of each running task, by the key of the task."""
+def tasks_with_agents(ctx: Context, status: JobStatus, progress: JobProgress, now_s: float) -> list[LiveTask]:
+    """Return the tasks of a job as of ``now_s`` (Unix seconds), with what their agents reported."""
+    return [*live_tasks(status, progress, now_s, agents=task_agents(ctx, status.job))]
+
+
+def task_agents(ctx: Context, job: WatchedJob) -> dict[str, TaskAgents]:
+    """Return what the agents of each running task reported, by the key of the task."""
     running = [task.key for task in job.tasks.values() if task_group(job, task) is Group.RUNNING]
-    found = {key: _readable(map(_read, _paths(ctx, job, key))) for key in running}
-    return {key: reports for key, reports in found.items() if reports}
+    return {key: _agents(_files(ctx, job, key), _report, _record) for key in running}
 
 
-class LiveReports:
-    """The reports about many tasks, each read again only after it has changed."""
+class LiveAgents:
+    """The agents of many tasks; each of their files is read again only after it has changed."""
 
     def __init__(self, ctx: Context) -> None:
         """Read nothing yet."""
         self._ctx = ctx
-        self._files = ChangedFiles(_read)
+        self._reports = ChangedFiles(_report)
+        self._records = ChangedFiles(_record)
 
     def added_to(self, tasks: Iterable[LiveTask]) -> list[LiveTask]:
-        """Return the tasks, those that run with the latest reports about them."""
+        """Return the tasks, those that run with what their agents reported."""
         tasks = list(tasks)
-        paths = {
-            live.id: _paths(self._ctx, live.job, live.task.key)
+        files = {
+            live.id: _files(self._ctx, live.job, live.task.key)
             for live in tasks
             if live.task and live.group is Group.RUNNING
         }
-        listed = [path for of_task in paths.values() for path in of_task]
-        read = dict(zip(listed, self._files.contents(listed), strict=True))
-        return [
-            replace(live, reports=_readable(read[path] for path in paths[live.id]))
-            if paths.get(live.id)
-            else live
-            for live in tasks
-        ]
+        paths = [path for of_task in files.values() for path in of_task.reports]
+        reports = dict(zip(paths, self._reports.contents(paths), strict=True))
+        paths = [of_task.record for of_task in files.values()]
+        records = dict(zip(paths, self._records.contents(paths), strict=True))
+        found = {key: _agents(each, reports.__getitem__, records.__getitem__) for key, each in files.items()}
+        return [replace(live, agents=found[live.id]) if live.id in found else live for live in tasks]
 
 
-def _paths(ctx: Context, job: WatchedJob, key: str) -> list[Path]:
-    """Return the paths of the latest reports about a task, one for each node."""
+def _files(ctx: Context, job: WatchedJob, key: str) -> _Files:
     telemetry = ctx.telemetry(job.id, key)
-    return [telemetry.folder / node / LATEST for node in telemetry.nodes()]
+    return _Files([telemetry.folder / node / LATEST for node in telemetry.nodes()], telemetry.record.path)
 
 
-def _readable(reports: Iterable[AgentReport]) -> tuple[AgentReport, ...]:
-    return tuple(each for each in reports if each.latest.at_s)
+def _agents(
+    files: _Files, report_of: Callable[[Path], AgentReport], record_of: Callable[[Path], AgentRecord]
+) -> TaskAgents:
+    reports = tuple(report for path in files.reports if (report := report_of(path)).latest.at_s)
+    attempts = record_of(files.record).attempts
+    return TaskAgents(reports, attempts.problem if attempts.ended_s is not None else "")
 
 
-def _read(path: Path) -> AgentReport:
+def _report(path: Path) -> AgentReport:
     return TaskTelemetry(path.parent.parent).report(path.parent.name)
+
+
+def _record(path: Path) -> AgentRecord:
+    return TaskTelemetry(path.parent).record.read()

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.live.jobs import LiveJobs
-from jobmon_core.app.live.telemetry import agent_reports
+from jobmon_core.app.live.tasks import TaskAgents
+from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.context import Context
+from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
 from jobmon_core.domain.telemetry.model import AgentReport
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.store.telemetry import LATEST
+from jobmon_core.store.telemetry import LATEST, AgentRecord
 from tests.support.agent_reports import gpu, report, sample
 from tests.support.clock import FakeClock
 from tests.support.job_records import NOW_S, job_of, succeeded
@@ -47,13 +49,13 @@ def test_the_reports_of_all_nodes_about_running_tasks_are_read(ctx: Context, job
     write(ctx, job, "3", "n18", other)
     write(ctx, job, "3", "n17", report())
     write(ctx, job, "4", "n17", report())
-    assert agent_reports(ctx, job) == {"3": (report(), other)}
+    assert task_agents(ctx, job) == {"3": TaskAgents((report(), other))}
 
 
 def test_without_a_report_nothing_is_known(ctx: Context, job: WatchedJob) -> None:
-    assert agent_reports(ctx, job) == {}
+    assert task_agents(ctx, job) == {"3": TaskAgents()}
     write(ctx, job, "3", "n17", report()).write_text("{", encoding="utf-8")
-    assert agent_reports(ctx, job) == {}
+    assert task_agents(ctx, job) == {"3": TaskAgents()}
     assert [task.reports for task in LiveJobs(ctx).listing().tasks if task.ref == "12_3"] == [()]
 
 
@@ -78,4 +80,16 @@ def test_a_report_of_a_later_version_is_read(ctx: Context, job: WatchedJob) -> N
     path = write(ctx, job, "3", "n17", report())
     saved = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**saved, "new": 1}), encoding="utf-8")
-    assert agent_reports(ctx, job) == {"3": (report(),)}
+    assert task_agents(ctx, job) == {"3": TaskAgents((report(),))}
+
+
+def test_why_there_is_no_agent_is_read(ctx: Context, job: WatchedJob) -> None:
+    attempts = AgentAttempts(failures=1, ended_s=NOW_S, problem="srun: error: Access/permission denied")
+    record = ctx.telemetry(job.id, "3").record
+    record.path.parent.mkdir(parents=True)
+    record.write(AgentRecord(attempts=attempts))
+    live = LiveJobs(ctx)
+    assert task_agents(ctx, job) == {"3": TaskAgents((), attempts.problem)}
+    assert live.listing().tasks[0].agents.problem == attempts.problem
+    record.write(AgentRecord(attempts=replace(attempts, ended_s=None)))
+    assert live.listing().tasks[0].agents == TaskAgents()

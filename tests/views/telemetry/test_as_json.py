@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from jobmon.views.telemetry.as_json import live_json
-from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.app.live.tasks import TaskAgents, live_tasks
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.telemetry.model import AgentReport, Sample, WorkerStatus
@@ -15,7 +15,7 @@ from tests.support.live_jobs import running_task
 
 def shown(*reports: AgentReport, events: tuple[Event, ...] = (), key: str = "") -> dict[str, Any]:
     job, progress = job_of(running_task(key)), JobProgress(NOW_S, events=events)
-    return live_json(live_tasks(status_of(job), progress, NOW_S, reports={key: reports}), NOW_S)
+    return live_json(live_tasks(status_of(job), progress, NOW_S, agents={key: TaskAgents(reports)}), NOW_S)
 
 
 def test_without_an_agent_nothing_is_known() -> None:

@@ -21,7 +21,7 @@ from jobmon.views.telemetry.figures import (
     silence_texts,
     workers_text,
 )
-from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.app.live.tasks import TaskAgents, live_tasks
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Sample, WorkerStatus
 from tests.support.agent_reports import GIB, gpu, report, sample, worker
@@ -108,4 +108,4 @@ def test_any_report_can_be_shown(reports: tuple[AgentReport, ...]) -> None:
         [*node_parts(each.latest)]
         silence_text(each, NOW_S)
     job = job_of(running_task())
-    live_json(live_tasks(status_of(job), JobProgress(), NOW_S, reports={"": reports}), NOW_S)
+    live_json(live_tasks(status_of(job), JobProgress(), NOW_S, agents={"": TaskAgents(reports)}), NOW_S)

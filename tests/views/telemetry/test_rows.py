@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
-from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.telemetry.model import AgentReport
@@ -22,9 +22,11 @@ OOM = Event(
 )
 
 
-def live(*reports: AgentReport, events: tuple[Event, ...] = ()) -> LiveTask:
+def live(*reports: AgentReport, events: tuple[Event, ...] = (), problem: str = "") -> LiveTask:
     progress = JobProgress(NOW_S, events=events)
-    (task,) = live_tasks(status_of(job_of(running_task())), progress, NOW_S, reports={"": reports})
+    (task,) = live_tasks(
+        status_of(job_of(running_task())), progress, NOW_S, agents={"": TaskAgents(reports, problem)}
+    )
     return task
 
 
@@ -47,8 +49,13 @@ def test_an_agent_that_is_silent_or_measures_less_says_so() -> None:
     assert rows[1].endswith(" (12m ago)")
 
 
-def test_without_an_agent_there_are_no_rows() -> None:
+def test_without_an_agent_there_is_at_most_the_reason() -> None:
     assert [*telemetry_rows(live(), NOW_S)] == []
+    denied = "srun: error: Access/permission denied"
+    assert [*telemetry_rows(live(problem=denied), NOW_S)] == [("agent", f"none: {denied}")]
+    ((*_, (name, text)),) = [[*telemetry_rows(live(report(age_s=720.0), problem=denied), NOW_S)]]
+    assert name == "agent"
+    assert text.endswith(f" (12m ago): {denied}")
 
 
 def test_a_problem_has_its_proof_and_advice() -> None:

@@ -20,7 +20,7 @@ from jobmon.views.top.state import Page, View
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
-from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
@@ -108,7 +108,9 @@ def measured(count: int) -> Listing:
     workers = (worker(4), worker(5, WorkerStatus.ZOMBIE))
     second = report(sample(gpus, workers, node="n18", used_gib=62.0), age_s=125.0)
     reports = {0: (report(),), 2: (report(), second), 4: (report(sample((), (worker(None),))),)}
-    tasks = [replace(task, reports=reports.get(number, ())) for number, task in enumerate(found.tasks)]
+    tasks = [
+        replace(task, agents=TaskAgents(reports.get(number, ()))) for number, task in enumerate(found.tasks)
+    ]
     tasks[0] = replace(tasks[0], events=(*tasks[0].events, *_TROUBLE), ongoing=_TROUBLE[1:])
     return replace(found, tasks=tuple(tasks))
 
@@ -139,7 +141,7 @@ _TASKS = st.lists(
         events=st.just(()),
         artifacts=anything(Artifacts),
         is_stale=st.booleans(),
-        reports=st.lists(anything(AgentReport), max_size=2).map(tuple),
+        agents=st.builds(TaskAgents, st.lists(anything(AgentReport), max_size=2).map(tuple), st.text()),
     ),
     max_size=5,
 )

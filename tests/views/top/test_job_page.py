@@ -9,7 +9,7 @@ from jobmon.views.top.job_page import job_lines, log_lines
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
-from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.job_settings import JobSettings
@@ -144,7 +144,7 @@ def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
     shown = Progress(100, 400, "item", rate_per_s=2.5)
     workers = {f"worker_{rank}.log": WorkerProgress(shown, NOW_S - 500 * rank) for rank in range(2)}
     (live,) = tasks(replace(progress_of(200, 800), workers=workers))
-    live = replace(live, reports=(report(sample((), (worker(0), worker(1)))),))
+    live = replace(live, agents=TaskAgents((report(sample((), (worker(0), worker(1)))),)))
     lines = page(live)
     first = next(number for number, line in enumerate(lines) if line.startswith("Workers  "))
     assert [line.rstrip() for line in lines[first : first + 3]] == [
@@ -162,7 +162,7 @@ def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
 def test_logs_that_belong_to_no_known_rank_have_a_section_of_their_own() -> None:
     workers = {name: WorkerProgress(None, NOW_S) for name in ("loader.log", "worker_1.log")}
     (live,) = tasks(replace(progress_of(200, 800), workers=workers))
-    live = replace(live, reports=(report(sample((), (worker(0), worker(1)))),))
+    live = replace(live, agents=TaskAgents((report(sample((), (worker(0), worker(1)))),)))
     lines = page(live, height=40)
     assert value(lines, "Workers") == "2 running, 2 with a log"
     assert "  loader.log    running         no progress yet" in lines
@@ -275,7 +275,9 @@ def test_problems_stand_at_the_top_with_the_advice_about_the_worst() -> None:
 def test_an_agent_that_does_not_report_is_named() -> None:
     (live,) = tasks(progress_of(67_300, 100_000))
     old = report(sample(node="n18"), age_s=720.0)
-    assert value(page(replace(live, reports=(old,))), "Agent").startswith("no report since ")
-    both = page(replace(live, reports=(report(), old)))
+    assert value(page(replace(live, agents=TaskAgents((old,)))), "Agent").startswith("no report since ")
+    both = page(replace(live, agents=TaskAgents((report(), old))))
     assert value(both, "Agent").startswith("n18: no report since ")
+    denied = page(replace(live, agents=TaskAgents(problem="srun: Access/permission denied")))
+    assert value(denied, "Agent") == "none: srun: Access/permission denied"
     assert value(both, "Memory") == "52.0 of 64.0 GiB (81%), CPU 15.2 of 16 cores"
