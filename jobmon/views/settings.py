@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import span
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.triage.thresholds import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _labelled("first output within", _time(settings.launch_timeout_s)),
         _labelled("stalled after", _time(settings.stall_timeout_s)),
         _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
+        "" if settings.thresholds == Thresholds() else "own thresholds",
     )
     return filter(None, parts)
 

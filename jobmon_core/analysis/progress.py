@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, own_artifacts
 from jobmon_core.analysis.job_logs import (
@@ -18,6 +18,7 @@ from jobmon_core.analysis.job_logs import (
 )
 from jobmon_core.analysis.live_errors import LiveErrors
 from jobmon_core.analysis.progress_health import Look, with_known_problems
+from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
@@ -30,6 +31,7 @@ from jobmon_core.domain.progress.log.totals import with_total, with_total_of_che
 from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
 from jobmon_core.domain.progress.workers import worker_progress
 from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.triage.state import TriageState
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state
 from jobmon_core.store.json_file import JsonFile
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+    TelemetryOf = Callable[[str, str], TaskTelemetry]  # of a state id and the key of a task
 
 _MAX_TASKS = 32  # of one job: so many of its running tasks are followed, and so many ended ones kept
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT)
-_NO_SETTINGS, _NO_ARTIFACTS = JobSettings(), Artifacts()
+_NO_SETTINGS, _NO_ARTIFACTS, _NO_TRIAGE = JobSettings(), Artifacts(), TriageState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,17 @@ class ProgressRecord:
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     artifacts: dict[str, Artifacts] = field(default_factory=dict)
+    triage: dict[str, TriageState] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
     errors: dict[str, ErrorWatch] = field(default_factory=dict)  # likewise
+
+
+class _JobLook(NamedTuple):
+    """What one look at the jobs needs."""
+
+    now_s: float
+    user_patterns: Path | None
+    telemetry_of: TelemetryOf | None
 
 
 def follow_progress(
@@ -64,21 +78,22 @@ def follow_progress(
     file_of: Callable[[str], Path],
     now_s: float,
     user_patterns: Path | None = None,
+    telemetry_of: TelemetryOf | None = None,
 ) -> dict[str, Followed]:
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
     ``now_s`` is in Unix seconds. ``user_patterns`` are failure patterns of the user, in a file that may be
-    missing.
+    missing. ``telemetry_of`` returns what agents measured of a task; without it, that is not judged.
     """
-    return {job.id: _follow_apart(job, file_of(job.id), now_s, user_patterns) for job in jobs}
+    look = _JobLook(now_s, user_patterns, telemetry_of)
+    return {job.id: _follow_apart(job, file_of(job.id), look) for job in jobs}
 
 
-def _follow_apart(job: WatchedJob, path: Path, now_s: float, user_patterns: Path | None) -> Followed:
+def _follow_apart(job: WatchedJob, path: Path, look: _JobLook) -> Followed:
     """Follow a job; an error with it, e.g. a damaged record or a full disk, must not affect the others."""
     try:
-        file = JsonFile(path, ProgressRecord, MAX_BYTES, durable=False)
-        return _follow(job, file, now_s, user_patterns)
+        return _follow(job, JsonFile(path, ProgressRecord, MAX_BYTES, durable=False), look)
     except JobmonError as error:
         return Followed(problem=str(error))
     except Exception:  # noqa: BLE001 - an internal error, which the monitor logs
@@ -87,19 +102,40 @@ def _follow_apart(job: WatchedJob, path: Path, now_s: float, user_patterns: Path
         return Followed(problem=traceback.format_exc(limit=-3))
 
 
-def _follow(
-    job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float, user_patterns: Path | None
-) -> Followed:
-    record = before = file.read()
+def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], look: _JobLook) -> Followed:
+    now_s, record = look.now_s, file.read()
+    before = record
     logs = [(task, _logs(job, task)) for task in _followed(job, before)]
     record = _with_artifacts(record, job, logs, now_s)
     for task, paths in logs:
         record = _with_task(record, job, task, paths, now_s)
-    record = _with_errors(record, job, logs, now_s, user_patterns)
+    record = _with_errors(record, job, logs, now_s, look.user_patterns)
+    if look.telemetry_of:
+        record = _with_triage(record, job, [task for task, _ in logs], look.telemetry_of, now_s)
     if record != before:
         file.write(replace(record, updated_s=now_s))
     rechecks = (watch.recheck_s for watch in record.errors.values())
     return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
+
+
+def _with_triage(
+    record: ProgressRecord, job: WatchedJob, tasks: Sequence[Task], telemetry_of: TelemetryOf, now_s: float
+) -> ProgressRecord:
+    """Return the record after judging what agents measured of the tasks that run.
+
+    A stall that was found in the same look, at ``now_s``, gets the reason that this shows.
+    """
+    states, events = {key: each for key, each in record.triage.items() if key in record.tasks}, record.events
+    for task in tasks:
+        if task.state is not JobState.RUNNING or task.end:
+            continue
+        followed = record.tasks[task.key]
+        known = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
+        seen = Seen(now_s, last_write_s(followed.logs), followed, known)
+        before = states.get(task.key, _NO_TRIAGE)
+        states[task.key], found = triage_task(before, job, task, telemetry_of(job.id, task.key), seen)
+        events += tuple(replace(event, task=task.key) for event in found)
+    return replace(record, triage=states, events=_latest(with_explained_stalls(events, now_s)))
 
 
 def _followed(job: WatchedJob, record: ProgressRecord) -> list[Task]:

@@ -34,11 +34,11 @@ def with_known_problems(
     followed: TaskProgress, task: Task, settings: JobSettings, look: Look
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
     """Return the progress of a running task with its known problems, and what happened since the last."""
-    running_since_s = _running_since_s(task)
+    since_s = running_since_s(task)
     has_logs = followed.logs or settings.log_files  # else nothing shows whether it writes
     launch = Launch(
         look.now_s,
-        running_since_s,
+        since_s,
         settings.launch_timeout_s if has_logs else None,
         followed.has_output,
         len(followed.workers),
@@ -46,7 +46,7 @@ def with_known_problems(
     )
     known, events = launch_events(followed.known_problems, launch)
     if followed.progress:
-        idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, running_since_s)
+        idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, since_s)
         seen = Observation(
             look.now_s,
             followed.progress,
@@ -61,7 +61,7 @@ def with_known_problems(
     return replace(followed, known_problems=known), events
 
 
-def _running_since_s(task: Task) -> float:
+def running_since_s(task: Task) -> float:
     """Return when a task last started or changed its state, e.g. was resumed (Unix seconds)."""
     return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job_settings import MAX_GROUPS, ErrorPattern, JobSettings
+from jobmon_core.domain.triage.thresholds import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
@@ -29,6 +31,7 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
         key: f"monitoring.{key}"
         for key in ("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent")
     },
+    **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
 
 
@@ -105,6 +108,7 @@ class _Parser:
             launch_timeout_s=_seconds(monitoring, "launch_timeout"),
             stall_timeout_s=_seconds(monitoring, "stall_timeout"),
             slowdown_percent=_percent(monitoring, "slowdown_percent"),
+            thresholds=_thresholds(top.section("thresholds")),
         )
         for section in (job, paths, patterns, monitoring):
             section.close(_MEANT)
@@ -163,6 +167,19 @@ class _Parser:
                 section.close()
                 self.unused.append(f"alerts.{name}")
         alerts.close()
+
+
+def _thresholds(section: Section) -> Thresholds:
+    default, values = Thresholds(), {}
+    for name in (each.name for each in fields(Thresholds)):
+        usual: float = getattr(default, name)
+        values[name] = float(section.number(name, usual, 1.0, *_limit(name)))
+    section.close()
+    return Thresholds(**values)
+
+
+def _limit(name: str) -> tuple[float, ...]:
+    return (100.0,) if name.endswith("percent") else ()
 
 
 def _text(section: Section, key: str) -> str:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jobmon_core.domain.triage.thresholds import Thresholds
+
+_THRESHOLDS = Thresholds()
 MAX_GROUPS = 2  # of a progress pattern: the current value and the total
 _ANY_LOG = "*.log"
 _ANY_OUTPUT = "*"
@@ -52,6 +55,7 @@ class JobSettings:
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
     no_agent: bool = False  # whether nothing is to run beside the job
+    thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
 
     @property
     def log_name(self) -> str:

@@ -138,8 +138,8 @@ class MonitorFactory:
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
 
-        home = self._ctx.home
-        return follow_progress(jobs, home.progress_file, self._ctx.clock.now(), home.patterns)
+        ctx, home = self._ctx, self._ctx.home
+        return follow_progress(jobs, home.progress_file, ctx.clock.now(), home.patterns, ctx.telemetry)
 
     def _agent_launches(
         self, job: WatchedJob, task: Task, settings: AgentSettings

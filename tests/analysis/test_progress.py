@@ -15,6 +15,7 @@ from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.json_file import JsonFile
+from jobmon_core.store.telemetry import TaskTelemetry
 
 START_S = 1_700_000_000
 STEP_S = 30.0
@@ -38,6 +39,9 @@ class Run:
     def record(self) -> ProgressRecord:
         return JsonFile(self.folder / "progress.json", ProgressRecord, 2**24).read()
 
+    def telemetry(self, _job_id: str, _task: str) -> TaskTelemetry:
+        return TaskTelemetry(self.folder / "telemetry")
+
     def print_step(self, task: Task = RUNNING) -> None:
         self.now_s += STEP_S
         self.step += 1
@@ -49,7 +53,8 @@ class Run:
     def look(self, *tasks: Task) -> tuple[Event, ...]:
         paths = LogPaths(str(self.log), str(self.log), source="user")
         job = WatchedJob("slurm-7-x", 7, START_S, tasks={task.key: task for task in tasks}, logs=paths)
-        return follow_progress([job], lambda _: self.folder / "progress.json", self.now_s)[job.id].events
+        file = self.folder / "progress.json"
+        return follow_progress([job], lambda _: file, self.now_s, telemetry_of=self.telemetry)[job.id].events
 
     def problems(self, task: Task) -> list[EventKind]:
         return [event.kind for event in self.look(task) if event.kind is not EventKind.RESTARTED]

@@ -13,6 +13,7 @@ from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.progress_file import ProgressFile
+from jobmon_core.store.telemetry import TaskTelemetry
 
 START_S = 1_700_000_000
 RUNNING = Task("", JobState.RUNNING, "RUNNING", start_s=START_S, limit_s=36_000)
@@ -36,8 +37,17 @@ class FollowedJob:
             with self.log.open("a", encoding="utf-8") as file:
                 file.write(text)
             os.utime(self.log, (self.now_s, self.now_s))
-        found = follow_progress((self.job,), lambda job_id: self.folder / f"{job_id}.json", self.now_s)
+        found = follow_progress(
+            (self.job,),
+            lambda job_id: self.folder / f"{job_id}.json",
+            self.now_s,
+            telemetry_of=self.telemetry,
+        )
         return found["slurm-12-x"].events
+
+    def telemetry(self, _job_id: str, task: str) -> TaskTelemetry:
+        """Return what agents measured of a task of the job."""
+        return TaskTelemetry(self.folder / "telemetry" / (task or "job"))
 
     def write(self, path: Path, size_bytes: int, age_s: float = 0.0) -> None:
         """Write a file of some size; it was modified ``age_s`` seconds ago."""

@@ -61,6 +61,8 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     warned: list[Event] = []
     for event in events:
         is_warning = event.kind in WARNINGS
+        if event.is_quiet:
+            continue
         if not is_warning and not any(_ends(event, each) for each in warned):
             continue
         subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.events.event import Event
+from jobmon_core.domain.triage.state import TriageState
 
 _NO_ARTIFACTS = Artifacts()
 
@@ -148,6 +149,7 @@ class JobProgress:
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     artifacts: dict[str, Artifacts] = field(default_factory=dict)  # also of the whole array, with the key ""
+    triage: dict[str, TriageState] = field(default_factory=dict)  # by task key
 
     def artifacts_of(self, key: str) -> Artifacts:
         """Return the outputs and checkpoints of a task, else those of the whole job."""

@@ -36,6 +36,7 @@ class Worker:
     memory: int | None = None  # resident, with its descendants
     threads: int = 0  # of the main process
     children: int = 0  # all descendants
+    zombies: int = 0  # descendants that have ended and that their parents have not reaped
     blocked_percent: float | None = None  # share of the looks that found the main process blocked
     last_activity_s: float | None = None  # when it last used CPU time, read or wrote
     gpus: tuple[int, ...] = ()  # indices of the GPUs that it uses

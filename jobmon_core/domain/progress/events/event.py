@@ -39,6 +39,7 @@ class Event:
     advice: str = ""  # what the user can do, one line; empty for the usual advice about this kind
     evidence: tuple[str, ...] = ()  # the lines or figures that prove it
     title: str = ""  # what happened, without its details; empty for the usual words about this kind
+    is_quiet: bool = False  # only shown, without a message
 
 
 # these cause a message, as does a recovery from one of them; other events are only shown

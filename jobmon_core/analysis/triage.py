@@ -1,0 +1,113 @@
+"""Judge what agents measure of a running task, together with its progress, logs and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.progress_health import running_since_s
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.estimate import estimate_or_printed
+from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.triage.changes import is_due, known_since, of_run, triage_events
+from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.situation import NodeView, Situation
+from jobmon_core.observe.patterns.xids import xid_errors
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import Artifacts
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.progress.model import TaskProgress
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.triage.state import TriageState
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+_MAX_NODES = 32
+_MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16  # of the histories of all nodes together, and of each
+_STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
+_NO_SETTINGS = JobSettings()
+
+
+class Seen(NamedTuple):
+    """What the monitor knows about a task beside what agents measure; times are Unix seconds."""
+
+    now_s: float
+    written_s: float | None  # the last write to its logs; None if there are none
+    followed: TaskProgress
+    artifacts: Artifacts  # those that no other task of its array writes
+
+
+def triage_task(
+    state: TriageState, job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen
+) -> tuple[TriageState, tuple[Event, ...]]:
+    """Return what to remember about a running task after one more look, and the events for what is new."""
+    thresholds = (job.settings or _NO_SETTINGS).thresholds
+    state = of_run(state, running_since_s(task))
+    if not is_due(state, seen.now_s, thresholds.must_last_s):
+        return state, ()
+    situation = replace(situation_of(job, task, telemetry, seen), since=known_since(state))
+    verdicts = judge(situation)
+    if not (situation.nodes or verdicts or state.held):
+        return state, ()  # without agent and without news, the progress file stays as it is
+    return triage_events(state, situation, verdicts)
+
+
+def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen) -> Situation:
+    """Return all that is known about a running task."""
+    settings, followed = job.settings or _NO_SETTINGS, seen.followed
+    started_s = running_since_s(task)
+    limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None
+    return Situation(
+        now_s=seen.now_s,
+        started_s=started_s,
+        nodes=_nodes(telemetry, started_s),
+        progress=followed.progress,
+        history=followed.history,
+        estimate=estimate_or_printed(followed.history, followed.progress, seen.now_s),
+        limit_s=limit_s,
+        has_output=followed.has_output,
+        log_idle_s=_log_idle_s(seen, started_s),
+        artifacts=seen.artifacts,
+        thresholds=settings.thresholds,
+        xids=xid_errors(),
+    )
+
+
+def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
+    """Return what the agents on all nodes measured of this run."""
+    names = telemetry.nodes()[:_MAX_NODES]
+    max_bytes = max(_MIN_NODE_BYTES, _MAX_BYTES // max(1, len(names)))
+    nodes = []
+    for name in names:
+        report, history = telemetry.report(name), telemetry.history(name, max_bytes)
+        newest_s = history[-1].at_s if history else 0.0
+        samples = (*history, report.latest) if report.latest.at_s > newest_s else history
+        of_run = tuple(sample for sample in samples if sample.at_s > started_s)
+        if of_run:
+            nodes.append(NodeView(name, of_run, report.unavailable))
+    return tuple(nodes)
+
+
+def _log_idle_s(seen: Seen, started_s: float) -> float | None:
+    """Return for how long nothing was written to the logs of a run; None if there are none."""
+    if seen.written_s is None:
+        return None
+    return max(0.0, seen.now_s - max(seen.written_s, started_s))
+
+
+def with_explained_stalls(events: tuple[Event, ...], now_s: float) -> tuple[Event, ...]:
+    """Return the events; a standstill that one look at ``now_s`` found and explains is reported once."""
+    new = [event for event in events if event.at_s == now_s]
+    stalled = {event.task for event in new if event.kind is EventKind.STALLED}
+    reasons = {event.task: event for event in new if event.subject in _STANDSTILLS and not event.ended}
+    return tuple(
+        _explained(event, reasons.get(event.task), event.task in stalled) if event.at_s == now_s else event
+        for event in events
+    )
+
+
+def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  # noqa: FBT001 - a fact
+    """Return a stall with its reason; the reason of a stall is only shown."""
+    if reason and event.kind is EventKind.STALLED:
+        return replace(event, advice=reason.advice, evidence=reason.evidence, title=reason.title)
+    return replace(event, is_quiet=True) if event is reason and is_stalled else event

@@ -1,0 +1,65 @@
+"""Report each verdict once, and withdraw it when it has been over for long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.state import Held, TriageState
+
+_OVER_AFTER = 2  # times `must_last_s` without the condition
+_INTERVAL = 0.1  # of `must_last_s`, between two looks
+
+
+def is_due(state: TriageState, now_s: float, must_last_s: float) -> bool:
+    """Return whether to judge again at ``now_s``, after the last look of a state."""
+    return not 0 <= now_s - state.judged_s < _INTERVAL * must_last_s
+
+
+def of_run(state: TriageState, started_s: float) -> TriageState:
+    """Return the state; an empty one, if it is about an earlier run."""
+    return state if state.started_s == started_s else TriageState(started_s=started_s)
+
+
+def known_since(state: TriageState) -> Mapping[str, float]:
+    """Return since when each reported verdict holds."""
+    return {name: held.since_s for name, held in state.held.items()}
+
+
+def triage_events(
+    state: TriageState, situation: Situation, verdicts: Iterable[Verdict]
+) -> tuple[TriageState, tuple[Event, ...]]:
+    """Return the state after a look that found these verdicts, and the events for what has changed."""
+    now_s, held, events = situation.now_s, dict(state.held), list[Event]()
+    reported = list(state.reported)
+    for verdict in verdicts:
+        if verdict.name not in held:
+            events.append(_event(verdict, now_s, again=verdict.name in reported))
+            reported.append(verdict.name)
+        held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent)
+    for name, each in state.held.items():
+        over_s = now_s - held[name].seen_s
+        if not each.is_permanent and over_s >= _OVER_AFTER * situation.thresholds.must_last_s:
+            text = f"{name.replace('-', ' ')}: over for {duration(over_s)}"
+            events.append(Event(now_s, EventKind.RECOVERED, text, ended=EventKind.TROUBLE, subject=name))
+            del held[name]
+    reported = list(dict.fromkeys(reported))
+    return replace(state, judged_s=now_s, held=held, reported=tuple(reported)), tuple(events)
+
+
+def _event(verdict: Verdict, now_s: float, *, again: bool) -> Event:
+    """Return the event for a verdict; what comes back and is not critical is only shown."""
+    return Event(
+        now_s,
+        EventKind.TROUBLE,
+        verdict.text,
+        subject=verdict.name,
+        is_critical=verdict.is_critical,
+        advice=verdict.advice,
+        evidence=verdict.evidence,
+        title=verdict.title,
+        is_quiet=verdict.is_quiet or (again and not verdict.is_critical),
+    )

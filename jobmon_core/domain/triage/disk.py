@@ -1,0 +1,111 @@
+"""Rule about the room on the disks that a task uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.telemetry.model import Disk
+from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
+
+_HORIZON_S, _URGENT_S = 86_400.0, 3600.0
+_SMALL_BYTES, _SMALL_INODES = 100 * 2**30, 100_000  # a large disk with more free is not full
+_LONG = 2  # times `must_last_s`: so much of the past tells how fast a disk fills
+_POINTS, _PARTS = 6, 3
+_STEADY = 0.3  # of the average speed, in each part of that time
+_PERCENT = 100.0
+
+
+class _Room(NamedTuple):
+    """What is left on a disk."""
+
+    path: str
+    text: str
+    is_low: bool  # below the threshold
+    full_in_s: float | None  # at the speed at which it shrinks
+
+
+def disk_full(situation: Situation) -> Verdict | None:
+    """Find a disk that is full, or will be before the task ends."""
+    rooms = [
+        room
+        for node in situation.nodes
+        for disk in node.latest.disks
+        for room in (_bytes_left(situation, node, disk), _inodes_left(situation, node, disk))
+    ]
+    limit_s = situation.limit_s
+    horizon_s = _HORIZON_S if limit_s is None else min(_HORIZON_S, limit_s - situation.now_s)
+    found = [
+        room for room in rooms if room.is_low or (room.full_in_s is not None and room.full_in_s <= horizon_s)
+    ]
+    found = found or _named_folders(situation)
+    if not found:
+        return None
+    worst = min(found, key=lambda room: _HORIZON_S if room.full_in_s is None else room.full_in_s)
+    when = "" if worst.full_in_s is None else f", full in {duration(worst.full_in_s)}"
+    return Verdict(
+        "disk-full",
+        "A disk is nearly full",
+        f"{worst.text} on {worst.path}{when}",
+        situation.since_s("disk-full", situation.now_s),
+        tuple(dict.fromkeys(f"{room.path}: {room.text}" for room in found)),
+        "Remove old checkpoints or other files there, or write elsewhere, before a save fails.",
+        is_critical=worst.is_low or (worst.full_in_s is not None and worst.full_in_s <= _URGENT_S),
+    )
+
+
+def _bytes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
+    percent = _PERCENT * disk.free / disk.total if disk.total else _PERCENT
+    is_low = percent < situation.thresholds.disk_free_percent and disk.free < _SMALL_BYTES
+    text = f"{size(disk.free)} ({percent:.1f} %) free"
+    series = _series(node, disk.path, lambda each: each.free)
+    return _Room(disk.path, text, is_low, _full_in_s(situation, series))
+
+
+def _inodes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
+    percent = _PERCENT * disk.free_inodes / disk.inodes if disk.inodes else _PERCENT
+    is_low = percent < situation.thresholds.disk_free_percent and disk.free_inodes < _SMALL_INODES
+    text = f"{count(disk.free_inodes, 'inode')} ({percent:.1f} %) free for further files"
+    series = _series(node, disk.path, lambda each: each.free_inodes) if disk.inodes else []
+    return _Room(disk.path, text, is_low, _full_in_s(situation, series))
+
+
+def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tuple[float, int]]:
+    """Return how a figure of a disk changed, oldest first."""
+    return [
+        (sample.at_s, figure(disk)) for sample in node.samples for disk in sample.disks if disk.path == path
+    ]
+
+
+def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> float | None:
+    """Return when what is left is used up; None if it does not shrink steadily, as by single saves."""
+    seconds = _LONG * situation.thresholds.must_last_s
+    points = [(at_s, left) for at_s, left in series if at_s >= situation.now_s - seconds]
+    if len(points) < _POINTS or points[-1][0] - points[0][0] < seconds / 2:
+        return None
+    per_s = (points[0][1] - points[-1][1]) / (points[-1][0] - points[0][0])
+    bounds = [index * (len(points) - 1) // _PARTS for index in range(_PARTS + 1)]
+    parts = [
+        (points[begin][1] - points[end][1]) / (points[end][0] - points[begin][0])
+        for begin, end in pairwise(bounds)
+        if points[end][0] > points[begin][0]
+    ]
+    if per_s <= 0 or len(parts) < _PARTS or min(parts) < _STEADY * per_s:
+        return None
+    return points[-1][1] / per_s
+
+
+def _named_folders(situation: Situation) -> list[_Room]:
+    """Return the disk of the named outputs, if it is nearly full; the monitor sees it without an agent."""
+    disk, artifacts = situation.artifacts.disk, situation.artifacts
+    folder = (artifacts.outputs and artifacts.outputs.folder) or (
+        artifacts.checkpoints and artifacts.checkpoints.folder
+    )
+    if disk is None or not disk.total_bytes or not folder or disk.free_bytes >= _SMALL_BYTES:
+        return []
+    percent = _PERCENT * disk.free_bytes / disk.total_bytes
+    if percent >= situation.thresholds.disk_free_percent:
+        return []
+    return [_Room(folder, f"{size(disk.free_bytes)} ({percent:.1f} %) free", is_low=True, full_in_s=None)]

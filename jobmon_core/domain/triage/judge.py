@@ -1,0 +1,137 @@
+"""The table of rules: what is wrong with a task now, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.triage.disk import disk_full
+from jobmon_core.domain.triage.gpu_health import (
+    ecc_errors,
+    gpu_lost,
+    odd_gpu,
+    shared_gpu,
+    throttled_gpu,
+    worn_gpu,
+    xid_errors,
+)
+from jobmon_core.domain.triage.memory import memory_leak, memory_near_limit, memory_spike, oom_kill
+from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.slow import checkpoint_overhead, noisy_neighbour, oversubscribed, starved_gpus
+from jobmon_core.domain.triage.stuck import (
+    block_buffered,
+    collective_stuck,
+    deadlock,
+    gpu_hang,
+    outputs_stopped,
+)
+from jobmon_core.domain.triage.waste import idle_allocation, idle_gpu
+from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, utilizations
+from jobmon_core.domain.triage.workers import dead_worker, odd_rank, zombie_workers
+
+HEALTHY, NOT_KNOWN = "healthy", "not-known"
+_RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first, and causes before effects
+    gpu_lost,
+    oom_kill,
+    dead_worker,
+    collective_stuck,
+    gpu_hang,
+    deadlock,
+    memory_near_limit,
+    disk_full,
+    ecc_errors,
+    xid_errors,
+    memory_leak,
+    idle_allocation,
+    zombie_workers,
+    outputs_stopped,
+    starved_gpus,
+    oversubscribed,
+    idle_gpu,
+    block_buffered,
+    checkpoint_overhead,
+    noisy_neighbour,
+    throttled_gpu,
+    worn_gpu,
+    shared_gpu,
+    odd_gpu,
+    odd_rank,
+    memory_spike,
+)
+# what a verdict explains: these say nothing new beside it
+_EXPLAINED = {
+    "collective-stuck": ("gpu-hang", "deadlock", "idle-allocation", "idle-gpu", "odd-gpu", "odd-rank"),
+    "gpu-hang": ("block-buffered-output", "outputs-stopped"),
+    "deadlock": ("idle-allocation", "idle-gpu", "block-buffered-output"),
+    "idle-allocation": ("idle-gpu",),
+    "memory-near-limit": ("memory-spike",),
+    "memory-leak": ("memory-spike",),
+    "idle-gpu": ("odd-gpu",),
+}
+
+
+def judge(situation: Situation) -> tuple[Verdict, ...]:
+    """Return the verdicts that hold now, the worst first; none if nothing is known to be wrong."""
+    found = [verdict for rule in _RULES if (verdict := rule(situation)) is not None]
+    explained = {name for verdict in found for name in _EXPLAINED.get(verdict.name, ())}
+    kept = [verdict for verdict in found if verdict.name not in explained]
+    return tuple(sorted(kept, key=lambda verdict: (not verdict.is_critical, verdict.is_quiet)))
+
+
+def overall(situation: Situation) -> Verdict:
+    """Return the verdict about a task about which no rule found anything."""
+    figures = tuple(_figures(situation))
+    if situation.is_advancing or _is_working(situation):
+        return Verdict(
+            HEALTHY, "Nothing is wrong", "runs as it should", situation.now_s, figures, is_quiet=True
+        )
+    return Verdict(
+        NOT_KNOWN,
+        "Nothing wrong found",
+        "no sign of trouble, but no sign of progress either",
+        situation.now_s,
+        figures,
+        is_quiet=True,
+    )
+
+
+def _is_working(situation: Situation) -> bool:
+    seconds = situation.thresholds.must_last_s
+    gpus, busy = utilizations(situation, seconds), situation.thresholds.gpu_busy_percent
+    return bool(gpus) and min(gpus) >= busy and situation.pause_s is None
+
+
+def _figures(situation: Situation) -> Iterator[str]:
+    """Yield what is known about a task, in a few lines."""
+    seconds = situation.thresholds.must_last_s
+    progress, history = situation.progress, situation.history
+    if progress is not None and history.samples:
+        yield f"progress: {progress.unit} {progress.current:g}, {_ago(situation, history.samples[-1].at_s)}"
+    if situation.log_idle_s is not None:
+        yield f"log: last written {duration(situation.log_idle_s)} ago"
+    if gpus := utilizations(situation, seconds):
+        yield f"GPUs: {', '.join(f'{busy:.0f} %' for busy in gpus)} busy over the last {duration(seconds)}"
+    if cpus := cpu_percents(situation, seconds):
+        used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
+        yield f"CPU: {used / 100:.1f} of {cores:g} cores busy"
+
+
+def _ago(situation: Situation, at_s: float) -> str:
+    return f"{duration(situation.now_s - at_s)} ago"
+
+
+def unseen(situation: Situation) -> tuple[str, ...]:
+    """Return what could not be looked at, and why."""
+    if not any(node.samples for node in situation.nodes):
+        return ("processes, GPUs, memory and node: no agent reports about this job",)
+    found = [
+        f"{node.name}: no report for {duration(situation.now_s - node.latest.at_s)}"
+        for node in situation.nodes
+        if situation.now_s - node.latest.at_s > situation.thresholds.must_last_s
+    ]
+    found += [reason for node in situation.nodes for reason in node.unavailable]
+    if not situation.history.samples:
+        found.append("progress: its log shows none")
+    if gpu_keys(situation) and not utilizations(situation, situation.thresholds.must_last_s):
+        found.append("GPU utilisation: not available, or for too short a time yet")
+    return tuple(dict.fromkeys(found))

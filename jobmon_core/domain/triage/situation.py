@@ -1,0 +1,130 @@
+"""What is known about a running task at one moment, and what a rule concludes from it.
+
+Times are Unix seconds, durations are seconds. None means "not known".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
+from jobmon_core.domain.progress.model import Estimate, History, Progress
+from jobmon_core.domain.telemetry.model import Sample, Worker, WorkerStatus
+from jobmon_core.domain.triage.thresholds import Thresholds
+
+GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+_MIN_STEPS = 3  # with fewer samples of the progress, nothing is known about pauses
+_LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10  # a longer pause than so many times the usual is a standstill
+_NO_ARTIFACTS, _NO_ESTIMATE, _NO_HISTORY, _DEFAULTS = Artifacts(), Estimate(), History(), Thresholds()
+
+
+@dataclass(frozen=True, slots=True)
+class XidError:
+    """What one of the error numbers of NVIDIA's driver means."""
+
+    title: str
+    advice: str
+    is_critical: bool = False  # the GPU or its node is probably broken
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """What the agent on one node measured of a task."""
+
+    name: str
+    samples: tuple[Sample, ...] = ()  # of this run, oldest first
+    unavailable: tuple[str, ...] = ()  # what the agent cannot measure and why
+
+    @property
+    def latest(self) -> Sample:
+        """The latest sample; an empty one if there is none."""
+        return self.samples[-1] if self.samples else Sample()
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that is known about a running task at one moment."""
+
+    now_s: float
+    started_s: float  # when it last started or was resumed
+    nodes: tuple[NodeView, ...] = ()
+    progress: Progress | None = None
+    history: History = _NO_HISTORY
+    estimate: Estimate = _NO_ESTIMATE
+    limit_s: float | None = None  # when its time limit ends it
+    has_output: bool = False  # whether it has written anything to its logs
+    log_idle_s: float | None = None  # since the last write to its logs, or since its start
+    artifacts: Artifacts = _NO_ARTIFACTS
+    thresholds: Thresholds = _DEFAULTS
+    xids: Mapping[int, XidError] = field(default_factory=dict)
+    since: Mapping[str, float] = field(default_factory=dict)  # of the verdicts that held at the last look
+
+    @property
+    def age_s(self) -> float:
+        """For how long it has been running."""
+        return self.now_s - self.started_s
+
+    def is_starting(self, seconds: float = 0.0) -> bool:
+        """Whether its speed over the last ``seconds`` would include that of its start."""
+        return self.age_s < self.thresholds.startup_s + seconds
+
+    @property
+    def workers(self) -> tuple[tuple[NodeView, Worker], ...]:
+        """The workers as of the latest samples, with their nodes."""
+        return tuple((node, worker) for node in self.nodes for worker in node.latest.workers)
+
+    @property
+    def living_workers(self) -> tuple[tuple[NodeView, Worker], ...]:
+        """Those of them that have not ended."""
+        return tuple((node, worker) for node, worker in self.workers if worker.status not in GONE)
+
+    @property
+    def pause_s(self) -> float | None:
+        """For how long it has made no progress, if that is far longer than ever and its logs are silent."""
+        at_end = self.progress is not None and (self.progress.fraction == 1.0 or self.progress.end_marker)
+        if len(self.history.samples) < _MIN_STEPS or at_end or self.log_idle_s is None:
+            return None
+        pause_s = min(self.now_s - self.history.samples[-1].at_s, self.log_idle_s, self.age_s)
+        needed_s = max(
+            2 * self.thresholds.must_last_s,
+            _LONGEST_PAUSES * self.history.longest_pause_s,
+            _MEDIAN_PAUSES * self.history.median_pause_s,
+        )
+        return pause_s if pause_s >= needed_s else None
+
+    @property
+    def is_advancing(self) -> bool:
+        """Whether its log shows that it makes progress as usual."""
+        samples = self.history.samples
+        if len(samples) < _MIN_STEPS or unusual_pause_s(self.history, self.now_s) is not None:
+            return False
+        return self.now_s - samples[-1].at_s <= max(self.thresholds.must_last_s, self.history.longest_pause_s)
+
+    @property
+    def outputs_idle_s(self) -> float | None:
+        """Since the last write to a named output or checkpoint of this run; None without one."""
+        written_s = self.artifacts.written_s
+        if written_s is None or written_s < self.started_s:
+            return None
+        return self.now_s - written_s
+
+    def since_s(self, name: str, at_s: float) -> float:
+        """Return since when a verdict holds, if by the figures of this look it holds since ``at_s``."""
+        return min(at_s, self.since.get(name, at_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is wrong with a task, and what proves it."""
+
+    name: str  # e.g. ``memory-leak``
+    title: str
+    text: str  # one line with figures, that goes on from the name of the job
+    since_s: float
+    evidence: tuple[str, ...] = ()
+    advice: str = ""
+    is_critical: bool = False  # it will probably fail, or wastes all its time
+    is_quiet: bool = False  # shown, but not worth a message
+    is_permanent: bool = False  # it happened, and cannot be over in this run

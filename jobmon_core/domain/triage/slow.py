@@ -1,0 +1,208 @@
+"""Rules about a program that makes progress, but slower than its GPUs or cores allow."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.telemetry.model import Gpu, Sample
+from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.windows import (
+    GpuKey,
+    average,
+    cpu_percents,
+    gpu_average,
+    gpu_keys,
+    gpu_of,
+    gpu_share,
+    read_per_s,
+    share,
+    utilization,
+    window,
+    written_per_s,
+)
+
+_LONG = 2  # times `must_last_s`: speed varies, and epochs end
+_GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % of the looks within a sample: bursts of work with gaps between
+_MOSTLY = 0.6  # of the time
+_BUSY_CORES = 0.85  # of the cores
+_NETWORK_BYTES_PER_S = 20e6
+_READ_BYTES_PER_S = 1e6
+_SAVING_SHARE, _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 0.2, 3, 10e6
+_FULL_NODE_PERCENT = 90.0
+_OWN_SHARE = 0.5  # of what a busy node computes
+_OVERSUBSCRIBED = 2  # threads that compute for each core
+_MANY_THREADS = 8  # for each core: most of them must wait
+_THROTTLED_PERCENT = 25.0
+
+
+def starved_gpus(situation: Situation) -> Verdict | None:
+    """Find GPUs that wait while the steps advance, and what they wait for."""
+    seconds = _LONG * situation.thresholds.must_last_s
+    keys, now_s = _used_gpus(situation), situation.now_s
+    gpus = [gpu_average(key, now_s, seconds, utilization) for key in keys]
+    known = [busy for busy in gpus if busy is not None]
+    if situation.is_starting(seconds) or not situation.is_advancing or not known or len(known) < len(keys):
+        return None
+    busy = sum(known) / len(known)
+    shares = [gpu_share(key, now_s, seconds, _gaps) or 0.0 for key in keys]
+    is_gappy = busy < situation.thresholds.gpu_busy_percent and min(shares) >= _MOSTLY
+    if busy >= situation.thresholds.gpu_low_percent and not is_gappy:
+        return None
+    kind, what, advice, sign = _reason(situation, seconds)
+    return Verdict(
+        kind,
+        f"The GPUs wait for {what}",
+        f"its GPUs are busy {busy:.0f} % of the time{' in bursts' if is_gappy else ''}: they wait for {what}",
+        situation.since_s(kind, situation.now_s - seconds),
+        (
+            f"GPUs: busy {busy:.0f} % over the last {duration(seconds)}, while the steps advance",
+            *sign,
+        ),
+        advice,
+    )
+
+
+def _used_gpus(situation: Situation) -> list[GpuKey]:
+    """Return the GPUs that processes of the task hold; the program does not use the others at all."""
+    keys = gpu_keys(situation)
+    return [key for key in keys if (gpu := gpu_of(key.node.latest, key.number)) and gpu.own_pids]
+
+
+def _gaps(gpu: Gpu) -> bool | None:
+    """Whether a GPU worked in bursts, with gaps between them."""
+    if gpu.is_mig or gpu.lowest_percent is None or gpu.highest_percent is None:
+        return None
+    return gpu.lowest_percent <= _GAPPY_LOWEST and gpu.highest_percent >= _GAPPY_HIGHEST
+
+
+def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, tuple[str, ...]]:
+    """Return the name of the verdict, what the GPUs wait for, the advice, and the figure that shows it."""
+    cpus = cpu_percents(situation, seconds)
+    used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
+    if cores and used >= _BUSY_CORES * 100 * cores:
+        return (
+            "cpu-preprocessing",
+            "the CPU",
+            "Ask for more cores, prepare the data beforehand, or move the preprocessing to the GPU.",
+            (f"CPU: {used / 100:.1f} of {cores:g} cores busy",),
+        )
+    views = [(node, window(node, situation.now_s, seconds)) for node in situation.nodes]
+    received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for _, of in views)
+    read = sum(average(of, lambda sample: read_per_s(sample, 0.0)) or 0.0 for _, of in views)
+    if received >= max(_NETWORK_BYTES_PER_S, read):
+        return (
+            "network-bound",
+            "the network",
+            "Copy the data to a local disk first, cache what was downloaded, or exchange less between nodes.",
+            (f"network: {size(received)}/s received",),
+        )
+    waiting = _waiting_for_disks(situation, seconds)
+    signs = [f"disks: {size(read)}/s read"] if read >= _READ_BYTES_PER_S else []
+    return (
+        "data-loading",
+        "data",
+        "Give the loader more workers (num_workers, prefetch_factor), or copy the data to a local disk.",
+        (*signs, *waiting, *([f"CPU: {used / 100:.1f} of {cores:g} cores busy"] if cores else [])),
+    )
+
+
+def _waiting_for_disks(situation: Situation, seconds: float) -> tuple[str, ...]:
+    waits = [
+        average(window(node, situation.now_s, seconds), lambda sample: sample.node.io_wait_percent)
+        for node in situation.nodes
+    ]
+    known = [wait for wait in waits if wait is not None]
+    return (
+        (f"disks: the CPUs wait for them {max(known):.0f} % of the time",)
+        if max(known, default=0) >= 1
+        else ()
+    )
+
+
+def checkpoint_overhead(situation: Situation) -> Verdict | None:
+    """Find a program that spends much of its time saving checkpoints."""
+    saved = situation.artifacts.checkpoints
+    if situation.is_starting() or saved is None or not saved.interval_s or not gpu_keys(situation):
+        return None
+    seconds = max(_SAVING_INTERVALS * saved.interval_s, _LONG * situation.thresholds.must_last_s)
+    low = situation.thresholds.gpu_low_percent
+
+    def saves(sample: Sample) -> bool | None:
+        known = [busy for gpu in sample.gpus if (busy := utilization(gpu)) is not None]
+        if not known:
+            return None
+        return max(known) < low and written_per_s(sample, 0.0) >= _SAVING_BYTES_PER_S
+
+    shares = [share(window(node, situation.now_s, seconds), saves) for node in situation.nodes]
+    known = [each for each in shares if each is not None]
+    if not known or max(known) < _SAVING_SHARE:
+        return None
+    return Verdict(
+        "checkpoint-overhead",
+        "Saving takes much of the time",
+        f"spends {100 * max(known):.0f} % of its time saving checkpoints",
+        situation.since_s("checkpoint-overhead", situation.now_s - seconds),
+        (
+            f"GPUs: idle while it writes for {100 * max(known):.0f} % of the last {duration(seconds)}",
+            f"checkpoints: one every {duration(saved.interval_s)}",
+        ),
+        "Save less often, save asynchronously, or save to a faster disk.",
+        is_quiet=True,
+    )
+
+
+def noisy_neighbour(situation: Situation) -> Verdict | None:
+    """Find a node that is full with the work of others."""
+    seconds = _LONG * situation.thresholds.must_last_s
+    for node in situation.nodes:
+        latest = node.latest
+        of = window(node, situation.now_s, seconds)
+        whole = average(of, lambda sample: sample.node.cpu_percent)
+        own = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
+        if not latest.node.cores or whole is None or own is None or whole < _FULL_NODE_PERCENT:
+            continue
+        own_percent = own / latest.node.cores
+        if own_percent < _OWN_SHARE * whole:
+            return Verdict(
+                "noisy-neighbour",
+                "The node is full with other work",
+                f"all cores of {node.name} are busy, only {own_percent:.0f} % by this job",
+                situation.since_s("noisy-neighbour", situation.now_s - seconds),
+                (
+                    f"node: {whole:.0f} % of {latest.node.cores} cores busy for {duration(seconds)}",
+                    f"this job: {own_percent:.0f} %",
+                ),
+                "Ask for whole nodes (`--exclusive`), or exclude this node (`--exclude`) next time.",
+                is_quiet=True,
+            )
+    return None
+
+
+def oversubscribed(situation: Situation) -> Verdict | None:
+    """Find far more threads that compute than there are cores for."""
+    seconds = situation.thresholds.must_last_s
+    for node in situation.nodes:
+        cpu, workers = node.latest.cpu, node.latest.workers
+        of = window(node, situation.now_s, seconds)
+        used = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
+        if cpu is None or not cpu.cores or used is None or used < _BUSY_CORES * 100 * cpu.cores:
+            continue
+        threads = sum(worker.threads + worker.children for worker in workers)
+        wanted = sum(worker.omp_threads or 0 for worker in workers)
+        throttled = average(of, lambda sample: sample.cpu.throttled_percent if sample.cpu else None) or 0.0
+        by_setting = wanted > _OVERSUBSCRIBED * cpu.cores and threads > _OVERSUBSCRIBED * cpu.cores
+        by_throttling = threads >= _MANY_THREADS * cpu.cores and throttled >= _THROTTLED_PERCENT
+        if by_setting or by_throttling:
+            limit = max(1, int(cpu.cores / max(1, len(workers))))
+            return Verdict(
+                "thread-oversubscription",
+                "Too many threads for its cores",
+                f"{threads} threads and processes share {cpu.cores:g} cores",
+                situation.since_s("thread-oversubscription", situation.now_s - seconds),
+                (
+                    f"CPU: {used / 100:.1f} of {cpu.cores:g} cores busy over the last {duration(seconds)}",
+                    *([f"OMP_NUM_THREADS: {wanted} over {len(workers)} workers"] if wanted else []),
+                    *([f"CPU quota: held it back {throttled:.0f} % of the time"] if throttled >= 1 else []),
+                ),
+                f"Set OMP_NUM_THREADS={limit} (and MKL_NUM_THREADS) for each worker, or ask for more cores.",
+            )
+    return None

@@ -1,0 +1,24 @@
+"""What triage remembers about a task between two looks. A monitor's files hold it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A verdict that was reported."""
+
+    since_s: float
+    seen_s: float  # when it held last
+    is_permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TriageState:
+    """The verdicts that were reported about a run and have not been withdrawn."""
+
+    judged_s: float = 0.0  # the last look
+    started_s: float = 0.0  # of the run that all this is about
+    held: dict[str, Held] = field(default_factory=dict)  # by name
+    reported: tuple[str, ...] = ()  # the names of all verdicts that were reported about this run

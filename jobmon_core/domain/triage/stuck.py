@@ -1,0 +1,248 @@
+"""Rules about a program that does not go on, or does not show that it does."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.telemetry.model import Gpu, Worker
+from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
+from jobmon_core.domain.triage.windows import (
+    GpuKey,
+    cpu_percents,
+    gpu_average,
+    gpu_keys,
+    odd_one,
+    transferred_per_s,
+    utilization,
+    utilizations,
+    worker_average,
+)
+
+_SPINNING_PERCENT = 95.0  # of the time a kernel runs on a GPU that waits in a collective operation
+_IDLE_PERCENT = 5.0
+_LOW_POWER = 0.5  # of the limit: a GPU that computes draws more
+_LOW_SM_PERCENT = 30.0
+_IDLE_CPU_PERCENT = 10.0  # of one core, for each worker
+_BUSY_CPU_PERCENT = 80.0  # of one core
+_STILL_BYTES_PER_S = 100e3
+_ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
+_MANY_INTERVALS = 3  # between two checkpoints
+_STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
+
+
+def block_buffered(situation: Situation) -> Verdict | None:
+    """Find a Python program whose log is silent although it works: its output waits in a buffer."""
+    idle_s = situation.log_idle_s
+    if idle_s is None or not _is_silent(situation, idle_s) or not _may_buffer(situation):
+        return None
+    signs = _signs_of_writing(situation)
+    writes = bool(signs)
+    if not situation.has_output and not writes:
+        signs = _signs_of_computing(situation)
+    if not signs:
+        return None
+    log = "its log has not grown" if situation.has_output else "its log is empty"
+    return Verdict(
+        "block-buffered-output",
+        "Output held in a buffer",
+        f"{log} for {duration(idle_s)}, but the program works: {signs[0]}",
+        situation.since_s("block-buffered-output", situation.now_s - idle_s),
+        (f"log: no output for {duration(idle_s)}", *signs),
+        "Run `python -u`, or set PYTHONUNBUFFERED=1: then each line is in the log at once.",
+        is_quiet=not (writes and situation.workers),  # what prints nothing, or is not Python, looks the same
+    )
+
+
+def _is_silent(situation: Situation, idle_s: float) -> bool:
+    """Whether the log is silent for longer than by chance: some programs print once an hour."""
+    if situation.history.samples:
+        return situation.pause_s is not None
+    wanted = situation.thresholds
+    return idle_s >= (wanted.idle_s if situation.has_output else 2 * wanted.must_last_s)
+
+
+def _may_buffer(situation: Situation) -> bool:
+    """Whether the program is Python, as far as that is known, and was not told to write at once."""
+    programs = [worker.name for _, worker in situation.workers if worker.name]
+    pythons = [program for program in programs if "python" in program]
+    return not programs or any(" -u" not in f" {program}" for program in pythons)
+
+
+def _signs_of_writing(situation: Situation) -> tuple[str, ...]:
+    written_s, idle_s = situation.outputs_idle_s, situation.log_idle_s or 0.0
+    is_new = written_s is not None and written_s + situation.thresholds.must_last_s <= idle_s
+    return (f"outputs: written {duration(written_s)} ago",) if written_s is not None and is_new else ()
+
+
+def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
+    seconds = situation.thresholds.must_last_s
+    gpus = utilizations(situation, seconds)
+    if gpus and max(gpus) >= situation.thresholds.gpu_busy_percent:
+        return (f"GPUs: busy {max(gpus):.0f} % of the last {duration(seconds)}",)
+    cores = sum(used for used, _ in cpu_percents(situation, seconds))
+    if cores >= _BUSY_CPU_PERCENT:
+        return (f"CPU: {cores / 100:.1f} cores busy over the last {duration(seconds)}",)
+    return ()
+
+
+class _Place(NamedTuple):
+    """What one rank did over the last minutes."""
+
+    name: str
+    busy_percent: float
+    writes: bool = False  # e.g. a checkpoint, while the others wait
+
+
+def collective_stuck(situation: Situation) -> Verdict | None:
+    """Find the one rank that does something else than all others, which wait for it."""
+    pause_s = situation.pause_s
+    if pause_s is None:
+        return None
+    places = _gpu_places(situation) or _worker_places(situation)
+    index = odd_one([place.busy_percent for place in places], _ODD_PERCENT)
+    if index is None or any(place.writes for place in places):
+        return None
+    odd, others = places[index], [place for i, place in enumerate(places) if i != index]
+    usual = sum(place.busy_percent for place in others) / len(others)
+    doing = "is idle" if odd.busy_percent < usual else "is busy alone"
+    return Verdict(
+        "collective-stuck",
+        "One rank holds up the others",
+        f"no progress for {duration(pause_s)}: {odd.name} {doing}, the other {len(others)} wait",
+        situation.since_s("collective-stuck", situation.now_s - pause_s),
+        (
+            f"{odd.name}: busy {odd.busy_percent:.0f} %",
+            *(f"{place.name}: busy {place.busy_percent:.0f} %" for place in others),
+        ),
+        _STACKS + "All ranks must call the same collective operations in the same order.",
+        is_critical=True,
+    )
+
+
+def _gpu_places(situation: Situation) -> list[_Place]:
+    seconds = situation.thresholds.must_last_s
+    places = []
+    for key in gpu_keys(situation):
+        busy = gpu_average(key, situation.now_s, seconds, utilization)
+        owner = next((each for each in key.node.latest.workers if key.number in each.gpus), None)
+        if busy is None or owner is None:
+            return []
+        name = f"{worker_name(situation, key.node, owner)} ({key.name(situation)})"
+        places.append(_Place(name, busy, _is_writing(situation, key.node, owner)))
+    return places
+
+
+def _worker_places(situation: Situation) -> list[_Place]:
+    seconds = situation.thresholds.must_last_s
+    places = []
+    for node, worker in situation.living_workers:
+        busy = worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.cpu_percent)
+        if busy is None:
+            return []
+        name = worker_name(situation, node, worker)
+        places.append(_Place(name, min(busy, 100.0), _is_writing(situation, node, worker)))
+    return places
+
+
+def _is_writing(situation: Situation, node: NodeView, worker: Worker) -> bool:
+    seconds = situation.thresholds.must_last_s
+    rate = worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.written_per_s)
+    return rate is not None and rate >= _STILL_BYTES_PER_S
+
+
+def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
+    """Return how a text names a worker: by its rank, else by its PID; with the node, if there are several."""
+    name = f"process {worker.pid}" if worker.rank is None else f"rank {worker.rank}"
+    return f"{name} on {node.name}" if len(situation.nodes) > 1 else name
+
+
+def gpu_hang(situation: Situation) -> Verdict | None:
+    """Find GPUs that run a kernel all the time and compute nothing, e.g. in a dead collective operation."""
+    pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
+    gpus = utilizations(situation, seconds)
+    if pause_s is None or not gpus or min(gpus) < _SPINNING_PERCENT:
+        return None
+    signs = [_low_work(key, situation, seconds) for key in gpu_keys(situation)]
+    if not all(signs):
+        return None
+    return Verdict(
+        "gpu-hang",
+        "GPUs busy without progress",
+        f"no progress for {duration(pause_s)}, but its GPUs are {min(gpus):.0f} % busy at {signs[0]}",
+        situation.since_s("gpu-hang", situation.now_s - pause_s),
+        (
+            f"log and progress: nothing new for {duration(pause_s)}",
+            *(
+                f"{key.name(situation)}: {busy:.0f} % busy, {sign}"
+                for key, busy, sign in zip(gpu_keys(situation), gpus, signs, strict=True)
+            ),
+        ),
+        _STACKS + "Probably all ranks wait in a collective operation that cannot end; cancel and restart it.",
+        is_critical=True,
+    )
+
+
+def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
+    """Return the figure that shows that a busy GPU computes little; empty if none does."""
+    sm = gpu_average(key, situation.now_s, seconds, lambda gpu: gpu.sm_percent)
+    if sm is not None:
+        return f"{sm:.0f} % of its SMs" if sm < _LOW_SM_PERCENT else ""
+    power = gpu_average(key, situation.now_s, seconds, _power_share)
+    return f"{100 * power:.0f} % of its power limit" if power is not None and power < _LOW_POWER else ""
+
+
+def _power_share(gpu: Gpu) -> float | None:
+    if gpu.power_w is None or not gpu.power_limit_w:
+        return None
+    return gpu.power_w / gpu.power_limit_w
+
+
+def deadlock(situation: Situation) -> Verdict | None:
+    """Find a program all of whose workers are idle, although its work is not done."""
+    pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
+    cpus, workers = cpu_percents(situation, seconds), len(situation.workers)
+    gpus = utilizations(situation, seconds)
+    if pause_s is None or not cpus or not workers or (gpu_keys(situation) and not gpus):
+        return None
+    used = sum(percent for percent, _ in cpus)
+    moved = transferred_per_s(situation, seconds)
+    is_idle = used < _IDLE_CPU_PERCENT * workers and max(gpus, default=0.0) < _IDLE_PERCENT
+    if not is_idle or moved is None or moved > _STILL_BYTES_PER_S:
+        return None
+    return Verdict(
+        "deadlock",
+        "All processes are idle",
+        f"no progress for {duration(pause_s)}, and everything is idle",
+        situation.since_s("deadlock", situation.now_s - pause_s),
+        (
+            f"log and progress: nothing new for {duration(pause_s)}",
+            f"CPU: {used:.0f} % of one core by {workers} workers over the last {duration(seconds)}",
+            f"disks: {size(moved)}/s",
+            *([f"GPUs: busy {max(gpus):.0f} %"] if gpus else []),
+        ),
+        _STACKS + "Its processes probably wait for each other, a lock, a queue or the network.",
+        is_critical=True,
+    )
+
+
+def outputs_stopped(situation: Situation) -> Verdict | None:
+    """Find busy GPUs whose results are not saved any more."""
+    saved, seconds = situation.artifacts.checkpoints, situation.thresholds.must_last_s
+    gpus = utilizations(situation, seconds)
+    idle_s = situation.outputs_idle_s
+    if not gpus or min(gpus) < situation.thresholds.gpu_busy_percent or idle_s is None:
+        return None
+    if saved is None or not saved.interval_s or idle_s < max(_MANY_INTERVALS * saved.interval_s, 2 * seconds):
+        return None
+    return Verdict(
+        "outputs-stopped",
+        "No results are saved any more",
+        f"nothing was saved for {duration(idle_s)}, although its GPUs are {min(gpus):.0f} % busy",
+        situation.since_s("outputs-stopped", situation.now_s - idle_s + saved.interval_s),
+        (
+            f"checkpoints: the latest {duration(idle_s)} ago, usually one every {duration(saved.interval_s)}",
+            f"GPUs: busy {min(gpus):.0f} % of the last {duration(seconds)}",
+        ),
+        "Check the permissions and the free space of its output folder, and what its log says about saving.",
+    )

@@ -1,0 +1,18 @@
+"""When a figure of a running job is too high or too low, and for how long it must be so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The numbers that the rules compare with; a job configuration may set each of them."""
+
+    gpu_low_percent: float = 20.0  # a GPU that computes less of the time is waiting for something
+    gpu_busy_percent: float = 60.0  # one that computes more of the time is healthy
+    memory_percent: float = 90.0  # of the limit
+    disk_free_percent: float = 10.0
+    must_last_s: float = 300.0  # most conditions must last as long
+    idle_s: float = 1800.0  # a GPU or an allocation that idles for longer is wasted
+    startup_s: float = 300.0  # after the start; a program that loads is not judged by its speed

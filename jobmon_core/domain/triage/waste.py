@@ -1,0 +1,99 @@
+"""Rules about GPUs that a task holds and does not use."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.telemetry.model import Gpu
+from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.windows import (
+    GpuKey,
+    cpu_percents,
+    gpu_average,
+    gpu_keys,
+    gpu_of,
+    transferred_per_s,
+    utilization,
+    window,
+)
+
+_IDLE_PERCENT = 1.0  # of the time; a mean over the whole `idle_s`
+_IDLE_CPU_PERCENT = 50.0  # of one core
+_STILL_BYTES_PER_S = 1e6
+
+
+def idle_allocation(situation: Situation) -> Verdict | None:
+    """Find a task that does nothing at all while it holds GPUs."""
+    seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
+    idle = _idle(situation)
+    cpus = cpu_percents(situation, seconds)
+    used = sum(percent for percent, _ in cpus)
+    moved = transferred_per_s(situation, seconds)
+    if not keys or len(idle) < len(keys) or situation.is_advancing or not cpus or moved is None:
+        return None
+    if situation.age_s < seconds or used > _IDLE_CPU_PERCENT or moved > _STILL_BYTES_PER_S:
+        return None
+    since_s = situation.since_s("idle-allocation", situation.now_s - seconds)
+    idle_s = situation.now_s - since_s
+    gpus = "its GPU is" if len(keys) == 1 else f"all {len(keys)} GPUs are"
+    return Verdict(
+        "idle-allocation",
+        "The job does nothing",
+        f"{gpus} idle for {duration(idle_s)}: {len(keys) * idle_s / 3600:.1f} GPU hours wasted so far",
+        since_s,
+        (
+            *(f"{key.name(situation)}: {_used_memory(key)}" for key in keys),
+            f"CPU: {used:.0f} % of one core over the last {duration(seconds)}",
+        ),
+        "If nobody uses it, end it with `scancel JOBID`; if it should compute, look at its log.",
+        is_critical=True,
+    )
+
+
+def idle_gpu(situation: Situation) -> Verdict | None:
+    """Find GPUs that the task holds and does not use, while it works elsewhere."""
+    seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
+    idle = _idle(situation)
+    if not idle or situation.age_s < seconds:
+        return None
+    if len(idle) == len(keys) and any(_is_held(key) for key in idle):
+        return None  # its program uses them: another rule says what they wait for
+    since_s = situation.since_s("idle-gpu", situation.now_s - seconds)
+    idle_s = situation.now_s - since_s
+    names = "its GPU" if len(keys) == 1 else f"{len(idle)} of {len(keys)} GPUs"
+    return Verdict(
+        "idle-gpu",
+        "GPUs held, but idle",
+        f"{names} idle for {duration(idle_s)}: {len(idle) * idle_s / 3600:.1f} GPU hours wasted so far",
+        since_s,
+        tuple(f"{key.name(situation)}: {_used_memory(key)}" for key in idle),
+        "Ask for fewer GPUs, or make the program use them: one process for each, chosen by its rank.",
+    )
+
+
+def _idle(situation: Situation) -> list[GpuKey]:
+    """Return the GPUs that were idle for `Thresholds.idle_s`."""
+    seconds = situation.thresholds.idle_s
+    means = [(key, gpu_average(key, situation.now_s, seconds, utilization)) for key in gpu_keys(situation)]
+    return [
+        key
+        for key, mean in means
+        if mean is not None and mean <= _IDLE_PERCENT and not _ever_worked(key, situation.now_s, seconds)
+    ]
+
+
+def _ever_worked(key: GpuKey, now_s: float, seconds: float) -> bool:
+    """Whether any sample shows work; short bursts, e.g. of a server between requests, hide in a mean."""
+    parts = window(key.node, now_s, seconds)
+    gpus = [gpu_of(part.sample, key.number) for part in parts]
+    highest = [max(gpu.highest_percent or 0.0, gpu.utilization_percent or 0.0) for gpu in gpus if gpu]
+    return max(highest, default=0.0) > 5 * _IDLE_PERCENT
+
+
+def _is_held(key: GpuKey) -> bool:
+    return bool((gpu_of(key.node.latest, key.number) or Gpu(key.number)).own_pids)
+
+
+def _used_memory(key: GpuKey) -> str:
+    gpu = gpu_of(key.node.latest, key.number) or Gpu(key.number)
+    held = f"memory held by {len(gpu.own_pids)} of its processes" if gpu.own_pids else "not opened by it"
+    return f"idle, {held}"

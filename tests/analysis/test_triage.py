@@ -1,0 +1,120 @@
+"""The monitor judges what agents measured: each verdict once, withdrawn when it is over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
+from jobmon_core.domain.progress.events.event import Event
+from jobmon_core.domain.telemetry.model import AgentReport, Sample, WorkerStatus
+from jobmon_core.domain.triage.thresholds import Thresholds
+from jobmon_core.observe.patterns.xids import xid_errors
+from jobmon_core.store.telemetry import HISTORY, LATEST
+from jobmon_core.system.json_codec import to_json
+from tests.support.followed_job import START_S, FollowedJob
+from tests.support.situations import gpu, sample, worker
+
+STARVED = sample([worker(0, 150.0)], [gpu(0, 5.0)])
+BUSY = sample([worker(0, 150.0)], [gpu(0, 95.0)])
+IDLE = sample([worker(0, 0.3), worker(1, 0.3)])
+
+
+class MeasuredJob(FollowedJob):
+    """A job on whose node an agent reports once a minute."""
+
+    step = 0
+
+    def measured(self, measures: Sample, minutes: int, *, steps: bool = True) -> list[Event]:
+        """Let some minutes pass; return the latest verdicts and what withdrew them."""
+        events: tuple[Event, ...] = ()
+        folder = self.folder / "telemetry" / "job" / "n1"
+        folder.mkdir(parents=True, exist_ok=True)
+        for _ in range(minutes):
+            self.step += 1
+            taken = replace(measures, at_s=self.now_s + 60, span_s=60.0)
+            with (folder / HISTORY).open("a") as file:
+                file.write(json.dumps(to_json(taken)) + "\n")
+            (folder / LATEST).write_text(json.dumps(to_json(AgentReport(taken, START_S, 5.0))))
+            events = self.later(60, f"step {self.step}/9000\n" if steps else "")
+        return [event for event in events if event.subject]
+
+
+def texts(events: list[Event]) -> list[str]:
+    return [f"{event.kind}: {event.subject}" for event in events]
+
+
+def test_a_verdict_is_reported_once_and_withdrawn_when_it_is_over(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    assert job.measured(STARVED, 14) == []
+    assert texts(job.measured(STARVED, 20)) == ["trouble: data-loading"]
+    over = job.measured(BUSY, 30)
+    assert texts(over) == ["trouble: data-loading", "recovered: data-loading"]
+    assert over[1].text.startswith("data loading: over for")
+    again = job.measured(STARVED, 20)
+    assert [event.is_quiet for event in again] == [False, False, True]
+
+
+def test_the_message_has_the_verdict_the_figures_and_the_advice(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    events = job.measured(STARVED, 30)
+    (entry,) = with_progress_alerts(job.job, events, job.now_s).outbox
+    assert entry.message.headline == "The GPUs wait for data"
+    assert entry.message.title == "job (12): its GPUs are busy 5 % of the time: they wait for data"
+    assert entry.message.evidence[0] == "GPUs: busy 5 % over the last 10m, while the steps advance"
+    assert "num_workers" in entry.message.advice
+
+
+def test_what_is_only_shown_sends_no_message(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    zombies = replace(BUSY, workers=(worker(0, 150.0, zombies=2),))
+    events = job.measured(zombies, 20)
+    assert texts(events) == ["trouble: zombie-workers"]
+    assert with_progress_alerts(job.job, events, job.now_s).outbox == ()
+
+
+def test_a_standstill_that_is_explained_sends_one_message(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    job.measured(sample(), 20)
+    job.measured(IDLE, 40, steps=False)
+    (entry,) = with_progress_alerts(job.job, job.saved.events, job.now_s).outbox
+    assert entry.message.headline == "All processes are idle"
+    assert "no progress for" in entry.message.title
+    assert "--stacks" in entry.message.advice
+    assert any(line.startswith("CPU:") for line in entry.message.evidence)
+
+
+def test_the_verdicts_of_a_run_do_not_outlive_it(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    dead = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD)])
+    job.measured(dead, 20)
+    assert job.saved.triage[""].held.keys() == {"dead-worker"}
+    again = replace(job.job.tasks[""], start_s=int(job.now_s))
+    job.job = replace(job.job, tasks={"": again})
+    job.measured(sample(), 10)
+    assert job.saved.triage[""].held == {}
+
+
+def test_the_job_configuration_sets_when_a_verdict_is_due(tmp_path: Path) -> None:
+    quick = Thresholds(must_last_s=60, startup_s=1, gpu_low_percent=10)
+    job = MeasuredJob(tmp_path, JobSettings(thresholds=quick))
+    assert texts(job.measured(STARVED, 4)) == ["trouble: data-loading"]
+    tolerant = MeasuredJob(tmp_path / "b", JobSettings(thresholds=replace(quick, gpu_low_percent=4)))
+    (tmp_path / "b").mkdir()
+    assert tolerant.measured(STARVED, 4) == []
+
+
+def test_the_progress_file_of_a_job_without_agent_stays_as_it_is(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path)
+    job.later(30, "step 1/100\n")
+    before = job.saved
+    job.later(60)
+    assert job.saved == before
+
+
+def test_the_shipped_errors_of_the_driver_say_what_to_do() -> None:
+    errors = xid_errors()
+    assert errors[79].title == "the GPU has fallen off the bus"
+    assert all(error.title and error.advice.endswith(".") for error in errors.values())

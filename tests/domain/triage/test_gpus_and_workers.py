@@ -1,0 +1,125 @@
+"""GPUs that fail or idle, and workers that have ended or differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.domain.telemetry.model import Sample, WorkerStatus
+from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.thresholds import Thresholds
+from tests.support.situations import gpu, names, sample, situation, worker
+
+
+def test_an_xid_says_what_it_means_and_what_to_do() -> None:
+    (verdict,) = judge(situation(sample(gpus=[gpu(0), gpu(1, xids=(79,))])))
+    assert (verdict.name, verdict.is_critical, verdict.is_permanent) == ("gpu-error", True, True)
+    assert verdict.text == "GPU 1 reports Xid 79: the GPU has fallen off the bus"
+    assert verdict.advice == "Exclude the node."
+    (unknown,) = judge(situation(sample(gpus=[gpu(0, xids=(999,))])))
+    assert "Xid 999" in unknown.text
+
+
+def test_a_lost_gpu_is_the_worst() -> None:
+    lost = sample(gpus=[gpu(0), gpu(1, is_lost=True, utilization_percent=None, xids=(79,))])
+    assert names(situation(lost)) == ["gpu-lost", "gpu-error"]
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [("ecc_errors", "gpu-memory-error"), ("remapped_rows", "gpu-worn"), ("nvlink_errors", "gpu-worn")],
+)
+def test_counters_count_from_the_start_of_the_job(field: str, name: str) -> None:
+    assert names(situation(sample(gpus=[gpu(0, **{field: 7})]))) == []
+    rising = situation(lambda minute: sample(gpus=[gpu(0, **{field: 7 + int(minute > 30)})]))
+    assert names(rising) == [name]
+
+
+def test_heat_slows_a_gpu_down_a_power_cap_is_normal() -> None:
+    assert names(situation(sample(gpus=[gpu(0, throttle_reasons=("thermal",))]))) == ["gpu-throttled"]
+    assert names(situation(sample(gpus=[gpu(0, throttle_reasons=("power cap",))]))) == []
+
+
+def test_the_odd_gpu_is_named() -> None:
+    (verdict,) = judge(situation(sample(gpus=[gpu(i, 40.0 if i == 2 else 95.0) for i in range(4)])))
+    assert (verdict.name, verdict.is_quiet) == ("odd-gpu", True)
+    assert verdict.text == "GPU 2 is 40 % busy, the others 95 %"
+    by_sm = [gpu(i, 95.0, sm_percent=20.0 if i == 1 else 90.0) for i in range(4)]
+    assert "GPU 1 is 20 % busy" in judge(situation(sample(gpus=by_sm)))[0].text
+    assert names(situation(sample(gpus=[gpu(0, 30.0), gpu(1, 95.0)]))) == []
+
+
+def test_a_gpu_that_others_use_too_is_only_shown() -> None:
+    (verdict,) = judge(situation(sample(gpus=[gpu(0, other_processes=1)])))
+    assert (verdict.name, verdict.is_quiet) == ("gpu-shared", True)
+    assert names(situation(sample(gpus=[gpu(0, other_processes=None)]))) == []
+
+
+def test_a_job_that_does_nothing_wastes_gpu_hours() -> None:
+    idle = sample([worker(0, 0.2)], [gpu(index, 0.0) for index in range(8)])
+    (verdict,) = judge(situation(idle, 45, steps=False, log_idle_s=None))
+    assert (verdict.name, verdict.is_critical) == ("idle-allocation", True)
+    assert verdict.text == "all 8 GPUs are idle for 30m: 4.0 GPU hours wasted so far"
+    later = situation(idle, 120, steps=False, log_idle_s=None)
+    (known,) = judge(replace(later, since={"idle-allocation": later.now_s - 6600}))
+    assert "14.7 GPU hours" in known.text
+
+
+def test_half_an_hour_of_preparation_on_the_cpu_is_no_idle_allocation() -> None:
+    busy = sample([worker(0, 400)], [gpu(0, 0.0)])
+    assert names(situation(busy, 45, steps=False, log_idle_s=None)) == []
+    idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
+    assert names(situation(idle, 25, steps=False, log_idle_s=None)) == []
+
+
+def test_a_server_between_two_requests_is_not_idle() -> None:
+    def at(minute: float) -> Sample:
+        return sample([worker(0, 0.2)], [gpu(0, 0.1, highest_percent=40.0 if minute % 10 == 0 else 0.0)])
+
+    assert names(situation(at, 60, steps=False, log_idle_s=None)) == []
+
+
+def test_gpus_that_the_program_never_opened_are_named() -> None:
+    gpus = [gpu(0, 95.0), gpu(1, 0.0, own_pids=()), gpu(2, 0.0, own_pids=()), gpu(3, 94.0)]
+    (verdict,) = judge(situation(sample(gpus=gpus)))
+    assert verdict.name == "idle-gpu"
+    assert verdict.text == "2 of 4 GPUs idle for 30m: 1.0 GPU hours wasted so far"
+    on_cpu = sample(gpus=[gpu(0, 0.0, own_pids=())])
+    assert names(situation(on_cpu)) == ["idle-gpu"]
+
+
+def test_a_zombie_among_workers_that_go_on() -> None:
+    zombie = sample([worker(0), worker(1, 0, status=WorkerStatus.ZOMBIE)])
+    (verdict,) = judge(situation(zombie))
+    assert (verdict.name, verdict.is_quiet) == ("zombie-workers", False)
+    assert verdict.text.endswith("rank 1")
+    (children,) = judge(situation(sample([worker(0, zombies=3)])))
+    assert (children.name, children.is_quiet) == ("zombie-workers", True)
+
+
+def test_a_rank_that_ended_while_the_others_wait_for_it() -> None:
+    dead = sample([worker(0), worker(1), worker(2, 0, status=WorkerStatus.DEAD)])
+    verdict = judge(situation(dead, stuck_minutes=9))[0]
+    assert (verdict.name, verdict.is_critical) == ("dead-worker", True)
+    assert verdict.text == "rank 2 ended; 2 of 3 workers go on"
+    advancing = judge(situation(dead))[0]
+    assert (advancing.is_critical, advancing.is_quiet) == (False, True)
+
+
+def test_a_rank_that_was_started_again_is_not_missed() -> None:
+    again = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD), worker(1, pid=777)])
+    assert names(situation(again)) == []
+
+
+def test_the_rank_that_computes_far_more_is_only_shown() -> None:
+    uneven = sample([worker(rank, 700.0 if rank == 3 else 100.0) for rank in range(6)])
+    (verdict,) = judge(situation(replace(uneven, cpu=None)))
+    assert (verdict.name, verdict.is_quiet) == ("odd-rank", True)
+    assert verdict.text == "rank 3 uses 700 % of a core, the others 100 %"
+
+
+def test_times_can_be_set_for_short_jobs() -> None:
+    idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
+    short = situation(idle, 12, steps=False, log_idle_s=None)
+    assert names(replace(short, thresholds=Thresholds(idle_s=600))) == ["idle-allocation"]
