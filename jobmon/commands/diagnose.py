@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Explain why a job failed: the cause, the log lines that prove it, and what to do. Works for any log
-file too, without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
+Explain why a job failed: the cause, the log lines that prove it, and what to do. Of a running job, say
+first what is wrong with it now, by its logs and by what agents measure. Works for any log file too,
+without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
 of an array, the worst task is explained. A name stands for the newest watched job of that name,
 `latest` for the newest of all. An argument that is an existing file is a log; - is standard input."""
 EPILOG = """\
@@ -41,6 +42,11 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one run")
+    parser.add_argument(
+        "--stacks",
+        action="store_true",
+        help="of a running job, also show where its Python processes are (py-spy); takes up to 90 s",
+    )
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
     parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
     parser.add_argument(
@@ -57,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     ctx = open_context()
     jobs = named_jobs(ctx, options.what)
     command = DiagnoseCommand(ctx, ctx.scheduler)
+    if options.stacks and not jobs:
+        raise UsageError("--stacks needs a running job, not a file")
     if not jobs:
         report = command.of_files(options.what, override, sys.stdin.buffer)
         for reason in report.unread:
@@ -66,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     reports, exit_code = [], 0
     for ref in jobs:
         try:
-            reports.append(command.of_job(ref, override))
+            reports.append(command.of_job(ref, override, with_stacks=options.stacks))
         except JobmonError as error:
             if len(jobs) == 1:
                 raise

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style, one_line
+from jobmon.views.live_verdict import live_json, live_lines, stack_lines, stacks_json
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
@@ -46,6 +47,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "explanation": diagnosis.explanation,
         "note": diagnosis.note,
         "job_id": str(report.subject.ref) if report.subject else None,
+        "live": live_json(report.live, report.subject) if report.live and report.subject else None,
+        **({"stacks": stacks_json(report.stacks)} if report.stacks else {}),
     }
 
 
@@ -57,8 +60,13 @@ def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
     diagnosis = report.diagnosis
+    if report.live and report.subject:
+        yield from live_lines(report.live, _heading(report.subject, diagnosis), report.subject, console)
+        if report.stacks:
+            yield from stack_lines(report.stacks, console)
+        yield from ("", "Its log so far:")
     yield from (console.styled(line, Style.BOLD) for line in console.prose(diagnosis.headline))
-    if report.subject:
+    if report.subject and not report.live:
         yield from console.prose(_heading(report.subject, diagnosis))
     if explained := explanation(diagnosis):
         yield from console.prose(explained)

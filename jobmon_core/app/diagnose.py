@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
+from jobmon_core.analysis.stacks import take_stacks
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.jobs.find import STDIN
+from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
+    from jobmon_core.analysis.stacks import StackReport
+    from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.tracking.model import End
@@ -67,6 +71,8 @@ class Report:
     diagnosis: Diagnosis
     subject: Subject | None = None  # None for files
     unread: tuple[str, ...] = ()  # files that could not be read, with the reason
+    live: LiveVerdict | None = None  # of a job that is running
+    stacks: StackReport | None = None  # where its processes are, if the user asked for that
 
 
 def parse_job(argument: str) -> JobRef | None:
@@ -107,8 +113,10 @@ class DiagnoseCommand:
             diagnosis = explain_files(evidence, files, own_patterns(self.ctx))
         return Report(_as_stdin(diagnosis, spool) if spool else diagnosis, unread=unread)
 
-    def of_job(self, ref: JobRef, override: UserOverride) -> Report:
+    def of_job(self, ref: JobRef, override: UserOverride, *, with_stacks: bool = False) -> Report:
         """Diagnose the task that ``ref`` names; of several, the one with the worst outcome.
+
+        ``with_stacks`` takes the stacks of its processes, if it runs.
 
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
@@ -141,7 +149,11 @@ class DiagnoseCommand:
         )
         subject = Subject(part, job.name, task, None if end == NOTHING_KNOWN else end)
         whole = ref.job_id == job.job_id and not ref.key
-        return Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject)
+        report = Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject)
+        if not _is_running(task) or end != NOTHING_KNOWN:
+            return report
+        stacks = take_stacks(job, task, self.ctx.telemetry(job.id, task.key)) if with_stacks else None
+        return replace(report, live=live_verdict(self.ctx, job, task), stacks=stacks)
 
     def _find(self, ref: JobRef) -> tuple[WatchedJob, str]:
         """Return what is known about a job, and a caveat if that may be out of date."""
@@ -171,6 +183,10 @@ class DiagnoseCommand:
         """Return the scheduler of a job, which may run on another cluster than this host's."""
         local = self.scheduler(job.backend, "")
         return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(local.cluster_name) else local
+
+
+def _is_running(task: Task) -> bool:
+    return task.state is JobState.RUNNING and task.end is None
 
 
 def _read_error(path: str) -> str:

@@ -155,6 +155,8 @@ class Backend(NamedTuple):
         controller_id: identifies the controller that an environment selects; empty if there is only one.
         agent_launches: returns the ways to start agents beside a task, the best first; none if this host
             cannot reach its processes.
+        in_job: returns the command that runs a command once on each node of the running job with a raw id, on
+            a named cluster; None if jobs run on this host.
     """
 
     name: str
@@ -165,3 +167,4 @@ class Backend(NamedTuple):
     submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
     agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()
+    in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None

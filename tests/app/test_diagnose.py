@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +17,17 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.telemetry.model import AgentReport, Memory
 from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
+from jobmon_core.store.telemetry import LATEST
+from jobmon_core.system.json_codec import to_json
 from tests.support.clock import FakeClock
 from tests.support.live_jobs import progress_of
 from tests.support.play import JOB, START_S, record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
+from tests.support.situations import sample
 
 NOTHING = UserOverride()
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
@@ -411,3 +416,30 @@ def test_a_reply_of_not_listed_alone_makes_no_job_known(bench: Bench) -> None:
     bench.slurm.accounting = [DOWN]
     with pytest.raises(SchedulerUnavailable):
         bench.ask("12")
+
+
+def test_a_running_job_has_a_live_verdict_even_without_an_agent(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    live = bench.ask("12").live
+    assert live
+    assert live.verdict.name == "not-known"
+    assert live.unseen == ("processes, GPUs, memory and node: no agent reports about this job",)
+
+
+def test_what_agents_measured_is_judged(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    folder = bench.ctx.telemetry("slurm-12-x", "").folder / "n1"
+    folder.mkdir(parents=True)
+    full = replace(sample(memory=Memory(31 * 2**30, 32 * 2**30)), at_s=START_S + 100, span_s=60.0)
+    (folder / LATEST).write_text(json.dumps(to_json(AgentReport(full))))
+    live = bench.ask("12").live
+    assert live
+    assert (live.verdict.name, live.verdict.is_critical) == ("memory-near-limit", True)
+    assert not any("no agent" in text for text in live.unseen)
+
+
+def test_a_job_that_has_ended_has_no_live_verdict(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, end=FAILED))
+    assert bench.ask("12").live is None

@@ -10,10 +10,12 @@ from hypothesis import given
 from jobmon.views.console import Console
 from jobmon.views.diagnosis import report_json, report_lines, summary
 from jobmon_core.app.diagnose import Report, Subject
+from jobmon_core.app.live.verdict import LiveVerdict
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task
+from jobmon_core.domain.triage.situation import Verdict
 from tests.support.records import anything
 
 FOUND = Diagnosis(
@@ -184,7 +186,7 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     shown = report_json(Report(FOUND, Subject(JobRef(8123, task=7), "train", Task("7"), None)))
     assert list(shown) == [
         "cause", "label", "title", "headline", "confidence", "advice", "evidence", "symptoms", "fingerprint",
-        "explanation", "note", "job_id",
+        "explanation", "note", "job_id", "live",
     ]  # fmt: skip
     assert shown["evidence"] == [
         {"file": "/scratch/me/train.err", "line": 412, "text": FOUND.evidence[0].text}
@@ -218,3 +220,41 @@ def test_nothing_in_a_diagnosis_harms_a_terminal_or_the_json(found: Diagnosis, t
             plain = line.removeprefix("\x1b[1m").removesuffix("\x1b[0m")
             assert plain.isprintable()
     json.loads(json.dumps(report_json(report)))
+
+
+LEAK = Verdict(
+    "memory-leak",
+    "The memory grows steadily",
+    "its memory grows by 6.0 GiB/h: full in 3h 40m",
+    1_700_000_000.5,
+    ("memory on n1: 9.9 GiB of 32.0 GiB", "growth: 5.0 GiB in 50m"),
+    "See `jobmon show JOBID`.",
+    is_critical=True,
+)
+
+
+def test_the_verdict_about_a_running_job_comes_before_what_its_log_shows() -> None:
+    zombie = Verdict("zombie-workers", "Processes ended without being reaped", "1 of its processes", 5.0)
+    running = Subject(JobRef(12), "train", Task("", JobState.RUNNING, "RUNNING"), None)
+    report = Report(CLEAN, running, live=LiveVerdict(LEAK, (zombie,), ("n1: GPUs: no NVIDIA driver",)))
+    assert drawn(report) == [
+        "The memory grows steadily",
+        "Job 12 train: RUNNING; its memory grows by 6.0 GiB/h: full in 3h 40m",
+        "",
+        "Signs:",
+        "  memory on n1: 9.9 GiB of 32.0 GiB",
+        "  growth: 5.0 GiB in 50m",
+        "",
+        "What to do:",
+        "  See `jobmon show 12`.",
+        "",
+        "Also: processes ended without being reaped (1 of its processes)",
+        "Not seen: n1: GPUs: no NVIDIA driver",
+        "",
+        "Its log so far:",
+        "No failure found",
+    ]
+    live = report_json(report)["live"]
+    assert (live["verdict"], live["critical"], live["since"]) == ("memory-leak", True, 1_700_000_000)
+    assert live["advice"] == "See `jobmon show 12`."
+    assert [other["verdict"] for other in live["others"]] == ["zombie-workers"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.scheduler.base import AgentLaunch, Backend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jobmon_core.scheduler.base import (
         AgentRequest,
@@ -86,6 +86,12 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     return step, AgentLaunch(logins, signal.SIGTERM)
 
 
+def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str, ...]:
+    from jobmon_core.scheduler.slurm.commands import on_each_node
+
+    return tuple(on_each_node(raw_job_id, cluster, command))
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -95,4 +101,5 @@ SLURM = Backend(
     submit_sentinel=_submit_sentinel,
     controller_id=_controller_id,
     agent_launches=_agent_launches,
+    in_job=_in_job,
 )

@@ -54,7 +54,23 @@ _PATH_FIELDS = ("StdOut", "StdErr")
 _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
 _GPUS_OVERLAP_SINCE = (22, 5)
-AGENT_STEP = "jobmon"  # the name of the step of the agents; accounting excludes it
+AGENT_STEP = "jobmon"  # the name of jobmon's own steps; accounting excludes them
+# A step that takes nothing from the job's own steps: ``--overlap`` shares the CPUs, since 22.05 also the GPUs;
+# with ``--mem=0`` it reserves no memory. ``--immediate`` limits the wait for the step (seconds). Without
+# ``--propagate=NONE`` the limits of the login node would apply.
+_STEP = (
+    "--overlap",
+    f"--job-name={AGENT_STEP}",
+    "--ntasks-per-node=1",
+    "--mem=0",
+    "--cpu-bind=none",
+    "--mpi=none",
+    "--propagate=NONE",
+    "--chdir=/",
+    "--immediate=30",
+    "--quiet",
+    "--input=none",
+)
 EXACT_CODES_SINCE = (25, 11)  # before, sacct subtracts 128 from exit codes of 128 or more
 
 
@@ -102,17 +118,12 @@ def script(job_id: int, cluster: str) -> list[str]:
 def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Version) -> list[str]:
     """Run a program on each node of a running job, in a step that takes nothing from the job's own steps.
 
-    ``--overlap`` shares the CPUs, since 22.05 also the GPUs; with ``--mem=0`` the step reserves no memory.
-    ``--immediate`` limits the wait for the step (seconds); ``--wait=0`` and ``--kill-on-bad-exit=0`` keep it
-    if one of its tasks ends. Without ``--propagate=NONE`` the limits of the login node would apply.
+    ``--wait=0`` and ``--kill-on-bad-exit=0`` keep the step if one of its tasks ends.
     """
     number = str(nodes)
-    step = [f"--jobid={raw_job_id}", "--overlap", f"--job-name={AGENT_STEP}"]
-    step += [f"--nodes={number}", f"--ntasks={number}", "--ntasks-per-node=1"]
-    step += ["--mem=0", *(["--gres=none"] if version < _GPUS_OVERLAP_SINCE else [])]
-    step += ["--cpu-bind=none", "--mpi=none", "--propagate=NONE", "--chdir=/"]
-    step += ["--immediate=30", "--wait=0", "--kill-on-bad-exit=0"]
-    return ["srun", *step, "--quiet", "--input=none", "--output=/dev/null", *command]
+    step = [f"--jobid={raw_job_id}", *_STEP, f"--nodes={number}", f"--ntasks={number}"]
+    step += ["--gres=none"] if version < _GPUS_OVERLAP_SINCE else []
+    return ["srun", *step, "--wait=0", "--kill-on-bad-exit=0", "--output=/dev/null", *command]
 
 
 def agent_login(node: str, command: Sequence[str]) -> list[str]:
@@ -126,6 +137,12 @@ def agent_login(node: str, command: Sequence[str]) -> list[str]:
 def step_version() -> list[str]:
     """Print the version of srun, without a query to any daemon."""
     return ["srun", "--version"]
+
+
+def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[str]:
+    """Run a program once on each node of a running job, in such a step; it reserves no GPU either."""
+    clusters = ["-M", cluster] if cluster else []
+    return ["srun", *clusters, f"--jobid={raw_job_id}", *_STEP, "--gres=none", *command]
 
 
 def configuration() -> list[str]:

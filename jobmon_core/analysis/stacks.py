@@ -1,0 +1,75 @@
+"""Have the stacks of the processes of a running task taken, on all of its nodes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.triage.stacks import Comparison, NodeStacks, Stack, command, compare
+from jobmon_core.scheduler.backends import find_backend
+from jobmon_core.store.json_file import JsonFile
+from jobmon_core.system.files import private_folder
+from jobmon_core.system.runner import Runner, succeeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+FOLDER = "stacks"  # in the folder of the task's telemetry
+_TIMEOUT_S = 90.0
+_MAX_BYTES = 2**20
+_NO_COMPARISON = Comparison()
+
+
+@dataclass(frozen=True, slots=True)
+class StackReport:
+    """Where the processes of a task are."""
+
+    stacks: tuple[Stack, ...] = ()  # by rank
+    comparison: Comparison = _NO_COMPARISON
+    problems: tuple[str, ...] = ()  # why stacks are missing
+
+
+def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackReport:
+    """Return the stacks of the processes of a running task; takes up to a minute and a half.
+
+    Raises:
+        StorageFailed: the folder for them cannot be created.
+    """
+    folder = _empty_folder(telemetry.folder / FOLDER)
+    backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
+    if backend.in_job:
+        take = (sys.executable, *command((), job_id, str(folder)))
+        argv = backend.in_job(job_id, job.cluster if job.remote else "", take)
+    elif pids := _pids(telemetry):
+        argv = (sys.executable, *command(pids, "", str(folder)))
+    else:
+        return StackReport(problems=("its processes are not known: no agent reports about this job",))
+    result = Runner().capture(argv, _TIMEOUT_S)
+    failed = () if succeeded(result) else (result.error_text,)
+    return read_stacks(folder, failed)
+
+
+def read_stacks(folder: Path, failed: tuple[str, ...] = ()) -> StackReport:
+    """Return what was taken into a folder; ``failed`` says why that may not be all."""
+    nodes = [JsonFile(path, NodeStacks, _MAX_BYTES).read() for path in sorted(folder.glob("*.json"))]
+    stacks = [stack for node in nodes for stack in node.stacks]
+    stacks.sort(key=lambda stack: (stack.rank is None, stack.rank or 0, stack.node, stack.pid))
+    problems = [*failed, *(node.problem for node in nodes if node.problem)]
+    problems += [f"{stack.name} on {stack.node}: {stack.problem}" for stack in stacks if stack.problem]
+    return StackReport(tuple(stacks), compare(stacks), tuple(dict.fromkeys(problems)))
+
+
+def _empty_folder(folder: Path) -> Path:
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in private_folder(folder).glob("*.json"):
+        path.unlink(missing_ok=True)
+    return folder
+
+
+def _pids(telemetry: TaskTelemetry) -> tuple[int, ...]:
+    """Return the workers on this host, as the agent saw them; only there do PIDs mean anything."""
+    return tuple(worker.pid for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers)

@@ -1,0 +1,50 @@
+"""What is wrong with a running task right now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.artifacts import own_artifacts
+from jobmon_core.analysis.job_logs import last_write_s
+from jobmon_core.analysis.triage import Seen, situation_of
+from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.triage.changes import known_since
+from jobmon_core.domain.triage.judge import judge, overall, unseen
+from jobmon_core.domain.triage.state import TriageState
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.triage.situation import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class LiveVerdict:
+    """The verdict about a running task."""
+
+    verdict: Verdict  # the worst one, or that nothing is known to be wrong
+    others: tuple[Verdict, ...] = ()  # the worst first
+    unseen: tuple[str, ...] = ()  # what could not be looked at, and why
+
+
+def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
+    """Return what is wrong with a running task, by its latest figures; works without agent and monitor."""
+    known = ctx.progress_file(job.id).read()
+    followed = known.tasks.get(task.key) or TaskProgress()
+    logs = followed.logs or tuple(known_files(job, task))
+    written_s = last_write_s(logs)
+    has_output = followed.has_output or (written_s or 0.0) > (task.start_s or 0.0)
+    seen = Seen(
+        ctx.clock.now(),
+        written_s,
+        replace(followed, has_output=has_output),
+        own_artifacts(job, known.artifacts_of(task.key)),
+    )
+    situation = replace(
+        situation_of(job, task, ctx.telemetry(job.id, task.key), seen),
+        since=known_since(known.triage.get(task.key) or TriageState()),
+    )
+    verdicts = judge(situation) or (overall(situation),)
+    return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation))

@@ -1,0 +1,167 @@
+"""Where the ranks of a program are: their stacks, and the rank that is elsewhere than the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+_MAX_PROCESSES = 16  # of one node
+_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+RANK_VARIABLES = (*_RANKS, "SLURM_JOB_ID")
+_PYTHON = re.compile(r"(?:.*/)?(?:python|pypy|pt_main_thread)[0-9.]*")
+_HELPERS = ("jobmon_core", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
+_THREAD = re.compile(r'Thread \S+ \((?P<state>[^)]*)\)(?:: "(?P<name>[^"]*)")?')
+_FRAME = re.compile(r"(?P<function>.+) \((?P<file>.+):(?P<line>\d+)\)")
+_MAIN = "MainThread"
+# functions in which a rank waits for the other ranks
+_COLLECTIVE = re.compile(
+    r"all_?reduce|all_?gather|all_?to_?all|reduce_scatter|broadcast|barrier|monitored_barrier|"
+    r"rendezvous|\bwait\b|\brecv\b|synchronize|\bgather\b|\bscatter\b|allReduce|Barrier|Allreduce|Bcast",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A process of a task whose stack could be taken."""
+
+    pid: int
+    parent: int
+    argv: tuple[str, ...]
+    environment: dict[str, str]  # those of `RANK_VARIABLES` that it has
+    is_python: bool = False  # by its executable
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The stack of one process, as py-spy prints it."""
+
+    node: str
+    pid: int
+    rank: int | None = None
+    command: str = ""
+    text: str = ""  # all threads
+    problem: str = ""  # why there is no text
+
+    @property
+    def name(self) -> str:
+        """How a text names the process."""
+        return f"process {self.pid}" if self.rank is None else f"rank {self.rank}"
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The frames of its main thread, the innermost first, e.g. ``loss (train.py:12)``."""
+        threads = _threads(self.text)
+        return threads.get(_MAIN) or next(iter(threads.values()), ())
+
+
+def _threads(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the frames of each thread in the output of ``py-spy dump``, by its name."""
+    threads: dict[str, list[str]] = {}
+    frames: list[str] | None = None
+    for line in text.splitlines():
+        if thread := _THREAD.match(line):
+            frames = threads.setdefault(thread["name"] or f"thread {len(threads)}", [])
+        elif frames is not None and (frame := _FRAME.fullmatch(line.strip())):
+            frames.append(frame[0])
+    return {name: tuple(found) for name, found in threads.items()}
+
+
+def to_dump(processes: Iterable[Candidate]) -> Sequence[tuple[Candidate, int | None]]:
+    """Return the Python processes whose stacks show where a program is, with their ranks.
+
+    Where a launcher gives ranks, these are the first process of each rank: its loader workers inherit the
+    rank. Else they are all Python processes. Their number is bounded.
+    """
+    pythons = [each for each in processes if _runs_program(each)]
+    variable = next((name for name in _RANKS if len(_values(pythons, name)) > 1), None)
+    if variable is None:
+        return [(each, None) for each in pythons[:_MAX_PROCESSES]]
+    by_pid = {each.pid: each for each in pythons}
+    ranked = [(each, each.environment[variable]) for each in pythons if variable in each.environment]
+    first = [
+        (each, int(rank))
+        for each, rank in ranked
+        if rank.isdigit() and _rank_of(by_pid.get(each.parent), variable) != rank
+    ]
+    return sorted(first, key=lambda each: each[1])[:_MAX_PROCESSES]
+
+
+def _runs_program(process: Candidate) -> bool:
+    is_python = process.is_python or bool(process.argv and _PYTHON.fullmatch(process.argv[0]))
+    return is_python and not any(helper in part for part in process.argv for helper in _HELPERS)
+
+
+def _values(processes: Sequence[Candidate], name: str) -> set[str]:
+    return {each.environment[name] for each in processes if name in each.environment}
+
+
+def _rank_of(process: Candidate | None, variable: str) -> str:
+    return process.environment.get(variable, "") if process else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStacks:
+    """The stacks that were taken on one node; the content of a file."""
+
+    at_s: float = 0.0  # Unix seconds
+    stacks: tuple[Stack, ...] = ()
+    problem: str = ""  # why there are none
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the stacks of all ranks show together."""
+
+    text: str = ""  # one line; empty if nothing can be said
+    odd: tuple[str, ...] = ()  # the names of the ranks that are elsewhere than the others
+
+
+def compare(stacks: Sequence[Stack]) -> Comparison:
+    """Return which ranks are elsewhere than most others, and whether the others wait for them."""
+    known = [stack for stack in stacks if stack.frames]
+    if len(known) < 2:  # noqa: PLR2004 - one has no peer
+        return Comparison()
+    waiting = [stack for stack in known if _waits(stack)]
+    if waiting and len(waiting) < len(known):
+        missing = [stack for stack in known if stack not in waiting]
+        if len(missing) <= len(waiting):
+            return _missing(missing, waiting)
+    counts = Counter(stack.frames for stack in known)
+    (usual, number), *_ = counts.most_common(1)
+    if number == len(known):
+        return Comparison(f"all {len(known)} are at {usual[0]}")
+    if 2 * number <= len(known):
+        return Comparison("each is elsewhere, as in a program that computes")
+    odd = [stack for stack in known if stack.frames != usual]
+    where = "; ".join(f"{stack.name} is at {stack.frames[0]}" for stack in odd)
+    return Comparison(f"{where}; {number} others are at {usual[0]}", tuple(stack.name for stack in odd))
+
+
+def _missing(missing: Sequence[Stack], waiting: Sequence[Stack]) -> Comparison:
+    where = "; ".join(f"{stack.name} did not arrive: it is at {stack.frames[0]}" for stack in missing)
+    count = "the other waits" if len(waiting) == 1 else f"the other {len(waiting)} wait"
+    call = next(frame for frame in waiting[0].frames if _COLLECTIVE.search(_function(frame)))
+    return Comparison(f"{where}; {count} in {call}", tuple(stack.name for stack in missing))
+
+
+def _waits(stack: Stack) -> bool:
+    """Whether a process waits for the others, by one of its innermost frames."""
+    return any(_COLLECTIVE.search(_function(frame)) for frame in stack.frames[:8])
+
+
+def _function(frame: str) -> str:
+    return frame.partition(" (")[0]
+
+
+def command(pids: Iterable[int], job_id: str, folder: str) -> tuple[str, ...]:
+    """Return the arguments of the Python interpreter that take the stacks on one node into ``folder``."""
+    about = [f"--job={job_id}"] if job_id else [f"--pid={pid}" for pid in pids]
+    return ("-P", "-m", "jobmon_core.observe.stacks", f"--folder={folder}", *about)
+
+
+def parse_environment(raw: bytes) -> Mapping[str, str]:
+    """Return the environment of a process, as /proc has it."""
+    pairs = (each.partition(b"=") for each in raw.split(b"\0"))
+    return {name.decode(errors="replace"): value.decode(errors="replace") for name, _, value in pairs if name}

@@ -1,0 +1,1 @@
+"""Takes the stacks of the processes of a task on this node, with py-spy."""
