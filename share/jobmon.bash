@@ -23,7 +23,7 @@ _jobmon() {
         "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
         "progress") options="-h --help -f --follow --json" words= kind="job or file" ;;
         "report") options="-h --help --html --json" words= kind="job" ;;
-        "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
+        "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
         "init") options="-h --help --no-check" ;;
         "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
