@@ -42,7 +42,7 @@ class Stack:
     rank: int | None = None
     command: str = ""
     text: str = ""  # all threads
-    problem: str = ""  # why there is no text
+    problem: str = ""  # why it could not be taken
 
     @property
     def name(self) -> str:
