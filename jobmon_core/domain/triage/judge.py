@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.triage.disk import disk_full
-from jobmon_core.domain.triage.gpu_health import (
+from jobmon_core.domain.triage.rules.disk import disk_full
+from jobmon_core.domain.triage.rules.gpu_health import (
     ecc_errors,
     gpu_lost,
     odd_gpu,
@@ -15,19 +15,24 @@ from jobmon_core.domain.triage.gpu_health import (
     worn_gpu,
     xid_errors,
 )
-from jobmon_core.domain.triage.memory import memory_leak, memory_near_limit, memory_spike, oom_kill
-from jobmon_core.domain.triage.situation import Situation, Verdict
-from jobmon_core.domain.triage.slow import checkpoint_overhead, noisy_neighbour, oversubscribed, starved_gpus
-from jobmon_core.domain.triage.stuck import (
+from jobmon_core.domain.triage.rules.memory import memory_leak, memory_near_limit, memory_spike, oom_kill
+from jobmon_core.domain.triage.rules.slow import (
+    checkpoint_overhead,
+    noisy_neighbour,
+    oversubscribed,
+    starved_gpus,
+)
+from jobmon_core.domain.triage.rules.stuck import (
     block_buffered,
     collective_stuck,
     deadlock,
     gpu_hang,
     outputs_stopped,
 )
-from jobmon_core.domain.triage.waste import idle_allocation, idle_gpu
+from jobmon_core.domain.triage.rules.waste import idle_allocation, idle_gpu
+from jobmon_core.domain.triage.rules.workers import dead_worker, odd_rank, zombie_workers
+from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, utilizations
-from jobmon_core.domain.triage.workers import dead_worker, odd_rank, zombie_workers
 
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
 _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first, and causes before effects

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.telemetry.model import Worker, WorkerStatus
+from jobmon_core.domain.triage.rules.stuck import worker_name
 from jobmon_core.domain.triage.situation import GONE, NodeView, Situation, Verdict
-from jobmon_core.domain.triage.stuck import worker_name
 from jobmon_core.domain.triage.windows import odd_one, share, window, worker_average
 
 _LASTING = 0.2  # times `must_last_s`: workers that end together do so within that
