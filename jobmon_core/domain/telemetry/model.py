@@ -36,13 +36,13 @@ class Worker:
     memory: int | None = None  # resident, with its descendants
     threads: int = 0  # of the main process
     children: int = 0  # all descendants
-    zombies: int = 0  # descendants that have ended and that their parents have not reaped
     blocked_percent: float | None = None  # share of the looks that found the main process blocked
     last_activity_s: float | None = None  # when it last used CPU time, read or wrote
     gpus: tuple[int, ...] = ()  # indices of the GPUs that it uses
     read_per_s: float | None = None  # from disks and file servers, with its descendants
     written_per_s: float | None = None
     omp_threads: int | None = None  # OMP_NUM_THREADS in its environment
+    zombies: int = 0  # descendants that have ended and that their parents have not reaped
 
 
 @dataclass(frozen=True, slots=True)
