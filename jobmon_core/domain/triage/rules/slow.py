@@ -30,6 +30,7 @@ _SAVING_SHARE, _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 0.2, 3, 10e6
 _FULL_NODE_PERCENT = 90.0
 _OWN_SHARE = 0.5  # of what a busy node computes
 _OVERSUBSCRIBED = 2  # threads that compute for each core
+_CROWDED_CORES = 0.5  # of the cores: less work does not crowd them, whatever the number of threads
 _MANY_THREADS = 8  # for each core: most of them must wait
 _THROTTLED_PERCENT = 25.0
 
@@ -184,7 +185,7 @@ def oversubscribed(situation: Situation) -> Verdict | None:
         cpu, workers = node.latest.cpu, node.latest.workers
         of = window(node, situation.now_s, seconds)
         used = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
-        if cpu is None or not cpu.cores or used is None or used < _BUSY_CORES * 100 * cpu.cores:
+        if cpu is None or not cpu.cores or used is None or used < _CROWDED_CORES * 100 * cpu.cores:
             continue
         threads = sum(worker.threads + worker.children for worker in workers)
         wanted = sum(worker.omp_threads or 0 for worker in workers)
