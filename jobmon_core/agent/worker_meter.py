@@ -103,6 +103,7 @@ class WorkerMeter:
             read,
             written,
             int(omp_threads) if omp_threads.isdecimal() else None,
+            sum(member.state == "Z" for member in group.members if member is not main),
         )
 
     def _rates(self, group: Group, span: Span) -> tuple[float | None, float | None, float | None]:

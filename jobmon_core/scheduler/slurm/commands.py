@@ -55,9 +55,9 @@ _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
 _GPUS_OVERLAP_SINCE = (22, 5)
 AGENT_STEP = "jobmon"  # the name of jobmon's own steps; accounting excludes them
-# A step that takes nothing from the job's own steps: ``--overlap`` shares the CPUs, since 22.05 also the GPUs;
-# with ``--mem=0`` it reserves no memory. ``--immediate`` limits the wait for the step (seconds). Without
-# ``--propagate=NONE`` the limits of the login node would apply.
+# A step that takes nothing from the job's own steps: ``--overlap`` shares the CPUs and, since 22.05, the
+# GPUs; with ``--mem=0`` it reserves no memory. ``--immediate`` limits the wait for the step (seconds).
+# Without ``--propagate=NONE`` the limits of the login node would apply.
 _STEP = (
     "--overlap",
     f"--job-name={AGENT_STEP}",

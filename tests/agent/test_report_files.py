@@ -1,0 +1,69 @@
+"""The files of an agent stay small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jobmon_core.agent.report_files import ReportFiles
+from jobmon_core.domain.telemetry.measuring.gpu_csv import HEADER
+from jobmon_core.domain.telemetry.measuring.mean import rounded
+from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
+from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
+
+START_S, MINUTE_S = 1_790_000_000.0, 60.0
+
+
+def test_three_days_of_eight_gpus_and_eight_workers_take_less_than_20_mb(tmp_path: Path) -> None:
+    files = ReportFiles(tmp_path / "n1", START_S)
+    largest = 0
+    for minute in range(10, 3 * 24 * 60):
+        files.write(AgentReport(full_sample(START_S + minute * MINUTE_S), START_S, 5.0))
+        if minute % 60 == 0:
+            largest = max(largest, sum(path.stat().st_size for path in (tmp_path / "n1").iterdir()))
+    assert largest < 20 * 10**6
+    history = TaskTelemetry(tmp_path).history("n1")
+    assert len(history) > 1500
+    assert [sample.at_s for sample in history] == sorted(sample.at_s for sample in history)
+    assert history[0].at_s < START_S + 1200
+    assert (tmp_path / "n1" / GPU_METRICS).read_text().splitlines()[0] == HEADER
+
+
+def full_sample(at_s: float) -> Sample:
+    """Return a sample with every figure, all with many digits."""
+    percent = at_s % 977 / 9.77 + 0.123456
+    workers = tuple(
+        Worker(
+            *(1234567 + rank, "python train.py", rank),
+            started_s=START_S,
+            cpu_percent=100 + percent,
+            memory=int(64e9 + at_s % 1e9),
+            threads=120,
+            children=9,
+            blocked_percent=percent,
+            last_activity_s=at_s,
+            gpus=(rank,),
+            read_per_s=at_s % 1e9,
+            written_per_s=at_s % 1e8,
+            omp_threads=16,
+        )
+        for rank in range(8)
+    )
+    gpus = tuple(
+        Gpu(
+            *(index, "GPU-12345678-1234-1234-1234-123456789012", "NVIDIA H100 80GB HBM3"),
+            *(percent, percent, percent, int(70e9 + at_s % 1e9), 85_899_345_920),
+            *(at_s % 700, 700.0, 61.0, (1234567 + index,), 0, percent, percent, percent, ("power cap",)),
+            *(0, 0, 0),
+        )
+        for index in range(8)
+    )
+    node = Node("node-0123", 192, at_s % 100, percent, percent, 2 * 10**12, int(1e12 + at_s % 1e9), 1e9, 1e9)
+    return Sample(
+        at_s,
+        MINUTE_S,
+        rounded(node),
+        tuple(rounded(worker) for worker in workers),
+        tuple(rounded(gpu) for gpu in gpus),
+        Memory(int(5e11 + at_s % 1e9), 10**12, 0, "cgroup v2"),
+        rounded(Cpu(96.0, percent * 9, percent)),
+    )
