@@ -13,13 +13,13 @@ class Background:
     """Makes one call at a time in a thread of its own; the thread cannot keep the process from ending."""
 
     def __init__(self) -> None:
-        """Begin nothing yet."""
+        """Start nothing yet."""
         self._thread: threading.Thread | None = None
 
     def run(self, call: Callable[[], None], timeout_s: float) -> bool:
-        """Begin a call and wait for its end; return whether it ended within ``timeout_s``.
+        """Start a call and wait for its end; return whether it ended within ``timeout_s``.
 
-        While an earlier call has not ended, the new one is not begun, and False is returned at once.
+        While an earlier call has not ended, the new one is not started, and False is returned at once.
         """
         if self._thread is not None and self._thread.is_alive():
             return False

@@ -81,7 +81,7 @@ def _append(path: Path, lines: Iterable[bytes], max_bytes: int, header: bytes = 
 
 
 def _halve(path: Path, *, has_header: bool) -> None:
-    """Remove every second time from a file: lines of one time begin alike, up to the first comma."""
+    """Remove every second time from a file; lines of one time are equal up to the first comma."""
     new = temporary(path)
     with path.open("rb") as lines, open(open_private(new, os.O_WRONLY), "wb") as kept:
         if has_header:

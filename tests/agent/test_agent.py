@@ -61,7 +61,7 @@ def test_the_figures_of_a_worker_are_those_of_proc(tmp_path: Path) -> None:
         worker_where(tmp_path, busy.pid, lambda found: bool(found.cpu_percent))
         before_s, before = time.monotonic(), _cpu_s(busy.pid)
         seen: dict[float, float] = {}
-        eventually(lambda: seen.update(_percents(tmp_path, busy.pid)) or len(seen) >= 6)
+        eventually(lambda: len(_gather(seen, _percents(tmp_path, busy.pid))) >= 6)
         truth = 100 * (_cpu_s(busy.pid) - before) / (time.monotonic() - before_s)
         found = worker(tmp_path, busy.pid)
         resident = int(Path(f"/proc/{busy.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -81,6 +81,11 @@ def test_the_figures_of_a_worker_are_those_of_proc(tmp_path: Path) -> None:
 def _cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _gather(into: dict[float, float], new: dict[float, float]) -> dict[float, float]:
+    into.update(new)
+    return into
 
 
 def _percents(folder: Path, pid: int) -> dict[float, float]:

@@ -50,10 +50,26 @@ def full_sample(at_s: float) -> Sample:
     )
     gpus = tuple(
         Gpu(
-            *(index, "GPU-12345678-1234-1234-1234-123456789012", "NVIDIA H100 80GB HBM3"),
-            *(percent, percent, percent, int(70e9 + at_s % 1e9), 85_899_345_920),
-            *(at_s % 700, 700.0, 61.0, (1234567 + index,), 0, percent, percent, percent, ("power cap",)),
-            *(0, 0, 0),
+            index,
+            "GPU-12345678-1234-1234-1234-123456789012",
+            "NVIDIA H100 80GB HBM3",
+            utilization_percent=percent,
+            lowest_percent=percent,
+            highest_percent=percent,
+            memory=int(70e9 + at_s % 1e9),
+            memory_total=85_899_345_920,
+            power_w=at_s % 700,
+            power_limit_w=700.0,
+            temperature_c=61.0,
+            own_pids=(1234567 + index,),
+            other_processes=0,
+            sm_percent=percent,
+            tensor_percent=percent,
+            bandwidth_percent=percent,
+            throttle_reasons=("power cap",),
+            ecc_errors=0,
+            remapped_rows=0,
+            nvlink_errors=0,
         )
         for index in range(8)
     )
