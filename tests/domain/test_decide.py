@@ -116,8 +116,9 @@ def test_a_configured_interval_is_never_shortened_by_an_agent() -> None:
 
 def test_logs_are_read_at_the_usual_interval_even_if_slurm_is_asked_more_rarely() -> None:
     job, now_s = reported(600)
-    assert wake_s(job, Policy(), now_s - 200, now_s) == now_s + 30
-    assert wake_s(job, Policy(), now_s - 290, now_s) == now_s + 10
+    policy = Policy(cards=False)
+    assert wake_s(job, policy, now_s - 200, now_s) == now_s + 30
+    assert wake_s(job, policy, now_s - 290, now_s) == now_s + 10
 
 
 def test_a_hint_of_the_end_leads_to_early_queries_for_half_a_minute() -> None:

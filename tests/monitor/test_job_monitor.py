@@ -246,7 +246,8 @@ def test_a_hint_of_the_end_is_followed_by_a_fresh_query_and_concludes_nothing(
     slurm, clock = FakeScheduler(), FakeClock()
     slurm.queue = [(row("12", "RUNNING", submit_s=100),)]
     job = WatchedJob("slurm-12-x", 12, 100.0, user="me")
-    watch = JobMonitor(job, replace(monitor_deps(tmp_path, slurm, clock), agents=agents))
+    deps = replace(monitor_deps(tmp_path, slurm, clock), agents=agents, policy=Policy(cards=False))
+    watch = JobMonitor(job, deps)
     watch.poll_once()
     clock.now_s += 10.0
     agents.reports = Reports(end_hint_s=clock.now())

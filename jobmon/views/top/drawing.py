@@ -44,8 +44,8 @@ _SHORTEST_S = 1e-3  # of a run whose throughput is drawn
 
 def bar(fraction: float, width: int, symbols: Symbols) -> str:
     """Return a progress bar of ``width`` columns; it is full only at the end."""
-    filled = min(int(fraction * width + 0.5), width if fraction >= 1 else width - 1)
-    return symbols.full * max(0, filled) + symbols.empty * (width - max(0, filled))
+    filled = width if fraction >= 1 else min(int(max(0.0, fraction) * width + 0.5), width - 1)
+    return symbols.full * filled + symbols.empty * (width - filled)
 
 
 def sparkline(values: Sequence[float], width: int, symbols: Symbols, lowest: float | None = None) -> str:

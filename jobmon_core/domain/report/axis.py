@@ -15,7 +15,7 @@ _TIME_STEPS_S = (
     *(_DAY_S * number for number in (1, 2, 5, 10, 20, 50, 100)),
 )
 _SMALLEST = 1e-300
-_TOLERANCE = 1e-9  # of a step: more is no rounding
+_TOLERANCE = 1e-9  # less is rounding: of a step, or of the values
 
 
 class Axis(NamedTuple):
@@ -36,9 +36,10 @@ class Axis(NamedTuple):
 
 def linear_axis(lowest: float, highest: float, intervals: int = 4) -> Axis:
     """Return an axis from a round number to a round number that holds both values."""
-    spread = highest - lowest
-    if spread <= _SMALLEST:
-        lowest, highest, spread = lowest - 0.5, highest + 0.5, 1.0
+    spread, size = highest - lowest, max(abs(lowest), abs(highest))
+    if spread <= max(_SMALLEST, size * _TOLERANCE):  # too small for marks that differ
+        margin = max(0.5, size * _TOLERANCE)
+        lowest, highest, spread = lowest - margin, highest + margin, 2 * margin
     step = round_step(spread / intervals)
     first = math.floor(lowest / step + _TOLERANCE)
     last = math.ceil(highest / step - _TOLERANCE)
