@@ -158,6 +158,9 @@ class Campaign:
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             # many digests, and nothing but messages
             "messages": {"array": "each", "digest_from": 2, "card": "off"},
+            # its outages are of Discord; a stalled machine is not to look like one of Slurm
+            "poll": {"warn_stale_s": 0},
+            "agent": {"enabled": False},
         }
         self.ctx.home.config.write_text(json.dumps(config), encoding="utf-8")
         self.ctx.home.config.chmod(0o600)

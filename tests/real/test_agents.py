@@ -48,7 +48,8 @@ def _environment(user: User, name: str, job_id: int) -> list[str]:
 
 
 def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_them(user: User) -> None:
-    with_agent = user.submit("-N2", "-n4", "job.sh", "with")
+    layout = ("-w", "n1,n2", "--ntasks-per-node=2")
+    with_agent = user.submit(*layout, "job.sh", "with")
     reported(user, with_agent, nodes=2)
     run = telemetry(user, with_agent).record.read().attempts
     assert 3.0 <= run.started_s - run.run_s <= _UP_WITHIN_S
@@ -56,7 +57,7 @@ def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_
     let_go(user)
     watched = user.told(with_agent)
     assert not agents_of(user)
-    without = user.submit("--no-agent", "-N2", "-n4", "job.sh", "without")
+    without = user.submit("--no-agent", *layout, "job.sh", "without")
     alone = user.told(without)
     assert _rows(user, with_agent) == _rows(user, without)
     assert _environment(user, "with", with_agent) == _environment(user, "without", without)
