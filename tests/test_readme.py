@@ -137,7 +137,7 @@ def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
     for key, default in _config_values(json.loads((CHECKOUT / "config.json.example").read_text())):
         if f"`{key}`" in README and isinstance(default, int | str) and default:
             row = next(line for line in README.splitlines() if line.startswith("|") and f"`{key}`" in line)
-            assert str(default) in row, row
+            assert json.dumps(default).strip('"') in row, row
 
 
 def _config_values(section: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon.views.console import Console
-    from jobmon_core.analysis.stacks import StackReport
     from jobmon_core.app.diagnose import Subject
     from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.domain.triage.situation import Verdict
+    from jobmon_core.domain.triage.stacks import StackReport
 
 _INDENT = "  "
 _MAX_FRAMES = 12  # of one process
@@ -73,6 +73,7 @@ def stacks_json(report: StackReport) -> dict[str, Any]:
             {"node": each.node, "pid": each.pid, "rank": each.rank, "frames": list(each.frames)}
             for each in report.stacks
         ],
+        "dumps": list(report.dumps),
         "problems": list(report.problems),
     }
 
@@ -91,5 +92,7 @@ def stack_lines(report: StackReport, console: Console) -> Iterator[str]:
         yield from (f"{_INDENT * 2}{one_line(frame)}" for frame in frames[:_MAX_FRAMES])
         if len(frames) > _MAX_FRAMES:
             yield f"{_INDENT * 2}... and {len(frames) - _MAX_FRAMES} more"
+    for dump in report.dumps:
+        yield f"{_INDENT}Flight recorder: {one_line(dump)}"
     for problem in report.problems:
         yield from console.prose(problem, _INDENT, _INDENT * 2)

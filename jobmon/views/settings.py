@@ -37,6 +37,7 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _labelled("first output within", _time(settings.launch_timeout_s)),
         _labelled("stalled after", _time(settings.stall_timeout_s)),
         _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
+        "stacks at a stall" if settings.stacks_on_stall else "",
         "" if settings.thresholds == Thresholds() else "own thresholds",
     )
     return filter(None, parts)

@@ -14,6 +14,7 @@ from jobmon_core.agent.logs import Logs
 from jobmon_core.agent.measure import TaskMeter
 from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
+from jobmon_core.agent.stall import StallStacks
 from jobmon_core.domain.telemetry.measuring.processes import Target
 from jobmon_core.domain.telemetry.model import AgentReport
 from jobmon_core.system.clock import Clock, Wake
@@ -57,6 +58,7 @@ class Agent:
         self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
         self._meter = TaskMeter(target, name, options.disks, self._started_s)
         self._logs, self._reading = Logs(options.logs), Background()
+        self._stacks = StallStacks(options, options.node or name)
         self._suspicious_s: float | None = None
         self._had_processes = False
         self._empty_since_s: float | None = None
@@ -99,6 +101,7 @@ class Agent:
         sample, processes = self._meter.read(now_s)
         if self._options.logs:
             self._reading.run(self._look_at_logs, _LOG_TIMEOUT_S)
+        self._stacks.look()
         self._had_processes = self._had_processes or processes > 0
         if processes:
             self._empty_since_s = None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.triage.stacks import Comparison, NodeStacks, Stack, command, compare
+from jobmon_core.domain.triage.stacks import NodeStacks, StackReport, command, compare
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import private_folder
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 FOLDER = "stacks"  # in the folder of the task's telemetry
 _TIMEOUT_S = 90.0
 _MAX_BYTES = 2**20
-_NO_COMPARISON = Comparison()
-
-
-@dataclass(frozen=True, slots=True)
-class StackReport:
-    """Where the processes of a task are."""
-
-    stacks: tuple[Stack, ...] = ()  # by rank
-    comparison: Comparison = _NO_COMPARISON
-    problems: tuple[str, ...] = ()  # why stacks are missing
 
 
 def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackReport:
@@ -50,17 +40,18 @@ def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackR
         return StackReport(problems=("its processes are not known: no agent reports about this job",))
     result = Runner().capture(argv, _TIMEOUT_S)
     failed = () if succeeded(result) else (result.error_text,)
-    return read_stacks(folder, failed)
+    return read_stacks(sorted(folder.glob("*.json")), failed)
 
 
-def read_stacks(folder: Path, failed: tuple[str, ...] = ()) -> StackReport:
-    """Return what was taken into a folder; ``failed`` says why that may not be all."""
-    nodes = [JsonFile(path, NodeStacks, _MAX_BYTES).read() for path in sorted(folder.glob("*.json"))]
+def read_stacks(files: Iterable[Path], failed: tuple[str, ...] = ()) -> StackReport:
+    """Return what was taken on the nodes, a file each; ``failed`` says why that may not be all."""
+    nodes = [JsonFile(path, NodeStacks, _MAX_BYTES).read() for path in files]
     stacks = [stack for node in nodes for stack in node.stacks]
     stacks.sort(key=lambda stack: (stack.rank is None, stack.rank or 0, stack.node, stack.pid))
     problems = [*failed, *(node.problem for node in nodes if node.problem)]
     problems += [f"{stack.name} on {stack.node}: {stack.problem}" for stack in stacks if stack.problem]
-    return StackReport(tuple(stacks), compare(stacks), tuple(dict.fromkeys(problems)))
+    dumps = tuple(dump for node in nodes for dump in node.dumps)
+    return StackReport(tuple(stacks), compare(stacks), tuple(dict.fromkeys(problems)), dumps)
 
 
 def _empty_folder(folder: Path) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.progress_health import running_since_s
+from jobmon_core.analysis.stacks import read_stacks
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.events.event import EventKind
@@ -45,11 +46,30 @@ def triage_task(
     state = of_run(state, running_since_s(task))
     if not is_due(state, seen.now_s, thresholds.must_last_s):
         return state, ()
-    situation = replace(situation_of(job, task, telemetry, seen), since=known_since(state))
+    situation = situation_of(job, task, telemetry, seen)
+    if (job.settings or _NO_SETTINGS).stacks_on_stall:
+        state = _with_request(state, situation, seen.followed, telemetry)
+    situation = with_memory(situation, state, telemetry)
     verdicts = judge(situation)
     if not (situation.nodes or verdicts or state.held):
         return state, ()  # without agent and without news, the progress file stays as it is
     return triage_events(state, situation, verdicts)
+
+
+def _with_request(
+    state: TriageState, situation: Situation, followed: TaskProgress, telemetry: TaskTelemetry
+) -> TriageState:
+    """Ask the agents, once in each stall, where the processes are: a launcher may soon end them."""
+    is_stalled = followed.known_problems.stalled_since_s is not None or situation.pause_s is not None
+    if is_stalled and not state.stacks_wanted and situation.nodes:
+        telemetry.ask_for_stacks()
+    return replace(state, stacks_wanted=is_stalled and (state.stacks_wanted or bool(situation.nodes)))
+
+
+def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemetry) -> Situation:
+    """Return the situation with what is remembered from earlier looks."""
+    stacks = read_stacks(telemetry.answers()) if state.stacks_wanted else None
+    return replace(situation, since=known_since(state), stacks=stacks)
 
 
 def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen) -> Situation:

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
-    from jobmon_core.analysis.stacks import StackReport
     from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.tracking.model import End
     from jobmon_core.domain.tracking.user_override import UserOverride
+    from jobmon_core.domain.triage.stacks import StackReport
     from jobmon_core.scheduler.base import Scheduler
 
 _STDIN_NAME = "<stdin>"

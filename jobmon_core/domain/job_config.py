@@ -15,6 +15,7 @@ from jobmon_core.domain.triage.thresholds import Thresholds
 _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
 _SEVERITIES = ("critical", "error", "warning")  # the first two mean the same
+_ON_STALL = "on_stall"
 # alerts are accepted and not read: they may hold a webhook, and config.json has the channels
 _ALERTS = {
     "email": ("enabled", "address", "smtp_server", "smtp_port"),
@@ -29,7 +30,7 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
     "checkpoint_pattern": "patterns.checkpoints",
     **{
         key: f"monitoring.{key}"
-        for key in ("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent")
+        for key in ("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent", "stacks")
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
@@ -108,6 +109,7 @@ class _Parser:
             launch_timeout_s=_seconds(monitoring, "launch_timeout"),
             stall_timeout_s=_seconds(monitoring, "stall_timeout"),
             slowdown_percent=_percent(monitoring, "slowdown_percent"),
+            stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
         )
         for section in (job, paths, patterns, monitoring):

@@ -54,6 +54,7 @@ class JobSettings:
     launch_timeout_s: float | None = None  # from the start to the first output, of each worker too
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
+    stacks_on_stall: bool = False  # whether agents keep, at a stall, where the processes are
     no_agent: bool = False  # whether nothing is to run beside the job
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
 

@@ -7,6 +7,9 @@ Each task of a job has a folder, with a folder for each of its nodes::
     state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   one line for each GPU and minute, with a header
     state/telemetry/STATE_ID/TASK/agent.json             which processes are the agents, by the monitor
     state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
+    state/telemetry/STATE_ID/TASK/stall/wanted           the monitor asks the agents where the processes are
+    state/telemetry/STATE_ID/TASK/stall/NODE.json        `NodeStacks`: the answer from a node
+    state/telemetry/STATE_ID/TASK/stall/NODE-rank-N.dump what PyTorch's flight recorder held
 
 TASK is the key of the task, or ``job`` for a job without tasks. One agent writes to the folder of a node.
 """
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.system.files import stamp_of
+from jobmon_core.system.files import private_folder, stamp_of, write_atomically
 from jobmon_core.system.json_codec import from_json
 from jobmon_core.system.process import ProcessId  # noqa: TC001 - the codec reads it at run time
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.files import Stamp
 
 LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
+STALL, WANTED = "stall", "wanted"
 _MAX_REPORT_BYTES = 2**20
 _MAX_HISTORY_BYTES = 20 * 2**20
 _TAIL_BYTES = 2048  # of a report: its own figures follow those of the workers and GPUs
@@ -113,6 +117,28 @@ class TaskTelemetry:
                 return file.read(_MAX_ERROR_BYTES).decode(errors="replace")
         except OSError:
             return ""
+
+    @property
+    def stall_folder(self) -> Path:
+        """The folder for where the processes were at the latest stall; it may be missing."""
+        return self.folder / STALL
+
+    def ask_for_stacks(self) -> None:
+        """Ask the agents where the processes of the task are; the answers come within a minute.
+
+        Raises:
+            StorageFailed: the request cannot be written.
+        """
+        write_atomically(private_folder(self.stall_folder) / WANTED, b"", durable=False)
+
+    def answers(self) -> tuple[Path, ...]:
+        """Return the files with the answers to the latest such request."""
+        try:
+            asked_ns = (self.stall_folder / WANTED).stat().st_mtime_ns
+            found = [path for path in self.stall_folder.glob("*.json") if path.stat().st_mtime_ns >= asked_ns]
+        except OSError:
+            return ()
+        return tuple(sorted(found))
 
     def history(self, node: str, max_bytes: int = _MAX_HISTORY_BYTES) -> tuple[Sample, ...]:
         """Return the samples in the last ``max_bytes`` of the history of a node, oldest first.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,28 +11,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command
 from jobmon_core.domain.telemetry.measuring.gpu_csv import HEADER
 from jobmon_core.domain.telemetry.model import AgentReport, Gpu
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
 from tests.support.waiting import eventually
 
-SOURCE = Path(__file__).parents[1] / "support" / "fake_nvml.c"
 IDLE = "import time; time.sleep(600)"
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the library of a fake driver."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if not compiler:
-        pytest.skip("no C compiler to build the fake driver with")
-    folder = tmp_path_factory.mktemp("driver")
-    library = folder / "libnvidia-ml.so.1"
-    subprocess.run([compiler, "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
-    return folder
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -31,7 +31,8 @@ from tests.support.waiting import eventually
 
 QUICK = Thresholds(must_last_s=4, startup_s=2, idle_s=10)
 WITHIN_S = 60.0
-_HEALTHY_S = 10.0
+_HEALTHY_S, _LEAST_SAMPLES = 10.0, 5
+_NO_SETTINGS = JobSettings()
 STEPS = "import itertools, os, time\nfor i in itertools.count(1):\n print(f'step {i}/100000', flush=True)\n "
 
 LEAKING = (
@@ -66,6 +67,27 @@ FILLING = (
     STEPS + "i < 96 and open(os.environ['DISK'] + '/part', 'ab').write(bytes(2_000_000)); time.sleep(0.05)"
 )
 
+STARVED = STEPS + "time.sleep(0.3)  # waits for its data"
+STALLED = """\
+import os, signal, subprocess, sys
+if len(sys.argv) == 1:
+    ranks = [subprocess.Popen([sys.executable, "-c", os.environ["RANK_CODE"], "rank"], env={**os.environ,
+             "RANK": str(rank)}) for rank in (0, 1)]
+    for rank in ranks:
+        rank.wait()
+"""
+RANK_OF_STALLED = """\
+import os, signal, time
+def all_reduce():
+    signal.pause()
+def load_batch():
+    signal.pause()
+for i in range(1, 20):
+    print(f"step {i}/100", flush=True)
+    time.sleep(0.1)
+all_reduce() if os.environ["RANK"] == "0" else load_batch()
+"""
+
 HEALTHY = {
     "steps that sleep": STEPS + "time.sleep(0.3)",
     "steps that compute": STEPS + "sum(range(3_000_000))",
@@ -80,13 +102,15 @@ class Watched:
 
     folder: Path
     log: Path
+    settings: JobSettings
     started_s: float = field(default_factory=time.time)
 
     def look(self) -> list[Event]:
         """Look at it as a monitor does; return the verdicts so far."""
         logs = LogPaths(str(self.log), str(self.log), BY_USER)
         task = Task("", JobState.RUNNING, "RUNNING", start_s=int(self.started_s))
-        settings = JobSettings(thresholds=QUICK, output_dir=str(self.folder), output_pattern="out.txt")
+        folder = str(self.folder)
+        settings = replace(self.settings, thresholds=QUICK, output_dir=folder, output_pattern="out.txt")
         job = WatchedJob("local-1-x", 1, self.started_s, logs=logs, tasks={"": task}, settings=settings)
         found = follow_progress(
             [job],
@@ -105,9 +129,15 @@ class Watched:
 
 @contextmanager
 def watched(
-    folder: Path, code: str, variables: Mapping[str, str] = MappingProxyType({}), disk: Path | None = None
+    folder: Path,
+    code: str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    *,
+    disk: Path | None = None,
+    settings: JobSettings = _NO_SETTINGS,
+    gpus: Path | None = None,
 ) -> Iterator[Watched]:
-    """Run a Python program and an agent that reports every second."""
+    """Run a Python program, which holds the fake GPUs of a file, and an agent that reports every second."""
     log, telemetry = folder / "job.out", folder / "telemetry"
     telemetry.mkdir()
     environment = {**os.environ, "PYTHONUNBUFFERED": "", **variables, "DISK": str(disk or folder)}
@@ -117,9 +147,11 @@ def watched(
         )
     disks = (str(disk),) if disk else ()
     options = AgentOptions(str(telemetry), pids=(program.pid,), node="n1", interval_s=1.0, disks=disks)
-    agent = subprocess.Popen([sys.executable, *agent_command(options)])
+    if gpus:
+        gpus.write_text(gpus.read_text().replace("PID", str(program.pid)))
+    agent = subprocess.Popen([sys.executable, *agent_command(options)], env={**os.environ, **variables})
     try:
-        yield Watched(folder, log)
+        yield Watched(folder, log, settings)
     finally:
         os.killpg(program.pid, 9)
         program.wait()
@@ -170,12 +202,37 @@ def test_a_program_that_fills_a_disk_gets_the_right_verdict(tmp_path: Path) -> N
 @pytest.mark.parametrize("code", HEALTHY.values(), ids=HEALTHY)
 def test_a_healthy_program_gets_no_verdict(tmp_path: Path, code: str) -> None:
     with watched(tmp_path, code) as job:
+        telemetry = TaskTelemetry(tmp_path / "telemetry")
+        until_s = time.monotonic() + _HEALTHY_S
         found: list[Event] = []
-        _for_a_while(lambda: found.extend(job.look()))
-        assert len(TaskTelemetry(tmp_path / "telemetry").history("n1")) >= 5
+
+        def has_looked_for_long_enough() -> bool:
+            found.extend(job.look())
+            enough = time.monotonic() > until_s and len(telemetry.history("n1")) >= _LEAST_SAMPLES
+            return enough or bool(found)
+
+        eventually(has_looked_for_long_enough, WITHIN_S)
     assert found == []
 
 
-def _for_a_while(look: Callable[[], object]) -> None:
-    until_s = time.monotonic() + _HEALTHY_S
-    eventually(lambda: bool(look()) or time.monotonic() > until_s)
+def test_a_loop_whose_gpu_waits_for_data_gets_the_right_verdict(tmp_path: Path, driver: Path) -> None:
+    gpus = tmp_path / "gpus.txt"
+    gpus.write_text("util=5 pids=PID\n")
+    variables = {"LD_LIBRARY_PATH": str(driver), "FAKE_NVML": str(gpus)}
+    with watched(tmp_path, STARVED, variables, gpus=gpus) as job:
+        event = finds(job, "data-loading")
+    assert event.text == "its GPUs are busy 5 % of the time: they wait for data"
+
+
+def test_the_rank_that_did_not_arrive_is_named_before_anyone_ends_it(tmp_path: Path) -> None:
+    on_stall = JobSettings(stacks_on_stall=True, stall_timeout_s=5)
+    with watched(tmp_path, STALLED, {"RANK_CODE": RANK_OF_STALLED}, settings=on_stall) as job:
+        eventually(lambda: any(event.subject == "stacks-at-stall" for event in job.look()), WITHIN_S)
+        event = next(event for event in job.look() if event.subject == "stacks-at-stall")
+    if "ermission" in event.text:
+        pytest.skip("this machine lets no process read another one")
+    assert event.text == (
+        "no progress; rank 1 did not arrive: it is at load_batch (<string>:5); "
+        "the other waits in all_reduce (<string>:3)"
+    )
+    assert event.is_critical

@@ -10,6 +10,7 @@ from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import AgentReport, Sample, WorkerStatus
+from jobmon_core.domain.triage.stacks import NodeStacks, Stack
 from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.store.telemetry import HISTORY, LATEST
@@ -118,3 +119,49 @@ def test_the_shipped_errors_of_the_driver_say_what_to_do() -> None:
     errors = xid_errors()
     assert errors[79].title == "the GPU has fallen off the bus"
     assert all(error.title and error.advice.endswith(".") for error in errors.values())
+
+
+def wanted(job: MeasuredJob) -> Path:
+    return job.telemetry("", "").stall_folder / "wanted"
+
+
+def answer(job: MeasuredJob, *places: str) -> None:
+    frames = 'Thread 1 (idle): "MainThread"\n    {} (train.py:9)\n'
+    stacks = tuple(Stack("n1", 100 + i, i, text=frames.format(place)) for i, place in enumerate(places))
+    file = job.telemetry("", "").stall_folder / "n1.json"
+    file.write_text(json.dumps(to_json(NodeStacks(job.now_s, stacks))))
+
+
+def test_at_a_stall_the_agents_are_asked_once_which_rank_did_not_arrive(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path, JobSettings(stacks_on_stall=True))
+    job.measured(sample(), 20)
+    assert not wanted(job).exists()
+    job.measured(sample(), 60, steps=False)
+    asked_ns = wanted(job).stat().st_mtime_ns
+    answer(job, "all_reduce", "all_reduce", "load_batch")
+    event = job.measured(sample(), 5, steps=False)[-1]
+    assert (event.subject, event.is_critical) == ("stacks-at-stall", True)
+    assert event.text.startswith("no progress; rank 2 did not arrive: it is at load_batch (train.py:9)")
+    assert event.evidence[0] == "rank 2 on n1: load_batch (train.py:9)"
+    assert wanted(job).stat().st_mtime_ns == asked_ns
+    assert texts(job.measured(sample(), 30))[-1] == "recovered: stacks-at-stall"
+    job.measured(sample(), 200, steps=False)
+    assert wanted(job).stat().st_mtime_ns > asked_ns
+
+
+def test_nobody_is_asked_for_stacks_without_the_setting(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    job.measured(sample(), 20)
+    assert job.measured(sample(), 60, steps=False) is not None
+    assert not wanted(job).exists()
+
+
+def test_why_there_are_no_stacks_is_only_shown(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path, JobSettings(stacks_on_stall=True))
+    job.measured(sample(), 20)
+    job.measured(sample(), 60, steps=False)
+    file = job.telemetry("", "").stall_folder / "n1.json"
+    file.write_text(json.dumps(to_json(NodeStacks(job.now_s, problem="n1: py-spy is not installed"))))
+    event = job.measured(sample(), 5, steps=False)[-1]
+    assert (event.subject, event.is_quiet) == ("stacks-at-stall", True)
+    assert "py-spy is not installed" in event.text

@@ -36,6 +36,7 @@ monitoring:
   launch_timeout: 90
   stall_timeout: 6e2
   slowdown_percent: 30
+  stacks: on_stall
 
 progress_patterns:
   documents: 'indexed (\d+) of (\d+) documents '
@@ -103,6 +104,7 @@ def test_every_key_is_read(file: Path) -> None:
         launch_timeout_s=90.0,
         stall_timeout_s=600.0,
         slowdown_percent=30.0,
+        stacks_on_stall=True,
     )
     assert {"alerts.email", "alerts.slack", "alerts.terminal"} <= set(unused)
 

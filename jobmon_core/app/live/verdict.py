@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.artifacts import own_artifacts
 from jobmon_core.analysis.job_logs import last_write_s
-from jobmon_core.analysis.triage import Seen, situation_of
+from jobmon_core.analysis.triage import Seen, situation_of, with_memory
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.triage.changes import known_since
 from jobmon_core.domain.triage.judge import judge, overall, unseen
 from jobmon_core.domain.triage.state import TriageState
 
@@ -42,9 +41,8 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
         replace(followed, has_output=has_output),
         own_artifacts(job, known.artifacts_of(task.key)),
     )
-    situation = replace(
-        situation_of(job, task, ctx.telemetry(job.id, task.key), seen),
-        since=known_since(known.triage.get(task.key) or TriageState()),
-    )
+    telemetry = ctx.telemetry(job.id, task.key)
+    before = known.triage.get(task.key) or TriageState()
+    situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
     verdicts = judge(situation) or (overall(situation),)
     return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation))

@@ -28,6 +28,7 @@ from jobmon_core.domain.triage.rules.stuck import (
     deadlock,
     gpu_hang,
     outputs_stopped,
+    stacks_at_stall,
 )
 from jobmon_core.domain.triage.rules.waste import idle_allocation, idle_gpu
 from jobmon_core.domain.triage.rules.workers import dead_worker, odd_rank, zombie_workers
@@ -39,6 +40,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     gpu_lost,
     oom_kill,
     dead_worker,
+    stacks_at_stall,
     collective_stuck,
     gpu_hang,
     deadlock,

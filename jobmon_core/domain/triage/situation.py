@@ -12,6 +12,7 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, History, Progress
 from jobmon_core.domain.telemetry.model import Sample, Worker, WorkerStatus
+from jobmon_core.domain.triage.stacks import StackReport
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
@@ -59,6 +60,7 @@ class Situation:
     artifacts: Artifacts = _NO_ARTIFACTS
     thresholds: Thresholds = _DEFAULTS
     xids: Mapping[int, XidError] = field(default_factory=dict)
+    stacks: StackReport | None = None  # as the agents found them at the stall that still lasts
     since: Mapping[str, float] = field(default_factory=dict)  # of the verdicts that held at the last look
 
     @property

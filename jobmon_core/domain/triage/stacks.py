@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _MAX_PROCESSES = 16  # of one node
-_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
-RANK_VARIABLES = (*_RANKS, "SLURM_JOB_ID")
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+RANK_VARIABLES = (*RANKS, "SLURM_JOB_ID")
 _PYTHON = re.compile(r"(?:.*/)?(?:python|pypy|pt_main_thread)[0-9.]*")
 _HELPERS = ("jobmon_core", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _THREAD = re.compile(r'Thread \S+ \((?P<state>[^)]*)\)(?:: "(?P<name>[^"]*)")?')
@@ -75,7 +75,7 @@ def to_dump(processes: Iterable[Candidate]) -> Sequence[tuple[Candidate, int | N
     rank. Else they are all Python processes. Their number is bounded.
     """
     pythons = [each for each in processes if _runs_program(each)]
-    variable = next((name for name in _RANKS if len(_values(pythons, name)) > 1), None)
+    variable = next((name for name in RANKS if len(_values(pythons, name)) > 1), None)
     if variable is None:
         return [(each, None) for each in pythons[:_MAX_PROCESSES]]
     by_pid = {each.pid: each for each in pythons}
@@ -108,6 +108,7 @@ class NodeStacks:
     at_s: float = 0.0  # Unix seconds
     stacks: tuple[Stack, ...] = ()
     problem: str = ""  # why there are none
+    dumps: tuple[str, ...] = ()  # the copies of the flight recorder's dumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,19 @@ class Comparison:
 
     text: str = ""  # one line; empty if nothing can be said
     odd: tuple[str, ...] = ()  # the names of the ranks that are elsewhere than the others
+
+
+_NO_COMPARISON = Comparison()
+
+
+@dataclass(frozen=True, slots=True)
+class StackReport:
+    """Where the processes of a task are, on all of its nodes."""
+
+    stacks: tuple[Stack, ...] = ()  # by rank
+    comparison: Comparison = _NO_COMPARISON
+    problems: tuple[str, ...] = ()  # why stacks are missing
+    dumps: tuple[str, ...] = ()  # paths: what PyTorch's flight recorder held
 
 
 def compare(stacks: Sequence[Stack]) -> Comparison:
@@ -155,9 +169,13 @@ def _function(frame: str) -> str:
     return frame.partition(" (")[0]
 
 
-def command(pids: Iterable[int], job_id: str, folder: str) -> tuple[str, ...]:
-    """Return the arguments of the Python interpreter that take the stacks on one node into ``folder``."""
+def command(pids: Iterable[int], job_id: str, folder: str, node: str = "") -> tuple[str, ...]:
+    """Return the arguments of the Python interpreter that take the stacks on one node into ``folder``.
+
+    Without ``node``, the name of the node is found there.
+    """
     about = [f"--job={job_id}"] if job_id else [f"--pid={pid}" for pid in pids]
+    about += [f"--node={node}"] if node else []
     return ("-P", "-m", "jobmon_core.observe.stacks", f"--folder={folder}", *about)
 
 

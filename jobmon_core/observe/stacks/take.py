@@ -16,6 +16,7 @@ from jobmon_core.domain.triage.stacks import (
     parse_environment,
     to_dump,
 )
+from jobmon_core.observe.stacks.flight_recorder import copy_dumps
 from jobmon_core.system.process import read_stat
 from jobmon_core.system.runner import succeeded
 
@@ -33,7 +34,7 @@ _MISSING = (
 )
 
 
-def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int]) -> NodeStacks:
+def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], folder: Path) -> NodeStacks:
     """Return the stacks of a task on this node.
 
     Args:
@@ -41,21 +42,23 @@ def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int]) -> 
         node: the name of this node.
         job_id: SLURM_JOB_ID in the environment of the task's processes; empty if it has none.
         pids: else, its first processes.
+        folder: for copies of the dumps of PyTorch's flight recorder.
     """
     now_s = time.time()
     targets = to_dump(_candidates(job_id, frozenset(pids)))
-    program = _py_spy(each.pid for each, _ in targets)
     if not targets:
         return NodeStacks(now_s, problem=f"{node}: no Python process of the job")
+    ranks = {process.pid: rank for process, rank in targets if rank is not None}
+    program = _py_spy(each.pid for each, _ in targets)
     if not program:
-        return NodeStacks(now_s, problem=f"{node}: {_MISSING}")
+        return NodeStacks(now_s, (), f"{node}: {_MISSING}", copy_dumps(ranks, folder, node))
     began_s = time.monotonic()
     stacks = []
     for process, rank in targets:
         left_s = _ALL_S - (time.monotonic() - began_s)
         text, problem = _dump(runner, program, process.pid, left_s)
         stacks.append(Stack(node, process.pid, rank, " ".join(process.argv)[:200], text, problem))
-    return NodeStacks(now_s, tuple(stacks))
+    return NodeStacks(now_s, tuple(stacks), dumps=copy_dumps(ranks, folder, node))
 
 
 def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, str]:

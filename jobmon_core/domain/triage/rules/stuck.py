@@ -28,6 +28,7 @@ _BUSY_CPU_PERCENT = 80.0  # of one core
 _STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
 _MANY_INTERVALS = 3  # between two checkpoints
+_MAX_RANKS = 16  # in the evidence
 _STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
 
 
@@ -84,6 +85,34 @@ def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
     if cores >= _BUSY_CPU_PERCENT:
         return (f"CPU: {cores / 100:.1f} cores busy over the last {duration(seconds)}",)
     return ()
+
+
+def stacks_at_stall(situation: Situation) -> Verdict | None:
+    """Say where the processes were when the task stalled, and which rank did not arrive."""
+    taken = situation.stacks
+    if taken is None or not (taken.stacks or taken.problems):
+        return None
+    odd, known = taken.comparison.odd, [stack for stack in taken.stacks if stack.frames]
+    known.sort(key=lambda stack: stack.name not in odd)
+    problems = [f"no stack: {problem}" for problem in taken.problems]
+    if not known:
+        text = f"where its processes are is not known: {taken.problems[0] if taken.problems else 'no stack'}"
+    else:
+        text = taken.comparison.text or f"{known[0].name} is at {known[0].frames[0]}"
+    return Verdict(
+        "stacks-at-stall",
+        "A rank did not arrive" if odd else "Where its processes are",
+        f"no progress; {text}",
+        situation.since_s("stacks-at-stall", situation.now_s),
+        (
+            *(f"{stack.name} on {stack.node}: {stack.frames[0]}" for stack in known[:_MAX_RANKS]),
+            *problems,
+            *([f"flight recorder: {', '.join(taken.dumps)}"] if taken.dumps else []),
+        ),
+        _STACKS if known else "",
+        is_critical=bool(odd),
+        is_quiet=not known,
+    )
 
 
 class _Place(NamedTuple):
