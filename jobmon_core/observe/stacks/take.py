@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ _EACH_S, _ALL_S = 10.0, 45.0  # time limits
 _MAX_CHARS = 20_000  # of one process
 _MISSING = (
     "py-spy is not installed where the job runs; install it with `pip install py-spy` in the environment of "
-    "the job, or anywhere on PATH"
+    "the job or of jobmon"
 )
 
 
@@ -103,8 +104,8 @@ def _candidate(pid: int) -> Candidate:
 
 
 def _py_spy(pids: Iterable[int]) -> str:
-    """Return the path of py-spy: on PATH, else in the environment of one of these processes; "" without."""
-    paths = [os.environ.get("PATH", "")]
+    """Return the path of py-spy: on PATH, beside jobmon's Python, or as one of these processes finds it."""
+    paths = [os.environ.get("PATH", ""), str(Path(sys.executable).parent)]
     for pid in pids:
         try:
             environment = parse_environment((_PROC / str(pid) / "environ").read_bytes())
