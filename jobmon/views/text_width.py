@@ -64,7 +64,7 @@ def wrap_unbroken(text: str, width: int) -> list[str]:
 def sentences(text: str) -> list[str]:
     """Return the sentences of ``text``; a full stop inside parentheses or backquotes ends no sentence."""
     found: list[str] = []
-    for piece in _SENTENCE_END.split(text.strip()):
+    for piece in filter(None, _SENTENCE_END.split(text.strip())):
         if found and _is_open(found[-1]):
             found[-1] += f" {piece}"
         else:

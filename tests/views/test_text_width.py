@@ -78,7 +78,7 @@ def test_commands_and_long_words_stay_unbroken() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", [""]),
+        ("", []),
         ("Read it. Then run it!  Done", ["Read it.", "Then run it!", "Done"]),
         ("Set it (e.g. 3. Or more). export X=1.", ["Set it (e.g. 3. Or more).", "export X=1."]),
         (

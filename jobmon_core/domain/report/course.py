@@ -49,6 +49,8 @@ def throughput_series(history: History, window: Window) -> Series:
     edges_s = [curve.times_s[0] + step_s * number for number in range(periods + 1)]
     units = [curve.units_at(each) for each in edges_s]
     rates = [(later - earlier) / step_s for earlier, later in pairwise(units)]
+    if periods == 1:  # one point would be an invisible curve
+        return Series((tuple(_flat(at_s, rates[0]) for at_s in edges_s),))
     points = [_flat(at_s + step_s / 2, rate) for at_s, rate in zip(edges_s, rates, strict=False)]
     return Series((tuple(points),))
 

@@ -25,6 +25,11 @@ def test_a_steady_run_has_a_level_throughput() -> None:
     assert len(points) == 30  # an update each minute: a period holds two
 
 
+def test_the_throughput_of_a_short_run_is_a_line_and_not_one_invisible_point() -> None:
+    points = throughput_series(steady(2), Window(0, 130)).points
+    assert [(point.at_s, point.mean) for point in points] == [(0, 2), (120, 2)]
+
+
 def test_a_stall_up_to_the_end_is_a_throughput_of_zero() -> None:
     points = throughput_series(steady(60), Window(0, 2 * HOUR_S)).points
     assert points[-1].mean == 0

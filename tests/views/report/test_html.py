@@ -134,6 +134,13 @@ def test_secrets_are_hidden() -> None:
     assert token not in report_html(replace(data, task=replace(data.task, diagnosis=diagnosis)))
 
 
+def test_without_advice_nothing_is_said_to_do() -> None:
+    data = report_data()
+    task = replace(data.task, diagnosis=replace(OOM_KILLED, advice=""))
+    assert "What to do" in report_html(data)
+    assert "What to do" not in report_html(replace(data, task=task, live=replace(data.live, task=task)))
+
+
 def test_without_telemetry_or_progress_the_page_says_so() -> None:
     page = report_html(report_data(nodes=()))
     assert charts(page) == ["progress", "throughput", "loss"]
