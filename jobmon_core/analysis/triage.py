@@ -60,7 +60,7 @@ def _with_request(
     state: TriageState, situation: Situation, followed: TaskProgress, telemetry: TaskTelemetry
 ) -> TriageState:
     """Ask the agents, once in each stall, where the processes are: a launcher may soon end them."""
-    is_stalled = followed.known_problems.stalled_since_s is not None or situation.pause_s is not None
+    is_stalled = followed.known_problems.stalled_since_s is not None or situation.standstill_s is not None
     if is_stalled and not state.stacks_wanted and situation.nodes:
         telemetry.ask_for_stacks()
     return replace(state, stacks_wanted=is_stalled and (state.stacks_wanted or bool(situation.nodes)))

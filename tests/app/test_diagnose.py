@@ -12,7 +12,8 @@ from jobmon_core.context import Context
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
@@ -425,6 +426,16 @@ def test_a_running_job_has_a_live_verdict_even_without_an_agent(bench: Bench) ->
     assert live
     assert live.verdict.name == "not-known"
     assert live.unseen == ("processes, GPUs, memory and node: no agent reports about this job",)
+
+
+def test_a_loss_that_is_nan_is_not_called_healthy(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    nan = Event(START_S, EventKind.DIVERGED, "the loss is nan")
+    bench.ctx.progress_file("slurm-12-x").write(JobProgress(START_S, {"": TaskProgress()}, (nan,)))
+    live = bench.ask("12").live
+    assert live
+    assert (live.verdict.name, live.verdict.text) == ("diverged", "the loss is nan")
 
 
 def test_what_agents_measured_is_judged(bench: Bench) -> None:

@@ -9,7 +9,9 @@ from jobmon_core.analysis.artifacts import own_artifacts
 from jobmon_core.analysis.job_logs import last_write_s
 from jobmon_core.analysis.triage import Seen, situation_of, with_memory
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.triage.all_problems import all_problems
 from jobmon_core.domain.triage.judge import judge, overall, unseen
 from jobmon_core.domain.triage.state import TriageState
 
@@ -44,5 +46,6 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     telemetry = ctx.telemetry(job.id, task.key)
     before = known.triage.get(task.key) or TriageState()
     situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
-    verdicts = judge(situation) or (overall(situation),)
-    return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation))
+    events = ongoing_events(known.events, task.key)
+    verdicts = all_problems(judge(situation), events, job.backend) or (overall(situation),)
+    return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation, log_was_read=task.key in known.tasks))

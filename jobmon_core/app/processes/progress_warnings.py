@@ -43,6 +43,8 @@ class ProgressWarnings:
         new = [event for event in self.file.read().events if event.at_s > self._told_s]
         for event in new:
             self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed later than it was saved
+            if event.is_quiet:
+                continue
             if event.kind in WARNINGS:
                 self.tell(f"{event.kind}: {event.text}{_ADVICE.get(event.kind, '')}")
             elif event.ended in WARNINGS:

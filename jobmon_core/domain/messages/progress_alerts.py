@@ -55,8 +55,8 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     """Return the job with a queued message for each event that needs one and has none yet.
 
     ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning, and only
-    the first five warnings of one kind about a job get one: the tasks of an array often stall together. If a
-    job survives an error before the message about it was sent, neither of the two is sent.
+    the first five warnings about one thing get one: the tasks of an array often stall together. If a job
+    survives an error before the message about it was sent, neither of the two is sent.
     """
     warned: list[Event] = []
     for event in events:
@@ -69,7 +69,7 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
         if event.subject:
             subject += f"-{event.subject}"
         alerted = f"{event.task}:{subject}"
-        sent = _count(job, event.kind)
+        sent = _count(job, event)
         if alerted not in job.alerted and (waiting := _unsent_error(job, event)):
             outbox = tuple(entry for entry in job.outbox if entry not in waiting)
             job = replace(job, alerted=(*job.alerted, alerted), outbox=outbox)
@@ -82,6 +82,16 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
         elif not is_warning:
             warned = [each for each in warned if not _ends(event, each)]
     return job
+
+
+def headline(event: Event) -> str:
+    """Return what happened, in a few words."""
+    return event.title or _HEADLINES[event.kind]
+
+
+def usual_advice(kind: EventKind, backend: str) -> str:
+    """Return what to do about a kind of event, with JOBID for the id of the job; empty if nothing."""
+    return (_LOCAL_ADVICE if is_local(backend) else _ADVICE).get(kind, "")
 
 
 def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
@@ -109,23 +119,23 @@ def _ends(event: Event, warning: Event) -> bool:
     return event.task == warning.task and ends(event, warning)
 
 
-def _count(job: WatchedJob, kind: EventKind) -> int:
-    """Return how many warnings of a kind were queued about a job."""
-    return sum(f":progress-{kind.replace(' ', '-')}-" in alerted for alerted in job.alerted)
+def _count(job: WatchedJob, event: Event) -> int:
+    """Return how many warnings of the kind and the subject of an event were queued about a job."""
+    start, end = f":progress-{event.kind.replace(' ', '-')}-", f"-{event.subject}" if event.subject else ""
+    return sum(start in alerted and alerted.endswith(end) for alerted in job.alerted)
 
 
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref = str(ref_of(job.job_id, event.task))
-    advice = _LOCAL_ADVICE if is_local(job.backend) else _ADVICE
     return Message(
         id=f"{ref}/{subject}",
         route=Route.ERROR,
         tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
         title=f"{job_title(job, event.task)}: {event.text.replace('`', '')}",  # a lock screen shows no markup
-        headline=event.title or _HEADLINES[event.kind],
+        headline=headline(event),
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
         evidence=event.evidence,
-        advice=(event.advice or advice.get(event.kind, "")).replace("JOBID", ref),
+        advice=(event.advice or usual_advice(event.kind, job.backend)).replace("JOBID", ref),
         created_s=int(now_s),
     )

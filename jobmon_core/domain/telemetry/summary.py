@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 HIGH_MEMORY = 0.9  # share of the limit
 _IDLE_PERCENT = 5.0
+SPINNING_PERCENT = 95.0  # of the time, a kernel runs on a GPU that waits in a collective operation
+LOW_POWER = 0.5  # of the limit: a GPU that computes draws more
 _EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
 _MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
@@ -107,6 +109,11 @@ def memory_share(gpu: Gpu) -> float | None:
     return gpu.memory / gpu.memory_total if gpu.memory is not None and gpu.memory_total else None
 
 
+def power_share(gpu: Gpu) -> float | None:
+    """Return how much of its power limit a GPU draws; None if it is not available."""
+    return gpu.power_w / gpu.power_limit_w if gpu.power_w is not None and gpu.power_limit_w else None
+
+
 def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
     """Return the memory of the node that is closest to its limit; without limits, of that which uses most."""
     found = [NodeMemory(each.latest.node.name, each.latest.memory) for each in reports if each.latest.memory]
@@ -134,8 +141,11 @@ def gpu_marks(gpu: Gpu) -> Iterator[str]:
         yield f"slowed down: {', '.join(reasons)}"
     if gpu.other_processes:
         yield f"{gpu.other_processes} other process{'es' if gpu.other_processes > 1 else ''}"
-    if gpu.utilization_percent is not None and gpu.utilization_percent < _IDLE_PERCENT and not gpu.is_lost:
+    busy, power = gpu.utilization_percent, power_share(gpu)
+    if busy is not None and busy < _IDLE_PERCENT and not gpu.is_lost:
         yield "idle" if gpu.own_pids else "not used"
+    if busy is not None and busy >= SPINNING_PERCENT and power is not None and power < LOW_POWER:
+        yield "busy at low power"
 
 
 def gpu_use(worker: NodeWorker, reports: Sequence[AgentReport]) -> tuple[float | None, int | None]:

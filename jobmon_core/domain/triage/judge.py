@@ -127,8 +127,8 @@ def _ago(situation: Situation, at_s: float) -> str:
     return f"{duration(situation.now_s - at_s)} ago"
 
 
-def unseen(situation: Situation) -> tuple[str, ...]:
-    """Return what could not be looked at, and why."""
+def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...]:
+    """Return what could not be looked at, and why; ``log_was_read``: whether its monitor has read its log."""
     if not any(node.samples for node in situation.nodes):
         return ("processes, GPUs, memory and node: no agent reports about this job",)
     found = [
@@ -138,7 +138,7 @@ def unseen(situation: Situation) -> tuple[str, ...]:
     ]
     found += [reason for node in situation.nodes for reason in node.unavailable]
     if not situation.history.samples:
-        found.append("progress: its log shows none")
+        found.append(f"progress: its log {'shows none' if log_was_read else 'has not been read yet'}")
     if gpu_keys(situation) and not utilizations(situation, situation.thresholds.must_last_s):
         found.append("GPU utilisation: not available, or for too short a time yet")
     return tuple(dict.fromkeys(found))

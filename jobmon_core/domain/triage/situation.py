@@ -97,6 +97,20 @@ class Situation:
         return pause_s if pause_s >= needed_s else None
 
     @property
+    def standstill_s(self) -> float | None:
+        """For how long it has made no progress, or has been silent if it has never shown any.
+
+        A program may wait for itself before its first step, and many show no steps. So without a pace, only a
+        silence as long as that of an idle allocation counts.
+        """
+        if len(self.history.samples) >= _MIN_STEPS or self.log_idle_s is None:
+            return self.pause_s
+        silence_s = min(
+            self.log_idle_s, self.age_s, self.age_s if self.outputs_idle_s is None else self.outputs_idle_s
+        )
+        return silence_s if silence_s >= self.thresholds.idle_s else None
+
+    @property
     def is_advancing(self) -> bool:
         """Whether its log shows that it makes progress as usual."""
         samples = self.history.samples

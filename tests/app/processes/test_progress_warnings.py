@@ -44,3 +44,12 @@ def test_a_warning_and_its_end_are_said_once_on_the_terminal(tmp_path: Path) -> 
     assert look(STALLED, HALF) == [stalled]
     assert look() == look(STALLED, HALF) == []
     assert look(STALLED, HALF, MOVES, SLOW) == ["recovered: moves again", f"slow: {SLOW.text}"]
+
+
+def test_what_is_only_worth_knowing_is_not_said_on_the_terminal(tmp_path: Path) -> None:
+    file, clock, told = ProgressFile(tmp_path / "p.json"), FakeClock(), list[str]()
+    quiet = Event(100.0, EventKind.TROUBLE, "all cores of its node are busy", is_quiet=True)
+    file.write(JobProgress(1.0, {}, (quiet,)))
+    clock.now_s += 10.0
+    ProgressWarnings(file, clock, told.append).look()
+    assert told == []

@@ -67,6 +67,16 @@ def test_an_array_whose_tasks_all_stall_does_not_send_hundreds_of_messages() -> 
     assert len(with_progress_alerts(job, (*stalled, diverged), 410.0).outbox) == 11
 
 
+def test_each_kind_of_trouble_is_told_however_many_others_there_were() -> None:
+    kinds = [f"kind-{number}" for number in range(7)]
+    events = [
+        Event(100.0 + number, EventKind.TROUBLE, kind, subject=kind) for number, kind in enumerate(kinds)
+    ]
+    assert len(with_progress_alerts(JOB, events, 210.0).outbox) == 7
+    repeated = [replace(events[0], at_s=200.0 + number) for number in range(9)]
+    assert len(with_progress_alerts(JOB, repeated, 310.0).outbox) == 5
+
+
 def test_one_recovery_ends_one_warning() -> None:
     slow_ended = Event(320.0, EventKind.RECOVERED, "back to its usual speed", ended=EventKind.SLOW)
     moved = replace(RECOVERED, ended=EventKind.STALLED)

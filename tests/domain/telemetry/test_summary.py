@@ -62,6 +62,8 @@ def test_what_a_driver_does_not_offer_is_not_zero() -> None:
         (gpu(0), []),
         (gpu(0, 1.0), ["idle"]),
         (replace(gpu(0, 0.0), own_pids=()), ["not used"]),
+        (replace(gpu(0, 100.0), power_w=90.0, power_limit_w=700.0), ["busy at low power"]),
+        (replace(gpu(0, 100.0), power_w=600.0, power_limit_w=700.0), []),
         (replace(gpu(0), throttle_reasons=("power cap",)), []),
         (replace(gpu(0), other_processes=2), ["2 other processes"]),
         (replace(gpu(0), throttle_reasons=("thermal", "power cap")), ["slowed down: thermal"]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jobmon_core.domain.humanize import duration, size
-from jobmon_core.domain.telemetry.model import Gpu, Worker
+from jobmon_core.domain.telemetry.model import Worker
+from jobmon_core.domain.telemetry.summary import LOW_POWER, SPINNING_PERCENT, power_share
 from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
 from jobmon_core.domain.triage.windows import (
     GpuKey,
@@ -19,14 +20,13 @@ from jobmon_core.domain.triage.windows import (
     worker_average,
 )
 
-_SPINNING_PERCENT = 95.0  # of the time a kernel runs on a GPU that waits in a collective operation
 _IDLE_PERCENT = 5.0
-_LOW_POWER = 0.5  # of the limit: a GPU that computes draws more
 _LOW_SM_PERCENT = 30.0
 _IDLE_CPU_PERCENT = 10.0  # of one core, for each worker
 _BUSY_CPU_PERCENT = 80.0  # of one core
 _STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
+_MIN_RANKS = 2  # that may wait for each other
 _MANY_INTERVALS = 3  # between two checkpoints
 _MAX_RANKS = 16  # in the evidence
 _STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
@@ -188,9 +188,9 @@ def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
 
 def gpu_hang(situation: Situation) -> Verdict | None:
     """Find GPUs that run a kernel all the time and compute nothing, e.g. in a dead collective operation."""
-    pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
+    pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
     gpus = utilizations(situation, seconds)
-    if pause_s is None or not gpus or min(gpus) < _SPINNING_PERCENT:
+    if pause_s is None or not gpus or min(gpus) < SPINNING_PERCENT:
         return None
     signs = [_low_work(key, situation, seconds) for key in gpu_keys(situation)]
     if not all(signs):
@@ -217,22 +217,18 @@ def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
     sm = gpu_average(key, situation.now_s, seconds, lambda gpu: gpu.sm_percent)
     if sm is not None:
         return f"{sm:.0f} % of its SMs" if sm < _LOW_SM_PERCENT else ""
-    power = gpu_average(key, situation.now_s, seconds, _power_share)
-    return f"{100 * power:.0f} % of its power limit" if power is not None and power < _LOW_POWER else ""
-
-
-def _power_share(gpu: Gpu) -> float | None:
-    if gpu.power_w is None or not gpu.power_limit_w:
-        return None
-    return gpu.power_w / gpu.power_limit_w
+    power = gpu_average(key, situation.now_s, seconds, power_share)
+    return f"{100 * power:.0f} % of its power limit" if power is not None and power < LOW_POWER else ""
 
 
 def deadlock(situation: Situation) -> Verdict | None:
     """Find a program all of whose workers are idle, although its work is not done."""
-    pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
-    cpus, workers = cpu_percents(situation, seconds), len(situation.workers)
+    pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
+    cpus, workers = cpu_percents(situation, seconds), len(situation.living_workers)
     gpus = utilizations(situation, seconds)
     if pause_s is None or not cpus or not workers or (gpu_keys(situation) and not gpus):
+        return None
+    if situation.pause_s is None and not _has_ranks(situation):  # e.g. a server that nobody uses
         return None
     used = sum(percent for percent, _ in cpus)
     moved = transferred_per_s(situation, seconds)
@@ -253,6 +249,10 @@ def deadlock(situation: Situation) -> Verdict | None:
         _STACKS + "Its processes probably wait for each other, a lock, a queue or the network.",
         is_critical=True,
     )
+
+
+def _has_ranks(situation: Situation) -> bool:
+    return sum(worker.rank is not None for _, worker in situation.living_workers) >= _MIN_RANKS
 
 
 def outputs_stopped(situation: Situation) -> Verdict | None:

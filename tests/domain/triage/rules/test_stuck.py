@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Growth, ListedFile, Outputs
 from jobmon_core.domain.progress.model import Progress
-from jobmon_core.domain.telemetry.model import Sample
+from jobmon_core.domain.telemetry.model import Sample, WorkerStatus
 from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN, judge, overall, unseen
 from jobmon_core.domain.triage.situation import NodeView
 from tests.support.situations import START_S, gpu, names, sample, situation, worker
@@ -151,3 +151,35 @@ def test_a_report_that_is_too_old_proves_nothing() -> None:
     idle = situation(lambda minute: still if minute > 45 else WORKING, stuck_minutes=15)
     assert names(idle) == ["deadlock"]
     assert names(replace(idle, now_s=idle.now_s + 400, log_idle_s=1300.0)) == []
+
+
+def test_ranks_that_hang_before_their_first_step_are_deadlocked_after_a_long_silence() -> None:
+    idle = ranks(0.5, 0.5, gpus=(0, 0))
+    hung = situation(idle, minutes=40, stuck_minutes=39, steps=False)
+    (verdict,) = judge(hung)
+    assert (verdict.name, verdict.text) == ("deadlock", "no progress for 39m, and everything is idle")
+    assert names(situation(idle, minutes=20, stuck_minutes=19, steps=False)) == []
+    saves = replace(hung, artifacts=written(hung.now_s - 20))
+    assert "deadlock" not in names(saves)
+
+
+def test_an_idle_server_without_ranks_is_not_deadlocked() -> None:
+    idle = sample([replace(worker(cpu=0.5), rank=None, name="jupyter-lab")])
+    assert names(situation(idle, stuck_minutes=50, steps=False)) == []
+
+
+def test_gpus_that_spin_before_the_first_step_hang() -> None:
+    spinning = ranks(100, 100, gpus=(100, 100), power_w=90.0)
+    assert names(situation(spinning, stuck_minutes=50, steps=False))[0] == "gpu-hang"
+    assert names(situation(ranks(100, 100, gpus=(100, 100)), stuck_minutes=50, steps=False)) == []
+
+
+def test_dead_processes_wait_for_nothing() -> None:
+    dead = sample([worker(0, 0.0, status=WorkerStatus.ZOMBIE), worker(1, 0.0, status=WorkerStatus.DEAD)])
+    assert "deadlock" not in names(situation(dead, stuck_minutes=15))
+
+
+def test_a_log_that_was_not_read_yet_is_not_said_to_show_no_progress() -> None:
+    silent = situation(sample(), steps=False)
+    assert unseen(silent) == ("progress: its log shows none",)
+    assert unseen(silent, log_was_read=False) == ("progress: its log has not been read yet",)
