@@ -1,4 +1,4 @@
-"""Diagnose the ended tasks of a job in a worker process."""
+"""Diagnose the ended tasks of a job in a helper process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posts and edits the card of a job; a monitor calls this in a short-lived child.
+"""Posts and edits the card of a job; a monitor calls this in a short-lived helper process.
 
 A monitor that is killed after a card was posted and before that is saved leaves a card that nobody edits; the
 next monitor posts another one.

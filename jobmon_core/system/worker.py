@@ -1,4 +1,4 @@
-"""Runs work in a short-lived child process, forked from this one.
+"""Runs work in a helper: a short-lived child process, forked from this one.
 
 Large libraries (HTTP, the pattern matcher) must not enlarge a monitor, and foreign data (logs) not crash it.
 """
