@@ -147,11 +147,11 @@ complete -c jobmon -n '__jobmon_at recover' -l quiet -d 'print only changes; exi
 complete -c jobmon -n '__jobmon_at recover' -l yes -d 'install or uninstall without asking'
 complete -c jobmon -n '__jobmon_at recover' -l stay -d 'exit only after all monitors on this host have ended (for use in a Slurm job)'
 complete -c jobmon -n '__jobmon_at patterns; and __jobmon_words 2' -a list -d 'show every pattern in use'
-complete -c jobmon -n '__jobmon_at patterns; and __jobmon_words 2' -a check -d 'report every fault of a pattern file and its examples'
+complete -c jobmon -n '__jobmon_at patterns; and __jobmon_words 2' -a check -d 'report every fault of a pattern file, and test its patterns on their examples'
 complete -c jobmon -n '__jobmon_at patterns; and __jobmon_words 2' -a test -d 'show which lines of a log the patterns match'
 complete -c jobmon -n '__jobmon_at patterns' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at patterns list' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at patterns list' -l json -d 'print a JSON list of the same entries'
+complete -c jobmon -n '__jobmon_at patterns list' -l json -d 'print the patterns as a JSON list'
 complete -c jobmon -n '__jobmon_at patterns list' 
 complete -c jobmon -n '__jobmon_at patterns check' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at patterns check' -F

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Explain why a job failed: the cause, the log lines that prove it, and what to do. Of a running job, say
-first what is wrong with it now, by its logs and by what agents measure. Works for any log file too,
+Explain why a job failed: the cause, the log lines that prove it, and what to do. For a running job,
+say first what is wrong with it now, by its logs and by what agents measure. Works for any log file too,
 without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
-of an array, the worst task is explained. A name stands for the newest watched job of that name,
+for an array, the worst task is explained. A name stands for the newest watched job of that name,
 `latest` for the newest of all. An argument that is an existing file is a log; - is standard input."""
 EPILOG = """\
 The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.

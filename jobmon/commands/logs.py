@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show the end of a job's own output: its stdout and stderr, each under a header if they are different
-files, then the logs that its job configuration names. Of an array, one task is shown, the worst one;
+files, then the logs that its job configuration names. For an array, one task is shown, the worst one;
 `12_3` names another. Rotated and compressed logs are read too. Control characters are removed, and of a
 progress bar only the last state is shown."""
 EPILOG = """\

@@ -13,8 +13,8 @@ from jobmon.views.patterns import check_lines, pattern_lines, patterns_json, tes
 from jobmon_core.app.patterns import (
     check,
     effective_patterns,
-    in_use,
-    own_patterns,
+    files_in_use,
+    own_pattern_file,
     read_own_patterns,
     test_on_log,
 )
@@ -33,7 +33,7 @@ e.g. a harmless message) or success (the program reports success)."""
 EPILOG = """\
 examples:
   jobmon patterns list
-  jobmon patterns list cuda memory      those that contain both words
+  jobmon patterns list cuda memory      patterns that contain both words
   jobmon patterns check my-patterns.json
   jobmon patterns test train-8123.err"""
 
@@ -43,12 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="list|check|test", required=True)
     listing = _add(actions, "list", "show every pattern in use", _list)
     listing.add_argument(
-        "word", nargs="*", metavar="WORD", help="only those that have all these words in their texts"
+        "word",
+        nargs="*",
+        metavar="WORD",
+        help="list only the patterns that contain all these words, in any case, in their id, title, cause or "
+        "advice",
     )
-    listing.add_argument("--json", action="store_true", help="print a JSON list of the same entries")
-    checking = _add(actions, "check", "report every fault of a pattern file and its examples", _check)
+    listing.add_argument("--json", action="store_true", help="print the patterns as a JSON list")
+    checking = _add(
+        actions,
+        "check",
+        "report every fault of a pattern file, and test its patterns on their examples",
+        _check,
+    )
     checking.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="default: your patterns.json and the shipped one"
+        "file",
+        nargs="?",
+        type=Path,
+        metavar="FILE",
+        help="default: your patterns.json, if any, and the shipped file",
     )
     testing = _add(actions, "test", "show which lines of a log the patterns match", _test)
     testing.add_argument("file", metavar="FILE", help="log file")
@@ -91,7 +104,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Print the faults on stdout, because they are the result; return 1 if there are any."""
-    files = (options.file,) if options.file else in_use(own_patterns(open_context()))
+    files = (options.file,) if options.file else files_in_use(own_pattern_file(open_context()))
     faulty = False
     for checked in check(files):
         print(*check_lines(checked), sep="\n")

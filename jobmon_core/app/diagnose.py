@@ -18,7 +18,7 @@ from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.lookup import look_up
-from jobmon_core.app.patterns import own_patterns
+from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
@@ -110,7 +110,7 @@ class DiagnoseCommand:
             if not files:
                 raise JobmonError("; ".join(unread))
             evidence = evidence_of(override.apply_to(NOTHING_KNOWN))
-            diagnosis = explain_files(evidence, files, own_patterns(self.ctx))
+            diagnosis = explain_files(evidence, files, own_pattern_file(self.ctx))
         return Report(_as_stdin(diagnosis, spool) if spool else diagnosis, unread=unread)
 
     def of_job(self, ref: JobRef, override: UserOverride, *, with_stacks: bool = False) -> Report:
@@ -129,7 +129,7 @@ class DiagnoseCommand:
             raise _no_log_yet(job, ref, task)
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
-        patterns = own_patterns(self.ctx)
+        patterns = own_pattern_file(self.ctx)
         diagnosis = explain(
             evidence_of(end, job.backend),
             *log_files(job, task),

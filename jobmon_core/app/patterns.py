@@ -43,7 +43,7 @@ class EffectivePattern:
     replaces: bool = False  # it replaces a shipped pattern
 
     def contains(self, words: Sequence[str]) -> bool:
-        """Whether its texts contain all these words, in upper or lower case."""
+        """Whether its id, title, cause and advice contain all these words, in upper or lower case."""
         pattern = self.pattern
         text = f"{pattern.id} {pattern.title} {pattern.cause} {pattern.advice}".casefold()
         return all(word.casefold() in text for word in words)
@@ -76,14 +76,14 @@ class PatternTestResult:
     complete: bool  # whether the whole log was read
 
 
-def own_patterns(ctx: Context) -> Path | None:
+def own_pattern_file(ctx: Context) -> Path | None:
     """Return the user's own pattern file; None if there is none."""
     return ctx.home.patterns if os.path.lexists(ctx.home.patterns) else None
 
 
 def read_own_patterns(ctx: Context) -> PatternFile:
     """Return the content of the user's own pattern file; its patterns with faults are skipped."""
-    path = own_patterns(ctx)
+    path = own_pattern_file(ctx)
     return read_patterns(path) if path else PatternFile("")
 
 
@@ -116,7 +116,7 @@ def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
         yield PatternFileCheck(file.source, len(file.patterns), file.faults)
 
 
-def in_use(own: Path | None) -> tuple[Path, ...]:
+def files_in_use(own: Path | None) -> tuple[Path, ...]:
     """Return the pattern files in use, the user's own first."""
     return (*((own,) if own else ()), shipped_patterns_path())
 

@@ -11,7 +11,7 @@ from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import LiveAgents
-from jobmon_core.app.patterns import own_patterns
+from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.store.jobs import Unreadable
 
@@ -72,7 +72,7 @@ class LiveJobs:
         """Return what finds the error lines in the logs of a task."""
         from jobmon_core.app.live.log_errors import LogErrors  # matching is needed only on the page of a task
 
-        return LogErrors(live.job, own_patterns(self._ctx))
+        return LogErrors(live.job, own_pattern_file(self._ctx))
 
     def listing(self) -> Listing:
         """Return the tasks to show: those that run first, then those that end, are pending, or ended."""

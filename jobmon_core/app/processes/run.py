@@ -12,7 +12,7 @@ from jobmon_core.analysis.explain import explain
 from jobmon_core.analysis.explainer import evidence_of
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.app.lookup import look_up
-from jobmon_core.app.patterns import own_patterns
+from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.processes.progress_warnings import ProgressWarnings
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.diagnosis.patterns import job_patterns
@@ -142,7 +142,7 @@ class RunCommand:
             diagnosis = explain(
                 evidence_of(task.end, LOCAL.name),
                 *log_files(job, task),
-                own_patterns(self.ctx),
+                own_pattern_file(self.ctx),
                 job_id=ref.job_id,
                 named_logs=logs_of_run(job, task),
                 job_patterns=job_patterns(job.settings),
