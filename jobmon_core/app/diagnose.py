@@ -14,7 +14,7 @@ from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
 from jobmon_core.analysis.stacks import take_stacks
-from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
+from jobmon_core.app.jobs.array_summary import is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.lookup import look_up
@@ -23,7 +23,7 @@ from jobmon_core.app.submit import state_id
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
-from jobmon_core.domain.slurm.states import JobState, stated_reason
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
@@ -228,9 +228,7 @@ def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
     if job.lacks_part(ref.key):
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
-    reason = stated_reason(task.reason if task else job.pending_reason)
-    why = f", {reason}" if reason else ""
-    return JobmonError(f"job {ref} has not started (PENDING{why}), so there is no log to diagnose")
+    return JobmonError(f"job {ref} {why_not_started(job, task)}, so there is no log to diagnose")
 
 
 def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 
 if TYPE_CHECKING:
@@ -44,6 +44,16 @@ def worst_task(tasks: Iterable[Task]) -> Task | None:
 def is_waiting(task: Task) -> bool:
     """Whether a task has neither started nor ended."""
     return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
+
+
+def why_not_started(job: WatchedJob, task: Task | None) -> str:
+    """Return why there is no run to show, to follow the id: the task waits, or, if None, is not known."""
+    if task is None and job.closed:
+        return "is no longer watched, and jobmon never saw it start"
+    if task is None and not job.pending_indices:
+        return "is not listed by the scheduler yet"
+    reason = stated_reason(task.reason if task else job.pending_reason)
+    return f"has not started ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason)))})"
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.array_summary import in_order, is_waiting, worst_task
+from jobmon_core.app.jobs.array_summary import in_order, is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
@@ -17,7 +17,6 @@ from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.series import Window
 from jobmon_core.domain.report.usage import NodeHistory, gpu_uses, node_use
-from jobmon_core.domain.slurm.states import stated_reason
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -30,12 +29,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-_EARLY_S = 60.0  # clocks of nodes may differ by some seconds
+# what was measured up to this long before the start belongs to the run: the clocks of nodes differ
+_MAX_CLOCK_SKEW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """What is known of one task: no more is read to write its report."""
+    """Everything that a report about one task needs; writing the report reads nothing else."""
 
     now_s: float  # Unix seconds
     live: LiveTask
@@ -64,7 +64,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.
-        JobmonError: the task has not started.
+        JobmonError: the task has not started, or the scheduler has not listed the job yet.
     """
     job, ref = find_job(ctx, argument)
     status = current_status(ctx, job)
@@ -72,9 +72,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
     tasks = in_order([task for task in job.tasks.values() if ref.key in ("", task.key)])
     task = worst_task(tasks)
     if task is None or is_waiting(task):
-        reason = stated_reason(task.reason if task else job.pending_reason)
-        why = f", {reason}" if reason else ""
-        raise JobmonError(f"job {ref} has not started (PENDING{why}), so there is nothing to report")
+        raise JobmonError(f"job {ref} {why_not_started(job, task)}, so there is nothing to report")
     progress = ctx.progress_file(job.id).read()
     live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
     if not is_sound(live.followed.history):
@@ -90,14 +88,22 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         nodes,
         gpu_uses(nodes),
         tuple(map(node_use, nodes)),
-        tuple(_without_secrets(event) for event in live.events if event.at_s >= window.start_s - _EARLY_S),
+        tuple(
+            _without_secrets(event)
+            for event in live.events
+            if event.at_s >= window.start_s - _MAX_CLOCK_SKEW_S
+        ),
         _problems(progress, task) if is_running else (),
         tuple(tasks) if len(tasks) > 1 else (),
     )
 
 
 def _window(task: Task, live: LiveTask, now_s: float) -> Window:
-    """Return when the latest run of a task started and ended; what is not known is what was seen."""
+    """Return when the latest run of a task started and ended.
+
+    In place of an unknown time stands the first or last sample of its progress; without samples, the time
+    when jobmon registered the job, or now.
+    """
     samples, final = live.followed.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]
     start_s = (final.started_s if final else task.start_s) or live.followed.history.started_s
@@ -119,7 +125,9 @@ def _nodes(ctx: Context, job: WatchedJob, task: Task, window: Window) -> tuple[N
     return tuple(
         NodeHistory(
             node,
-            tuple(each for each in telemetry.history(node) if each.at_s >= window.start_s - _EARLY_S),
+            tuple(
+                each for each in telemetry.history(node) if each.at_s >= window.start_s - _MAX_CLOCK_SKEW_S
+            ),
             telemetry.report(node).unavailable,
         )
         for node in telemetry.nodes()
@@ -132,5 +140,5 @@ def write_report(path: Path, page: str) -> None:
     Raises:
         StorageFailed: the file cannot be written.
     """
-    # a link, e.g. to /dev/stdout, would be replaced by the file itself
+    # otherwise a symbolic link would itself be replaced, not the file that it leads to
     write_atomically(path.resolve(), page.encode("utf-8", "backslashreplace"), durable=False)

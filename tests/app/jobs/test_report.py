@@ -11,9 +11,11 @@ import pytest
 from jobmon.views.report.html import report_html
 from jobmon_core.app.jobs.report import ReportData, collect_report
 from jobmon_core.context import Context
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.report.series import Window
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
@@ -84,3 +86,26 @@ def test_events_have_no_secrets(ctx: Context) -> None:
     found = collected(ctx, job, replace(progress, events=(event,)))
     assert token not in str(found.events)
     assert token not in str(found.problems)
+
+
+NEW = WatchedJob("slurm-8123-x", 8123, START_S)
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        (NEW, "is not listed by the scheduler yet"),
+        (replace(NEW, unwatched_s=START_S), "is no longer watched, and jobmon never saw it start"),
+        (
+            replace(NEW, array_indices="1-2", pending_indices="1-2", pending_reason="Priority"),
+            "has not started (PENDING, Priority)",
+        ),
+        (with_task(NEW, Task("", state=JobState.REQUEUE_HOLD)), "has not started (REQUEUE_HOLD)"),
+    ],
+)
+def test_a_job_without_a_run_is_not_called_pending_unless_slurm_says_so(
+    ctx: Context, job: WatchedJob, why: str
+) -> None:
+    with pytest.raises(JobmonError) as raised:
+        collected(ctx, job)
+    assert str(raised.value) == f"job 8123 {why}, so there is nothing to report"
