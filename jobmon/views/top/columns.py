@@ -23,31 +23,31 @@ class Column(NamedTuple):
     header: str
     cells: Sequence[Span]
     importance: int  # where there is no room, the least important columns are left out first
-    is_right: bool = False
+    is_right_aligned: bool = False
 
     @property
     def width(self) -> int:
-        """The width of the widest cell."""
+        """The width of the header or the widest cell, whichever is wider."""
         return max(text_width(self.header), *(text_width(one_line(cell.text)) for cell in self.cells))
 
     def padded(self, span: Span) -> Span:
-        """Return a cell of the column's width."""
+        """Return the cell, padded to the column's width."""
         text = one_line(span.text)
         padding = " " * (self.width - text_width(text))
-        return Span(padding + text if self.is_right else text + padding, span.style)
+        return Span(padding + text if self.is_right_aligned else text + padding, span.style)
 
 
 class Table(NamedTuple):
     """The header and the rows of a table."""
 
-    head: Line
+    header: Line
     rows: list[Line]
 
 
 def table(title: str, columns: Sequence[Column], width: int) -> Table:
-    """Return a table of ``width`` columns; the title is the header of its first column.
+    """Return a table at most ``width`` characters wide; the title is the header of its first column.
 
-    Columns without content are left out.
+    The first column is shown in any case. Columns without content are left out.
     """
     first, *others = columns
     if not first.cells:
@@ -58,10 +58,10 @@ def table(title: str, columns: Sequence[Column], width: int) -> Table:
     shown = [first, *(each for each in others if any(cell.text for cell in each.cells))]
     while len(shown) > 1 and sum(each.width + len(_GAP) for each in shown) - len(_GAP) > width:
         shown.remove(min(shown[1:], key=lambda each: each.importance))
-    head = [each.padded(Span(each.header, Style.DIM)) for each in shown]
-    head[0] = Span(head[0].text, Style.BOLD)
+    header = [each.padded(Span(each.header, Style.DIM)) for each in shown]
+    header[0] = Span(header[0].text, Style.BOLD)
     rows = [[each.padded(each.cells[number]) for each in shown] for number in range(len(first.cells))]
-    return Table(_joined(head), [_joined(row) for row in rows])
+    return Table(_joined(header), [_joined(row) for row in rows])
 
 
 def _joined(cells: Sequence[Span]) -> Line:

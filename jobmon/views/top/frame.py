@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 _START = View()
 _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
+_PRINTED_PAGE_HEIGHT = 40  # lines
 _MIN_WITH_KEYS = 5  # lines
-_HELP_KEY = 17  # columns
+_HELP_KEY_WIDTH = 17
 _QUIT = "quit (jobs go on)"
 
 
@@ -44,7 +45,7 @@ class Model:
     listing: Listing
     view: View = _START
     log: OutputText | None = None  # of the selected task
-    logs: int = 0  # number of its logs
+    log_count: int = 0
     symbols: Symbols = UNICODE
     errors: tuple[ErrorLine, ...] = ()  # the latest ones in these logs, oldest first
 
@@ -79,13 +80,17 @@ def log_rows(height: int) -> int:
 
 
 def plain(model: Model, width: int = 0) -> list[Line]:
-    """Return everything at once, ``width`` columns wide; for a pipe, the list is uncut, a page has 120."""
+    """Return the list, or the page of an opened job, to be printed once, at most ``width`` columns wide.
+
+    ``width`` 0 stands for a pipe: rows of the list are not cut, and a page is 120 columns wide.
+    """
+    page_width = width or _PIPE_PAGE_WIDTH
     if model.view.page is Page.JOB and model.selected:
-        lines = [_header(model, width or _PIPE_PAGE_WIDTH), *_page(model, width or _PIPE_PAGE_WIDTH, 40)]
+        lines = [_header(model, page_width), *_page(model, page_width, _PRINTED_PAGE_HEIGHT)]
         return [line for line in lines if line]
     head, rows = list_lines(model.tasks, model.listing.at_s, width or _UNCUT_LIST_WIDTH, model.symbols)
-    empty = [text_line(_nothing(model))]
-    return [_header(model, width or _PIPE_PAGE_WIDTH), *([head, *rows] if rows else empty)]
+    empty = [text_line(line) for line in wrap(_nothing(model), page_width)]
+    return [_header(model, page_width), *([head, *rows] if rows else empty)]
 
 
 def _page(model: Model, width: int, height: int) -> list[Line]:
@@ -112,7 +117,7 @@ def _page(model: Model, width: int, height: int) -> list[Line]:
 def _list(model: Model, width: int, height: int) -> list[Line]:
     tasks, live = model.tasks, model.selected
     if not tasks:
-        return [text_line(_nothing(model), Style.DIM)][:height]
+        return [text_line(line, Style.DIM) for line in wrap(_nothing(model), width)][: max(0, height)]
     head, rows = list_lines(tasks, model.listing.at_s, width, model.symbols)
     position = next((number for number, each in enumerate(tasks) if live and each.id == live.id), 0)
     first = first_row(position, len(rows), height - 1)
@@ -126,7 +131,7 @@ def first_row(position: int, rows: int, room: int) -> int:
 
 
 def _marked(line: Line, width: int) -> Line:
-    """Return the selected row."""
+    """Return a row in the style of the selected one, as wide as the window."""
     text = "".join(span.text for span in line)
     return text_line(text + " " * (width - text_width(text)), Style.SELECTED)
 
@@ -174,12 +179,16 @@ def _nothing(model: Model) -> str:
     if model.view.filter and model.listing.tasks:
         return f"no task matches {model.view.filter!r}"
     return (
-        "no watched job is running or pending; `jobmon submit SCRIPT` or `jobmon watch JOBID` starts with one"
+        "no watched job is running or pending; submit one with `jobmon submit SCRIPT`, or watch one with "
+        "`jobmon watch JOBID`"
     )
 
 
 def _keys(model: Model, width: int) -> Line:
-    """Return the keys that work now, as many as fit; with room for all, also that quitting ends no job."""
+    """Return the keys that work now, as many as fit.
+
+    If all fit even with the note that jobs go on after quitting, include it.
+    """
     if model.view.is_typing:
         return (Span(f"/{model.view.filter}", Style.BOLD), Span("_  enter keep  esc clear", Style.DIM))
     actions = [*_actions(model)]
@@ -210,14 +219,14 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
     if view.page is Page.LOG:
         yield model.symbols.up_down, "scroll"
     if view.page is Page.JOB and len(model.tasks) > 1:
-        yield model.symbols.up_down, "other row"
+        yield model.symbols.up_down, "other task"
     if has_tasks and view.page not in (Page.HELP, Page.LOG):
         yield "l", "log"
     if is_list:
         yield "/", f"filter: {view.filter}" if view.filter else "filter"
         if view.filter:
-            yield "esc", "all"
-    if model.logs > 1:
+            yield "esc", "clear filter"
+    if model.log_count > 1:
         yield "tab", "other log"
 
 
@@ -231,7 +240,7 @@ def _help(symbols: Symbols, width: int) -> Iterator[Line]:
         "l": "the end of its log",
         "tab": "another of its logs",
         "/": "filter by id, name or state",
-        "esc": "back; in the list: no filter",
+        "esc": "back; in the list, clear the filter",
         "q, Ctrl-C": "quit; jobs and monitors keep running",
     }
     letters = [
@@ -242,20 +251,20 @@ def _help(symbols: Symbols, width: int) -> Iterator[Line]:
     yield text_line("Keys", Style.BOLD)
     for key, action in keys.items():
         yield from _explained(key, Style.BOLD, action, width)
-    yield text_line("Letters before a job", Style.BOLD)
+    yield text_line("Marks before a job", Style.BOLD)
     for letter, style, meaning in letters:
         yield from _explained(letter, style, meaning, width)
 
 
 def _explained(key: str, style: Style, meaning: str, width: int) -> Iterator[Line]:
-    """Yield a key or letter with its meaning beside it, wrapped."""
-    first, *more = wrap(meaning, max(width - len("  ") - _HELP_KEY, _HELP_KEY))
-    yield Span(f"  {key:<{_HELP_KEY}}", style), Span(first)
-    yield from (text_line(f"  {'':<{_HELP_KEY}}{line}") for line in more)
+    """Yield a key or mark with its meaning beside it, wrapped."""
+    first, *more = wrap(meaning, max(width - len("  ") - _HELP_KEY_WIDTH, _HELP_KEY_WIDTH))
+    yield Span(f"  {key:<{_HELP_KEY_WIDTH}}", style), Span(first)
+    yield from (text_line(f"  {'':<{_HELP_KEY_WIDTH}}{line}") for line in more)
 
 
 def _at_most(lines: list[Line], height: int) -> list[Line]:
-    """Return the lines that fit; if some do not, the last one says how many."""
+    """Return the lines that fit; if some do not, the last one says how many are hidden."""
     if len(lines) <= height:
         return lines
     hidden = len(lines) - height + 1

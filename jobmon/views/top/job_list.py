@@ -73,17 +73,17 @@ class _Column(NamedTuple):
     header: str
     spans: list[Span]
     width: int
-    is_right: bool = False
+    is_right_aligned: bool = False
 
     def cell(self, number: int) -> Span:
         """Return a cell of the column's width."""
-        return _padded(self.spans[number], self.width, is_right=self.is_right)
+        return _padded(self.spans[number], self.width, is_right_aligned=self.is_right_aligned)
 
 
-def _column(header: str, spans: list[Span], least: int = 0, *, is_right: bool = False) -> _Column:
+def _column(header: str, spans: list[Span], least: int = 0, *, is_right_aligned: bool = False) -> _Column:
     """Return a column as wide as its widest cell, at least ``least``: changing figures do not move it."""
     texts = (header, *(span.text for span in spans))
-    return _Column(header, spans, max(least, *map(text_width, texts)), is_right)
+    return _Column(header, spans, max(least, *map(text_width, texts)), is_right_aligned)
 
 
 def list_lines(
@@ -94,7 +94,10 @@ def list_lines(
     room = min(max(width - _width(before, after), _MIN_PROGRESS), _MAX_PROGRESS)
     progress = _Column("PROGRESS", [_progress(live, room, symbols) for live in tasks], room)
     columns = [*before, progress, *after]
-    header = [_padded(Span(each.header, Style.BOLD), each.width, is_right=each.is_right) for each in columns]
+    header = [
+        _padded(Span(each.header, Style.BOLD), each.width, is_right_aligned=each.is_right_aligned)
+        for each in columns
+    ]
     rows = []
     for number, live in enumerate(tasks):
         remark = note(live)
@@ -143,9 +146,9 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
         yield _column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
     if fit.has_rate:
         rates = spans(lambda live: _rate(live, with_unit=fit.has_unit))
-        yield _column("RATE", rates, 7, is_right=True)
+        yield _column("RATE", rates, 7, is_right_aligned=True)
     if fit.has_loss:
-        yield _column("LOSS", spans(_loss), 6, is_right=True)
+        yield _column("LOSS", spans(_loss), 6, is_right_aligned=True)
     yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.spans))
     if fit.has_elapsed:
         header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
@@ -156,9 +159,9 @@ def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[_C
     """Yield the columns with what agents measure; what is outdated is not shown in the list."""
     reports = [[each for each in live.reports if is_current(each, now_s)] for live in tasks]
     if fit.has_gpus:
-        yield _column("GPU", [Span(gpus_short(each)) for each in reports], is_right=True)
+        yield _column("GPU", [Span(gpus_short(each)) for each in reports], is_right_aligned=True)
     if fit.has_memory:
-        yield _column("MEM", [_memory(each) for each in reports], is_right=True)
+        yield _column("MEM", [_memory(each) for each in reports], is_right_aligned=True)
 
 
 def _memory(reports: Sequence[AgentReport]) -> Span:
@@ -188,9 +191,9 @@ def _progress(live: LiveTask, width: int, symbols: Symbols) -> Span:
     return Span(f"{bar(progress.fraction, width - _PERCENT, symbols)} {share:>{_PERCENT - 1}}")
 
 
-def _padded(span: Span, width: int, *, is_right: bool) -> Span:
+def _padded(span: Span, width: int, *, is_right_aligned: bool) -> Span:
     padding = " " * (width - text_width(span.text))
-    return Span(padding + span.text if is_right else span.text + padding, span.style)
+    return Span(padding + span.text if is_right_aligned else span.text + padding, span.style)
 
 
 def _joined(cells: Sequence[Span], width: int, symbols: Symbols, *, is_dim: bool = False) -> Line:

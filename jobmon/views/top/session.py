@@ -63,7 +63,9 @@ class Session:
         if live is None or self._view.page not in (Page.JOB, Page.LOG):
             return model
         files = _logs(live)
-        return replace(model, log=self._log(files), logs=len(files), errors=self._error_lines(live, files))
+        return replace(
+            model, log=self._log(files), log_count=len(files), errors=self._error_lines(live, files)
+        )
 
     def _log(self, files: list[str]) -> OutputText | None:
         """Return the end of the log that the user chose."""

@@ -77,11 +77,11 @@ def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols:
     gpus = all_gpus(reports)
 
     def column(
-        header: str, text_of: Callable[[Gpu], str], importance: int, *, is_right: bool = True
+        header: str, text_of: Callable[[Gpu], str], importance: int, *, is_right_aligned: bool = True
     ) -> Column:
         styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in gpus]
         cells = [Span(text_of(each.gpu), style) for each, style in zip(gpus, styles, strict=True)]
-        return Column(header, cells, importance, is_right)
+        return Column(header, cells, importance, is_right_aligned)
 
     names = [Span(_placed(str(each.gpu.index), each.node, reports)) for each in gpus]
     columns = [
@@ -125,17 +125,17 @@ def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> 
     outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
 
     def column(
-        header: str, text_of: Callable[[NodeWorker], str], importance: int, *, is_right: bool = True
+        header: str, text_of: Callable[[NodeWorker], str], importance: int, *, is_right_aligned: bool = True
     ) -> Column:
         styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in workers]
         cells = [Span(text_of(each), style) for each, style in zip(workers, styles, strict=True)]
-        return Column(header, cells, importance, is_right)
+        return Column(header, cells, importance, is_right_aligned)
 
     logs = logs_by_rank(live)
     own = [logs.get(each.worker.rank) if each.worker.rank is not None else None for each in workers]
     columns = [
-        column("", lambda each: worker_name(each.worker), 99, is_right=False),
-        column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right=False),
+        column("", lambda each: worker_name(each.worker), 99, is_right_aligned=False),
+        column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right_aligned=False),
         column("PID", lambda each: str(each.worker.pid or ""), 6),
         Column("STATUS", [_status(each) for each in workers], 12),
         Column("LOG", [state_span(live, each, now_s) if each else _EMPTY for each in own], 11),
@@ -182,8 +182,8 @@ def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Tabl
         Column("", styled([each.node.name for each in nodes]), 0),
         Column("MEMORY", [_task_memory(each) for each in reports], 8),
         Column("CPU", [_cpu(each) for each in reports], 7),
-        Column("LOAD", styled([_load(each) for each in reports]), 4, is_right=True),
-        Column("I/O WAIT", [_io_wait(each) for each in reports], 5, is_right=True),
+        Column("LOAD", styled([_load(each) for each in reports]), 4, is_right_aligned=True),
+        Column("I/O WAIT", [_io_wait(each) for each in reports], 5, is_right_aligned=True),
         Column("NETWORK", styled([network_text(each) for each in nodes]), 3),
         Column("", [_silence(each, now_s) for each in reports], 9),
     ]

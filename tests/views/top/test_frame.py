@@ -231,7 +231,7 @@ def test_the_keys_are_those_that_work_now() -> None:
     assert screen(Model(Listing(NOW_S)), 30)[-1] == "q quit  ? help  / filter"
     assert "`jobmon submit SCRIPT`" in empty[1]
     filtered = screen(Model(listing(8), View(filter="eval")))
-    assert "/ filter: eval  esc all" in filtered[-1]
+    assert "/ filter: eval  esc clear filter" in filtered[-1]
     assert [line.split()[1:3] for line in filtered[2:3]] == [["8130", "eval"]]
     assert screen(Model(listing(8), View(filter="x", is_typing=True)))[-1].startswith("/x_")
     assert "no task matches 'nothing'" in screen(Model(listing(8), View(filter="nothing")))[1]
