@@ -32,18 +32,18 @@ from jobmon_core.domain.diagnosis.patterns import (
 )
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
-    ENDED_APPLICATION,
     FATAL,
+    HYDRA_ERROR,
     IGNORED,
     IN_THREAD,
     WHILE_HANDLING,
     Traceback,
-    dump_below,
     ends_of_tracebacks,
+    faulthandler_dump_below,
     is_chained,
     is_exception,
-    is_ignored,
     is_of_connection,
+    is_of_pth_file,
     is_quoted_code,
     traceback_above,
 )
@@ -98,7 +98,7 @@ class LogAnalysis:
         usually a consequence of that one's end.
         """
         pattern = match.pattern
-        if pattern.id == LOOKUP and self.traceback(match).is_of_environment:
+        if pattern.id == LOOKUP and self.traceback(match).is_missing_variable:
             return match._replace(pattern=UNSET_VARIABLE)
         if pattern.label in _LABELS_OF_CONNECTION and is_of_connection(self.lines, match.position):
             return match._replace(pattern=replace(pattern, precedence=MIN_RELIABLE_PRECEDENCE))
@@ -185,7 +185,7 @@ class LogAnalysis:
             if match.pattern.role is Role.ROOT
             and match.pattern.severity is Severity.ERROR
             and not any(map(self._line_above_traceback(match).__contains__, IGNORED))
-            and not is_ignored(self.lines, match.position)
+            and not is_of_pth_file(self.lines, match.position)
         ]
 
     def _line_above_traceback(self, match: Match) -> str:
@@ -197,7 +197,7 @@ class LogAnalysis:
         """Return the traceback of a match; it has no frames if the log shows none."""
         position = match.position
         if position not in self._tracebacks:
-            find = dump_below if FATAL in self.lines.unprefixed[position] else traceback_above
+            find = faulthandler_dump_below if FATAL in self.lines.unprefixed[position] else traceback_above
             self._tracebacks[position] = find(self.lines, position)
         return self._tracebacks[position]
 
@@ -209,7 +209,7 @@ class LogAnalysis:
         if match.pattern.is_final or match.pattern.is_of_preparation:
             return match.pattern.is_final
         above = self._line_above_traceback(match)
-        return ENDED_APPLICATION in above or (self.traceback(match).is_uncaught and IN_THREAD not in above)
+        return HYDRA_ERROR in above or (self.traceback(match).is_uncaught and IN_THREAD not in above)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.

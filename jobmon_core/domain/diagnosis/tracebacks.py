@@ -13,23 +13,24 @@ from typing import NamedTuple
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 
 _MAX_LINES = 400  # of a traceback; Python prints the first frames of a recursion and counts the others
-# paths of installed packages and of Python itself
+# paths of installed packages and of Python itself; "<string>" is generated code, e.g. of a dataclass
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
-_ENVIRONMENT = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
+_OS_MODULE = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
 # the module whose functions fail if the process at the other end of a pipe or socket is gone
 _CONNECTION = "/multiprocessing/connection.py"
 _HEAD = "Traceback (most recent call last)"
 WHILE_HANDLING = "During handling of the above exception"
 DIRECT_CAUSE = "The above exception was the direct cause"
 # the outermost frame of an uncaught exception: of the main program, a thread or a process
-_PROGRAM = ", in <module>"
+_MODULE_LEVEL = ", in <module>"
 _OUTERMOST = (
-    _PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main",
+    _MODULE_LEVEL, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main",
     "/multiprocessing/spawn.py",  # of torch, in the message of the parent process
 )  # fmt: skip
-# the line above the traceback of an exception that ended a Hydra application, without its outermost frames
-ENDED_APPLICATION = "Error executing job with overrides"
-_RUNNER_FRAMES = 3  # the program's first is among these; with `python -m`, those of runpy precede it
+# Hydra prints this line above the traceback of the exception that ended its application; that traceback
+# lacks the outermost frames
+HYDRA_ERROR = "Error executing job with overrides"
+_FIRST_FRAMES = 3  # the first frame of the program is one of these: with `python -m`, two of runpy precede it
 FATAL = "Fatal Python error"
 IN_THREAD = "Exception in thread"
 # the line above the traceback of an exception that Python or asyncio only reports
@@ -38,17 +39,17 @@ IGNORED = (
     "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback",
     "exception calling callback", "--- Logging error ---",
 )  # fmt: skip
-# the line below the indented traceback of a .pth file that Python could not execute at its start
+# the line below the indented traceback of a .pth file that Python could not execute when it started
 _IGNORED_FILE = "Remainder of file ignored"
-# the line of an exception: its class, and its message if it has one. Ranks without labels may print lines
-# of code and of other output there, too
+# the line of an exception: its class, and its message if it has one. If ranks print without labels, other
+# output or code may stand there instead
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.<>]*(?:\(\w+\))?(?:: |:?$)")
-_NO_FAILURE = ("KeyboardInterrupt", "SystemExit")
+_NOT_FAILURES = ("KeyboardInterrupt", "SystemExit")
 _NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
 
 
 class Frame(NamedTuple):
-    """One frame of a traceback. A tuple, because a log has very many and tuples are created fastest."""
+    """One frame of a traceback. A log may have many thousands, and tuples are the fastest to create."""
 
     position: int  # of its line ``File "...", line N, in ...``
     source: int | None  # position of the line of code below it; None if none was printed
@@ -68,20 +69,23 @@ class Traceback(NamedTuple):
 
     @property
     def is_uncaught(self) -> bool:
-        """Whether the first frame is where a program, thread or process starts, so the exception ended it."""
+        """Whether the first frame is where a program, thread or process starts.
+
+        Then the exception probably ended it. (A handler at module level can print the same.)
+        """
         return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
 
     @property
     def program(self) -> str:
         """The file of the main program; empty if the traceback does not start there, e.g. in a thread."""
-        frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
+        frames = (frame for frame in self.frames[:_FIRST_FRAMES] if _MODULE_LEVEL in frame.text)
         return next((frame.file for frame in frames), "")
 
     @property
-    def is_of_environment(self) -> bool:
+    def is_missing_variable(self) -> bool:
         """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
         text = self.frames[-1].text if self.frames else ""
-        return text.endswith(", in __getitem__") and any(map(text.__contains__, _ENVIRONMENT))
+        return text.endswith(", in __getitem__") and any(map(text.__contains__, _OS_MODULE))
 
     def user_frame(self) -> Frame | None:
         """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
@@ -113,7 +117,10 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return where the exception of each traceback is (its head if none), and whether the last is cut off."""
+    """Return the position of the exception of each traceback, and whether the last traceback is cut off.
+
+    A traceback without an exception has the position of its head. One that is cut off has none.
+    """
     ends: list[int] = []
     is_open = False
     # map and compress visit every line without a Python loop, which would be slow for long logs
@@ -138,7 +145,7 @@ def _end_of_traceback(lines: LogLines, head: int) -> int | None:
     return None
 
 
-def dump_below(lines: LogLines, position: int) -> Traceback:
+def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
     """Return the frames that faulthandler prints below a fatal error; without frames if it printed none.
 
     Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, without code.
@@ -156,7 +163,8 @@ def dump_below(lines: LogLines, position: int) -> Traceback:
 def is_quoted_code(lines: LogLines, position: int) -> bool:
     """Return whether a line is code that a traceback quotes below one of its frames.
 
-    Ranks that print the same traceback at the same time repeat each line before the next one.
+    If several ranks print the same traceback at the same time, each line may appear once per rank before
+    the next line follows.
     """
     text, label = lines.unprefixed[position], lines.labels[position]
     if not text[:1].isspace():
@@ -177,20 +185,26 @@ def _indentation(text: str) -> int:
 
 
 def is_exception(text: str) -> bool:
-    """Return whether the line below the frames of a traceback is an exception that reports a failure."""
-    return _EXCEPTION.match(text) is not None and not text.startswith(_NO_FAILURE)
+    """Return whether a line, as found below the frames of a traceback, names an exception.
+
+    KeyboardInterrupt and SystemExit do not count: they are not failures.
+    """
+    return _EXCEPTION.match(text) is not None and not text.startswith(_NOT_FAILURES)
 
 
-def is_ignored(lines: LogLines, position: int) -> bool:
-    """Return whether Python ignored an exception at its start: that of a ``.pth`` file."""
+def is_of_pth_file(lines: LogLines, position: int) -> bool:
+    """Return whether the exception occurred in a ``.pth`` file, which Python ignores when it starts."""
     is_indented = lines.unprefixed[position][:1].isspace()
     return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
 
 
 def is_of_connection(lines: LogLines, position: int) -> bool:
-    """Return whether the exception was raised by the connection to another process of the same program."""
+    """Return whether the exception was raised in ``multiprocessing.connection``.
+
+    Then the other process of the program is gone.
+    """
     near = lines.unprefixed[max(0, position - _NEAR_LINES) : position]
-    if not any(map(str.__contains__, near, repeat(_CONNECTION))):  # nearly always, and found out quickly
+    if not any(map(str.__contains__, near, repeat(_CONNECTION))):  # the usual case, decided quickly
         return False
     frames = traceback_above(lines, position).frames
     return bool(frames) and _CONNECTION in frames[-1].text
