@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.ending import Ending
     from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
 
-    Pairs = Iterator[tuple[str, str]]
+    Rows = Iterator[tuple[str, str]]
 
 _HISTORY_SHOWN = 20
 
 
-def time_rows(job: WatchedJob, task: Task, now_s: float) -> Pairs:
-    """Yield the times that Slurm reports, and how long the task waited and ran."""
+def time_rows(job: WatchedJob, task: Task, now_s: float) -> Rows:
+    """Yield the times of a task, how often it was restarted, how long it waited and ran, and its limit."""
     if submitted_s := job.submitted_s or task.submit_s:
         yield "submitted", clock(submitted_s, now_s)
     if task.restarts:
@@ -32,15 +32,18 @@ def time_rows(job: WatchedJob, task: Task, now_s: float) -> Pairs:
     if final:
         yield from _final_times(task, final, now_s)
     else:
-        yield from _latest_times(job, task, now_s)
+        yield from _times_so_far(job, task, now_s)
 
 
-def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
-    """Yield when a task started and ended; of one that ended for sure also that this is not known."""
+def _final_times(task: Task, final: End | Ending, now_s: float) -> Rows:
+    """Yield when a task started and ended.
+
+    If its end is proved, a time that is not known is shown as unknown, else it is left out.
+    """
     unknown = "unknown" if task.end and not task.end.never_started else ""
     if task.end and task.end.never_started:
         yield "started", "never"
-    elif started := _start(task, final.started_s, now_s) if final.started_s else unknown:
+    elif started := _start_text(task, final.started_s, now_s) if final.started_s else unknown:
         yield "started", started
     limit_s = (task.end or task).limit_s
     limit = f" of {duration(limit_s)}" if limit_s else ""
@@ -49,10 +52,10 @@ def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
         yield "ended", ended + ran
 
 
-def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
-    """Yield when a task that has not ended started, or may start, and for how long it has run.
+def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
+    """For a task that has not ended, yield when it started or may start, and for how long it has run.
 
-    Of a job that is no longer watched, only the start is certain.
+    For a job that is no longer watched, only the start is certain.
     """
     if task.state.phase is Phase.WAITING:
         if job.closed:
@@ -64,18 +67,18 @@ def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
         if task.limit_s:
             yield "limit", duration(task.limit_s)
     elif task.start_s and (elapsed := task_elapsed(task, now_s)):
-        yield "started", _start(task, task.start_s, now_s)
+        yield "started", _start_text(task, task.start_s, now_s)
         limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
         if not job.closed:
             yield "running", f"{elapsed}{limit}"
 
 
-def _start(task: Task, started_s: int, now_s: float) -> str:
+def _start_text(task: Task, started_s: int, now_s: float) -> str:
     waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
     return f"{clock(started_s, now_s)}{waited}"
 
 
-def history_rows(task: Task, now_s: float) -> Pairs:
+def history_rows(task: Task, now_s: float) -> Rows:
     """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
     before = (-math.inf, *(change.at_s for change in task.history))
     rows = [
@@ -90,7 +93,7 @@ def _history_row(task: Task, change: StateChange, before_s: float, now_s: float)
     reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:
-        return f"{clock(change.at_s, now_s, seconds=True)} {change.state}{reason}, when jobmon saw it"
+        return f"{clock(change.at_s, now_s, seconds=True)} {change.state}{reason} (first seen then)"
     return f"{clock(at_s, now_s, seconds=True)} {change.state}{reason}"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.new_job import NewJob
 
-_MODULE = "jobmon_core.lifecycle.sentinel"
+_SENTINEL_MODULE = "jobmon_core.lifecycle.sentinel"
 
 
 class SentinelUnavailable(JobmonError):
@@ -37,18 +37,22 @@ class SentinelSubmitter:
     def submit(self, job: NewJob) -> None:
         """Submit a sentinel for a watched job; print one line about the success or failure."""
         try:
-            submit_sentinel = self._support(job.backend)
+            submit_sentinel = self._submit_function(job.backend)
             sentinel = submit_sentinel(self.runner, self._sentinel_of(job))
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
         else:
             self.tell(
-                f"sentinel {sentinel.ref} will run when job {job.job_id} has ended, and report its end "
-                "if the monitor is gone by then"
+                f"sentinel {sentinel.ref} will start when job {job.job_id} has ended, wait for the monitor's "
+                "message, and send it if the monitor is gone"
             )
 
-    def _support(self, backend: str) -> Callable[[Runner, Sentinel], Submitted]:
-        """Return the function that submits a sentinel; raise SentinelUnavailable if that would be in vain."""
+    def _submit_function(self, backend: str) -> Callable[[Runner, Sentinel], Submitted]:
+        """Return the function that submits a sentinel.
+
+        Raises:
+            SentinelUnavailable: the sentinel could not run, or could not send the message.
+        """
         submit_sentinel = find_backend(backend).submit_sentinel
         if submit_sentinel is None:
             raise SentinelUnavailable(f"the {backend} backend cannot run one")
@@ -70,7 +74,7 @@ class SentinelSubmitter:
         home = self.ctx.home
         return Sentinel(
             after=Submitted(JobRef(job.job_id), job.cluster if job.remote else ""),
-            command=(sys.executable, "-P", "-m", _MODULE, str(home.root), job.id),
+            command=(sys.executable, "-P", "-m", _SENTINEL_MODULE, str(home.root), job.id),
             folder=str(home.root),
             log=str(self.ctx.monitor_log(job.id).path),
         )

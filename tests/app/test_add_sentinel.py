@@ -29,7 +29,7 @@ def slurm() -> FakeRunner:
 
 def test_the_user_is_told_which_job_the_sentinel_is(tmp_path: Path) -> None:
     line = printed_line(tmp_path, {}, slurm())
-    assert line.startswith("sentinel 13 will run when job 12 has ended, and report its end if the monitor")
+    assert line.startswith("sentinel 13 will start when job 12 has ended, wait for the monitor")
 
 
 def test_a_webhook_variable_that_the_configuration_repeats_does_not_prevent_a_sentinel(

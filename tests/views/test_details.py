@@ -135,10 +135,10 @@ def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
     _, _, rows = shown(job_of(task)).partition("  history   ")
     assert [row.split() for row in rows.splitlines()] == [
         [stamp(start_s - 100, "%X"), "PENDING"],
-        [stamp(start_s - 50, "%X"), "PENDING", "(Priority),", "when", "jobmon", "saw", "it"],
+        [stamp(start_s - 50, "%X"), "PENDING", "(Priority)", "(first", "seen", "then)"],
         [stamp(start_s, "%X"), "RUNNING"],
         [stamp(start_s + 60, "%X"), "COMPLETING"],
-        [stamp(start_s + 95, "%X"), "COMPLETED,", "when", "jobmon", "saw", "it"],
+        [stamp(start_s + 95, "%X"), "COMPLETED", "(first", "seen", "then)"],
     ]
 
 
@@ -146,7 +146,7 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
     start_s = int(NOW_S)
     seen = (StateChange("RUNNING", start_s - 500), StateChange("RUNNING", start_s + 9))
     _, _, rows = shown(job_of(replace(RUNNING, start_s=start_s, history=seen))).partition("  history   ")
-    assert [("saw it" in row, row.split()[0]) for row in rows.splitlines()] == [
+    assert [("first seen" in row, row.split()[0]) for row in rows.splitlines()] == [
         (True, stamp(start_s - 500, "%X")),
         (False, stamp(start_s, "%X")),
     ]
@@ -265,7 +265,7 @@ def test_an_impossible_time_hides_nothing() -> None:
     seen = replace(RUNNING, history=(StateChange("RUNNING", float("inf")),))
     text = shown(replace(JOB, answered_s=1e300, stale_since_s=1e300, tasks={"": seen}))
     assert "the scheduler has not answered since ?" in text
-    assert "? RUNNING, when jobmon saw it" in text
+    assert "? RUNNING (first seen then)" in text
 
 
 ORDER = (
