@@ -129,7 +129,7 @@ complete -c jobmon -n '__jobmon_at report' -l html -r -F -d 'write a page with c
 complete -c jobmon -n '__jobmon_at report' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '__jobmon_at report' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at diagnose' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at diagnose' -l stacks -d 'of a running job, also show where its Python processes are (py-spy); takes up to 90 s'
+complete -c jobmon -n '__jobmon_at diagnose' -l stacks -d 'for a running job, also show where its Python processes are (py-spy); takes up to 90 s'
 complete -c jobmon -n '__jobmon_at diagnose' -l state -r -d 'final state as printed by sacct, e.g. TIMEOUT'
 complete -c jobmon -n '__jobmon_at diagnose' -l exit-code -r -d 'exit code as printed by sacct, e.g. 1:0'
 complete -c jobmon -n '__jobmon_at diagnose' -l json -d 'print one JSON object (see the README); a list for several jobs'

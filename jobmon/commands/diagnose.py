@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stacks",
         action="store_true",
-        help="of a running job, also show where its Python processes are (py-spy); takes up to 90 s",
+        help="for a running job, also show where its Python processes are (py-spy); takes up to 90 s",
     )
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
     parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
