@@ -106,7 +106,7 @@ def cause(job: WatchedJob) -> str:
 def doubt(job: WatchedJob) -> str:
     """Return what the log of a successful job shows against its success; empty if nothing.
 
-    Of an array or het job, it begins with the number of such tasks.
+    For an array or het job, it begins with the number of such tasks.
     """
     if not job.is_doubtful_success:
         return ""
@@ -118,7 +118,7 @@ def doubt(job: WatchedJob) -> str:
 def elapsed(job: WatchedJob, now_s: float) -> str:
     """Return the run time and the time limit, e.g. ``3m 05s/2h``.
 
-    ``-`` stands for the run time of a job that has not started, ``?`` for what is not known. Of an array
+    ``-`` stands for the run time of a job that has not started, ``?`` for what is not known. For an array
     or het job, it is the task that has been running longest, else the one that ran longest.
     """
     if not job.tasks:

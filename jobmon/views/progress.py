@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.domain.progress.model import Progress
 
-_LONG_BAR = 30 + len("[] ")
+_LONG_BAR = 30 + len("[] ")  # columns
 _SHORT_BAR = 10 + len("[] ")
 _GAP = "   "
 _INDENT = "  "
@@ -88,7 +88,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
 
 
 def _plain(value: float | None) -> float | int | str | None:
-    """Return a value for JSON: ``nan`` and ``inf`` as texts, whole numbers without a fraction."""
+    """Return a value for JSON: ``nan`` and ``inf`` as strings, whole numbers without a fraction."""
     if value is None:
         return None
     if not math.isfinite(value):
@@ -130,12 +130,15 @@ def progress_line(report: ProgressReport, progress: Progress, now_s: float, cons
 
 def _count(progress: Progress) -> str:
     if progress.fraction is None:
-        return f"{units(progress)} (total not known)"
+        return f"{units(progress)} (total unknown)"
     return f"{percentage(progress.fraction)} ({units(progress)})"
 
 
 def _bar(progress: Progress, room: int) -> str:
-    """Return a long or a short bar and a space; empty if ``room`` columns are too few, or without a total."""
+    """Return a progress bar and a space, long or short as ``room`` (columns) allows.
+
+    Empty if not even a short one fits, or if the total is not known.
+    """
     taken = _LONG_BAR if room >= _LONG_BAR else _SHORT_BAR
     if progress.fraction is None or room < taken:
         return ""
@@ -146,7 +149,7 @@ def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if text := epoch(progress):
         yield text
     if progress.batch not in (None, progress.current) and progress.batches is not None:
-        yield f"now {number(progress.batch)}/{number(progress.batches)}"
+        yield f"batch {number(progress.batch)}/{number(progress.batches)}"
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
     if per_s := report.estimate.rate_per_s or progress.rate_per_s:

@@ -32,7 +32,7 @@ _PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of t
 def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) -> str:
     """Return e.g. ``slow, 67.3%, 1h 15m left``; empty if nothing is known.
 
-    Of several running tasks, it is the number of those with each problem and the range of their shares, e.g.
+    For several running tasks, it is the number of those with each problem and the range of their shares, e.g.
     ``1 stalled, 7% to 67%``. What is about one of several tasks begins with its id: ``12_3: 67.3%``.
     """
     if progress is None:

@@ -166,7 +166,7 @@ def _state_cell(job: WatchedJob) -> Cell:
 
 
 def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
-    """Return of an ended job its cause or outcome; of any other, how far it is or what it waits for."""
+    """Return the cause or outcome of an ended job; for any other, how far it is or what it waits for."""
     job = status.job
     if job.outcome:
         return Cell(one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job)))
@@ -201,7 +201,7 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
 def _why_pending(job: WatchedJob) -> tuple[str, ...]:
     """Return why a job is pending, and the same in ever fewer words.
 
-    Of an array of which only a part is pending, they are empty unless its user must do something.
+    For an array of which only a part is pending, they are empty unless its user must do something.
     """
     reason = pending_reason(job)
     hint = pending_hint(reason)

@@ -1,4 +1,4 @@
-"""Look at the outputs and checkpoints of a running job, if the user named their folders."""
+"""Look at the outputs and checkpoints of a running job, if the user named folders or patterns for them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:
-    """Return the key of a task's outputs and checkpoints: empty if all tasks of an array share their folders.
+    """Return the key under which a task's outputs and checkpoints are kept.
 
+    It is the task's own, or empty if neither a folder nor a pattern differs between the tasks of the array.
     None if the user named neither a folder nor a pattern for them.
     """
     settings = job.settings
@@ -48,7 +49,8 @@ def look_at_artifacts(
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
 
-    ``before`` is the result of the previous look; ``logs`` are the paths of logs, which are no outputs.
+    ``before`` is the result of the previous look; ``logs`` are paths of log files, which do not count as
+    outputs.
     """
     settings = job.settings or JobSettings()
     saved_in = checkpoint_folder(job, task) or job.workdir

@@ -1,4 +1,8 @@
-"""Read the progress of running jobs from their logs; a monitor calls this in a short-lived child."""
+"""Update the progress files of running jobs.
+
+Read their logs, look at their outputs and checkpoints, search for failures and judge what agents measured. A
+monitor calls this in a short-lived helper process.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
 
     TelemetryOf = Callable[[str, str], TaskTelemetry]  # of a state id and the key of a task
 
-_MAX_TASKS = 32  # of one job: so many of its running tasks are followed, and so many ended ones kept
+_MAX_TASKS = 32  # at most this many running tasks of a job are followed, and as many ended ones are kept
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT)
@@ -54,7 +58,7 @@ _NO_SETTINGS, _NO_ARTIFACTS, _NO_TRIAGE = JobSettings(), Artifacts(), TriageStat
 
 @dataclass(frozen=True, slots=True)
 class ProgressRecord:
-    """The content of a progress file: that of a `JobProgress`, and where the next reading goes on."""
+    """The content of a progress file: a `JobProgress`, and the states from which the next look continues."""
 
     updated_s: float = 0.0
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
@@ -62,11 +66,11 @@ class ProgressRecord:
     artifacts: dict[str, Artifacts] = field(default_factory=dict)
     triage: dict[str, TriageState] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
-    errors: dict[str, ErrorWatch] = field(default_factory=dict)  # likewise
+    errors: dict[str, ErrorWatch] = field(default_factory=dict)  # by task key
 
 
 class _JobLook(NamedTuple):
-    """What one look at the jobs needs."""
+    """What the caller passes to one look at the jobs."""
 
     now_s: float
     user_patterns: Path | None
@@ -80,18 +84,18 @@ def follow_progress(
     user_patterns: Path | None = None,
     telemetry_of: TelemetryOf | None = None,
 ) -> dict[str, Followed]:
-    """Read on in the logs of these jobs, look at their outputs, and update their progress files.
+    """Read what was appended to the logs of these jobs, look at their outputs, update their progress files.
 
     Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
-    ``now_s`` is in Unix seconds. ``user_patterns`` are failure patterns of the user, in a file that may be
-    missing. ``telemetry_of`` returns what agents measured of a task; without it, that is not judged.
+    ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
+    be missing. ``telemetry_of`` returns what agents measured of a task; without it, no verdicts are made.
     """
     look = _JobLook(now_s, user_patterns, telemetry_of)
     return {job.id: _follow_apart(job, file_of(job.id), look) for job in jobs}
 
 
 def _follow_apart(job: WatchedJob, path: Path, look: _JobLook) -> Followed:
-    """Follow a job; an error with it, e.g. a damaged record or a full disk, must not affect the others."""
+    """Follow a job; an error with it, e.g. a damaged file or a full disk, must not affect the others."""
     try:
         return _follow(job, JsonFile(path, ProgressRecord, MAX_BYTES, durable=False), look)
     except JobmonError as error:
@@ -123,7 +127,8 @@ def _with_triage(
 ) -> ProgressRecord:
     """Return the record after judging what agents measured of the tasks that run.
 
-    A stall that was found in the same look, at ``now_s``, gets the reason that this shows.
+    If the same look (at ``now_s``) found a stall, the measurements may explain it: its event then gets that
+    reason.
     """
     states, events = {key: each for key, each in record.triage.items() if key in record.tasks}, record.events
     for task in tasks:
@@ -150,7 +155,7 @@ def _is_over(task: Task) -> bool:
 
 
 def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    """Return the paths of the logs of a task, without those that are not known or discard what is written."""
+    """Return the known paths of a task's logs, without /dev/null."""
     paths = (*log_files(job, task), *logs_of_run(job, task))
     return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
@@ -217,8 +222,9 @@ def _with_errors(
 ) -> ProgressRecord:
     """Return the record after one more search for failures in the logs of the running tasks.
 
-    A log of several components of a heterogeneous job is searched for the first of them. One that several
-    tasks of an array share is not searched: it does not show which of them failed.
+    A log that several components of a het job share is searched once, on behalf of the first of them. A log
+    that several of the followed tasks of an array share is not searched, because it does not show which of
+    them failed.
     """
     writers = Counter(path for _, paths in logs for path in paths)
     errors, events, searched = dict[str, ErrorWatch](), record.events, set[str]()
@@ -231,7 +237,7 @@ def _with_errors(
         search = LiveErrors(job, task, user_patterns)
         errors[task.key], found = search.look(watch, own, record.readers[task.key], now_s)
         events += tuple(replace(event, task=task.key) for event in found)
-    # a task that waits, e.g. suspended, goes on where it was
+    # a task that does not run now, e.g. because it is suspended, keeps its state for when it resumes
     kept = {key: each for key, each in record.errors.items() if key in record.readers}
     return replace(record, errors={**kept, **errors}, events=_latest(events))
 
@@ -263,7 +269,7 @@ def _workers(
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
-    """Return what is known of a task; with an empty history, if that is of an earlier run or damaged."""
+    """Return the progress of a task; if its history is of an earlier run or damaged, with an empty one."""
     known = known or TaskProgress()
     samples = known.history.samples
     is_usable = samples and is_sound(known.history)
@@ -273,9 +279,9 @@ def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
 
 
 def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
-    """Return what is known of a task; if it now counts another unit, without samples of the old one.
+    """Return the progress of a task; if it now counts in another unit, drop the samples in the old one.
 
-    That is no new run of the program, so no event reports one.
+    A change of unit is not a new run of the program, so no event reports a restart.
     """
     if progress is None or known.progress is None or known.progress.unit == progress.unit:
         return known
@@ -284,13 +290,16 @@ def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
 
 
 def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:
-    """Return the followed tasks, and the latest 32 of those that are not followed any more."""
+    """Return the followed tasks, and the latest `_MAX_TASKS` of those that are not followed any more."""
     over = [key for key in tasks if key not in readers]
     return {key: each for key, each in tasks.items() if key not in over[:-_MAX_TASKS]}
 
 
 def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Return the latest events; milestones and checkpoints make room first: the others say what is wrong."""
+    """Return the latest 200 events.
+
+    At most 30 of them are milestones and checkpoints, the latest ones: they must not crowd out the others.
+    """
     dropped = [event for event in events if event.kind in _SHOWN_ONLY][:-_MAX_SHOWN_ONLY]
     return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]
 

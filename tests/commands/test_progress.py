@@ -54,7 +54,7 @@ def test_standard_input_is_a_log(shell: Shell) -> None:
 
 def test_without_a_total_there_is_no_percentage(shell: Shell) -> None:
     done = shell.jobmon("progress", "-", stdin="iter 100: loss 2.5\n")
-    assert done.stdout == "100 steps (total not known)\n  loss 2.5\n"
+    assert done.stdout == "100 steps (total unknown)\n  loss 2.5\n"
 
 
 def test_what_else_is_known_is_noted(shell: Shell) -> None:
@@ -67,7 +67,7 @@ def test_what_else_is_known_is_noted(shell: Shell) -> None:
     )
     log = "Epoch [1/5], Step [100/600], Loss: 0.3\nEpoch [2/5], Step [100/600], Loss: 0.3\n"
     assert shell.jobmon("progress", "-", stdin=log).stdout == (
-        "[#######-----------------------] 23.3% (700/3,000 steps)\n  epoch 2/5   now 100/600   loss 0.3\n"
+        "[#######-----------------------] 23.3% (700/3,000 steps)\n  epoch 2/5   batch 100/600   loss 0.3\n"
     )
 
 
