@@ -11,6 +11,7 @@ from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
+from jobmon.views.launch import launch_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import STDIN, find_job
@@ -116,8 +117,8 @@ def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str
     """Return the phase of a job, and of one of its tasks the problems and what agents measured."""
     status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
     about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
-    tasks = tasks_with_agents(ctx, status, progress, now_s)
-    return about | live_json([live for live in tasks if live.ref == str(ref)], now_s)
+    tasks = [live for live in tasks_with_agents(ctx, status, progress, now_s) if live.ref == str(ref)]
+    return about | live_json(tasks, now_s) | launch_json(tasks)
 
 
 def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.details import detail_lines
+from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
@@ -37,6 +38,10 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              seconds), max_rss_bytes, restarts, cause, title, advice, log,
              evidence (file, line, text) and history (state, reason, and
              at: when jobmon saw it, in Unix seconds)
+  launch     how a job with a single task was launched: verdict (checking,
+             passed, failed or "not known") and items, a list: name, result
+             (passed, warning, failed, "not yet" or "not known"), text and
+             details, a list of texts; null if jobmon did not look at it
   messages   a list: title, route, channel, attempts, delivered_at, given_up,
              maybe_repeated, problem (why the latest attempt failed) and
              next_try_at (Unix seconds)
@@ -72,7 +77,9 @@ def run(options: argparse.Namespace) -> int:
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
-            objects.append(details_json(status, now_s, progress) | live_json(tasks, now_s))
+            objects.append(
+                details_json(status, now_s, progress) | live_json(tasks, now_s) | launch_json(tasks)
+            )
             continue
         agents = task_agents(ctx, status.job)
         lines = detail_lines(status, ref.key, now_s, console, progress, agents=agents, all_tasks=options.all)

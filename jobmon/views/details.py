@@ -54,7 +54,7 @@ _QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
-    *("progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
+    *("launch", "launched", "progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
     *("log says", "outputs", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),

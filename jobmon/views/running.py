@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.figures import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
+from jobmon.views.launch import launch_label, launch_lines
 from jobmon.views.model import clock, span, state_counts
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _EVENTS_SHOWN = 5
 _PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of their kind
     EventKind.NO_OUTPUT: "with missing output",
+    EventKind.LAUNCH_FAILED: "with a failed launch",
     EventKind.TIME_LIMIT: WILL_TIME_OUT,
 }
 
@@ -85,7 +87,8 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
 
 
 def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield the rows of ``jobmon show`` about the progress of a task."""
+    """Yield the rows of ``jobmon show`` about the launch and the progress of a task."""
+    yield from ((launch_label(live), text) for _, text in launch_lines(live, now_s))
     if progress := live.followed.progress:
         yield from _figures(live, progress, now_s)
     if counted := workers_count(live):

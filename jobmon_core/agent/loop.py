@@ -113,6 +113,8 @@ class Agent:
             ended_s=self._empty_since_s if self._had_processes else None,
             suspicious_log_s=self._suspicious_s,
             unavailable=self._meter.unavailable,
+            ranks=self._meter.ranks,
+            folders=self._meter.folders,
         )
         self._files.write(self._report)
 

@@ -14,7 +14,7 @@ from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.telemetry.measuring.mean import rounded
 from jobmon_core.domain.telemetry.measuring.rates import cpu_seconds
-from jobmon_core.domain.telemetry.model import Cpu, Disk, Memory, Sample
+from jobmon_core.domain.telemetry.model import Cpu, Disk, Folder, Memory, RankGroup, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +45,16 @@ class TaskMeter:
     def unavailable(self) -> tuple[str, ...]:
         """What cannot be measured, and why."""
         return (*self.gpus.unavailable, *self._disks.unavailable)
+
+    @property
+    def ranks(self) -> tuple[RankGroup, ...]:
+        """Which workers of each launch run here, as of the latest reading."""
+        return self._workers.ranks
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        """Whether the folders on the watched file systems exist and can be written."""
+        return self._disks.folders
 
     def look(self) -> None:
         """Look at what changes from moment to moment."""
@@ -136,12 +146,17 @@ class _Disks:
     def __init__(self, paths: tuple[str, ...]) -> None:
         self._calls = {path: Background() for path in paths}
         self._found: dict[str, Disk] = {}
+        self._folders: dict[str, Folder] = {}
         self._silent: tuple[str, ...] = ()
         self._read_s: float | None = None
 
     @property
     def unavailable(self) -> tuple[str, ...]:
         return tuple(f"disk {path}: the file system does not answer" for path in self._silent)
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        return tuple(self._folders[path] for path in self._calls if path in self._folders)
 
     def read(self, at_s: float) -> tuple[Disk, ...]:
         if self._read_s is None or at_s - self._read_s >= _SLOW_S:
@@ -154,6 +169,8 @@ class _Disks:
             disk = node.read_disk(path)
             if disk:
                 self._found[path] = disk
+            self._folders[path] = node.read_folder(path)
 
         self._found.pop(path, None)
+        self._folders.pop(path, None)
         return self._calls[path].run(read, _DISK_TIMEOUT_S)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobmon_core.agent.proc import read_file
-from jobmon_core.domain.telemetry.model import Disk, Node
+from jobmon_core.domain.telemetry.model import Disk, Folder, Node
 
 _IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
 _RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
@@ -59,6 +59,13 @@ def read_disk(path: str) -> Disk | None:
         return None
     size = status.f_frsize
     return Disk(path, status.f_blocks * size, status.f_bavail * size, status.f_files, status.f_favail)
+
+
+def read_folder(path: str) -> Folder:
+    """Return whether a folder exists and can be written, or can be created. It may hang."""
+    nearest = next((each for each in (Path(path), *Path(path).parents) if os.path.lexists(each)), Path("/"))
+    is_usable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)  # noqa: PTH112 - never raises
+    return Folder(path, nearest == Path(path), is_usable)
 
 
 def _memory() -> dict[bytes, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent import proc
+from jobmon_core.domain.telemetry.measuring.ranks import rank_groups
 from jobmon_core.domain.telemetry.measuring.rates import bytes_moved, cpu_seconds
 from jobmon_core.domain.telemetry.measuring.workers import Gone, Group, find_workers, still_missed
-from jobmon_core.domain.telemetry.model import Gpu, Worker, WorkerStatus
+from jobmon_core.domain.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -42,6 +43,7 @@ class WorkerMeter:
 
     def __init__(self, expected_pids: Collection[int], boot_s: float) -> None:
         """Begin; ``expected_pids`` are the task's first processes, ``boot_s`` is when the host started."""
+        self.ranks: tuple[RankGroup, ...] = ()  # as of the latest reading, also of workers beyond the limit
         self._missing = set(expected_pids)
         self._boot_s = boot_s
         self._groups: tuple[Group, ...] = ()
@@ -59,7 +61,9 @@ class WorkerMeter:
     def read(self, processes: Mapping[int, Process], span: Span, gpus: tuple[Gpu, ...]) -> tuple[Worker, ...]:
         """Return the workers among the processes of the task over a span; ``gpus`` are those of the task."""
         self._missing -= processes.keys()
-        earlier, self._groups = self._groups, find_workers(processes)[:_MAX_WORKERS]
+        found = find_workers(processes)
+        self.ranks = rank_groups(found, self.ranks)
+        earlier, self._groups = self._groups, found[:_MAX_WORKERS]
         self._note_ended(earlier, {process.key for process in processes.values()}, span.end_s)
         workers = [self._worker(group, span, gpus) for group in self._groups]
         self._states.clear()

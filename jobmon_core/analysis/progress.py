@@ -20,12 +20,15 @@ from jobmon_core.analysis.job_logs import (
     logs_of_run,
     start_of_run_s,
 )
+from jobmon_core.analysis.launch.facts import Seen as SeenAtLaunch
+from jobmon_core.analysis.launch.verify import verify_launch
 from jobmon_core.analysis.live_errors import LiveErrors
 from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.launch.model import LaunchState
 from jobmon_core.domain.progress.events.errors import ErrorWatch
 from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.progress.history import add_sample, is_sound
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
 _MAX_TASKS = 32  # at most this many running tasks of a job are followed, and as many ended ones are kept
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
-_SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT)
+_SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT, EventKind.LAUNCHED)
 _NO_SETTINGS, _NO_ARTIFACTS, _NO_TRIAGE = JobSettings(), Artifacts(), TriageState()
 
 
@@ -65,6 +68,7 @@ class ProgressRecord:
     events: tuple[Event, ...] = ()
     artifacts: dict[str, Artifacts] = field(default_factory=dict)
     triage: dict[str, TriageState] = field(default_factory=dict)
+    launches: dict[str, LaunchState] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
     errors: dict[str, ErrorWatch] = field(default_factory=dict)  # by task key
 
@@ -114,12 +118,32 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], look: _JobLook) -> 
     for task, paths in logs:
         record = _with_task(record, job, task, paths, now_s)
     record = _with_errors(record, job, logs, now_s, look.user_patterns)
+    record = _with_launches(record, job, [task for task, _ in logs], look)
     if look.telemetry_of:
         record = _with_triage(record, job, [task for task, _ in logs], look.telemetry_of, now_s)
     if record != before:
         file.write(replace(record, updated_s=now_s))
     rechecks = (watch.recheck_s for watch in record.errors.values())
     return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
+
+
+def _with_launches(
+    record: ProgressRecord, job: WatchedJob, tasks: Sequence[Task], look: _JobLook
+) -> ProgressRecord:
+    """Return the record after one more look at how the running tasks were launched."""
+    states, events = (
+        {key: each for key, each in record.launches.items() if key in record.tasks},
+        record.events,
+    )
+    for task in tasks:
+        if task.state is not JobState.RUNNING or task.end or task.key not in record.readers:
+            continue
+        own = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
+        telemetry = look.telemetry_of(job.id, task.key) if look.telemetry_of else None
+        seen = SeenAtLaunch(telemetry, record.tasks[task.key], record.readers[task.key], own)
+        states[task.key], found = verify_launch(states.get(task.key), job, task, seen, look.now_s)
+        events += tuple(replace(event, task=task.key) for event in found)
+    return replace(record, launches=states, events=_latest(events))
 
 
 def _with_triage(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
-from jobmon_core.domain.progress.events.launch import Launch, launch_events
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.slurm.states import JobState
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import History, LimitOutlook, TaskProgress
     from jobmon_core.domain.tracking.model import Task
 
-_STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
+STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
 
 
 class Look(NamedTuple):
@@ -35,16 +34,8 @@ def with_known_problems(
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
     """Return the progress of a running task with its known problems, and what happened since the last."""
     since_s = running_since_s(task)
-    has_logs = followed.logs or settings.log_files  # else nothing shows whether it writes
-    launch = Launch(
-        look.now_s,
-        since_s,
-        settings.launch_timeout_s if has_logs else None,
-        followed.has_output,
-        len(followed.workers),
-        (settings.num_workers or 0) if settings.log_files else 0,
-    )
-    known, events = launch_events(followed.known_problems, launch)
+    known = followed.known_problems
+    events: tuple[Event, ...] = ()
     if followed.progress:
         idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, since_s)
         seen = Observation(
@@ -56,8 +47,7 @@ def with_known_problems(
             settings.stall_timeout_s,
             settings.slowdown_percent,
         )
-        known, news = progress_events(known, seen)
-        events = (*events, *news)
+        known, events = progress_events(known, seen)
     return replace(followed, known_problems=known), events
 
 
@@ -69,7 +59,7 @@ def running_since_s(task: Task) -> float:
 def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook | None:
     if task.start_s is None or task.limit_s is None or followed.progress is None:
         return None
-    if any(JobState.from_slurm(change.state) in _STANDSTILL for change in task.history):
+    if any(JobState.from_slurm(change.state) in STANDSTILL for change in task.history):
         return None  # the time of a suspension does not count, and its length is not known
     found = estimate(followed.history, followed.progress.total, now_s)
     return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
 _EARLY_S, _EARLY_INTERVAL_S = 120.0, 10.0  # a run that hangs early must have shown its pace before
+_LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # whether all of a run has started is checked more often
 _SHORTEST_S = 5.0  # interval that a job may ask for
 _CALM_S = 60.0  # after the last early reading; within it, the pauses between early readings double
 _LONGEST_IGNORED_S = 60.0  # pause that an early reading does not wait for
@@ -131,8 +132,10 @@ class ProgressFollower:
         wanted_s = job.settings.check_interval_s if job.settings else None
         usual_s = max(_SHORTEST_S, wanted_s) if wanted_s else self._interval_s
         started_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=0.0)
-        is_early = 0 <= self._clock.now() - started_s < _EARLY_S
-        return min(usual_s, _EARLY_INTERVAL_S) if is_early else usual_s
+        age_s = self._clock.now() - started_s
+        if not 0 <= age_s < _EARLY_S:
+            return usual_s
+        return min(usual_s, _LAUNCH_INTERVAL_S if age_s < _LAUNCH_S else _EARLY_INTERVAL_S)
 
     def forget(self, job_id: str) -> None:
         """Read the logs of a job no more."""

@@ -93,9 +93,9 @@ def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
     for second in range(200):
         read_s += [second for _ in watch.texts(job)]
         if second == 0:
-            assert watch.follower.next_s(job) == watch.clock.now_s + 10.0
+            assert watch.follower.next_s(job) == watch.clock.now_s + 5.0
         watch.clock.now_s += 1.0
-    assert read_s == [*range(0, 120, 10), 120, 150, 180]
+    assert read_s == [*range(0, 60, 5), *range(60, 120, 10), 120, 150, 180]
     assert watch.follower.next_s(job) == math.inf
 
 

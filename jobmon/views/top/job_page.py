@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style, one_line
 from jobmon.views.figures import ending, progress_age, remaining, workers_count
+from jobmon.views.launch import launch_label, launch_lines
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.telemetry.figures import (
     cpu_text,
@@ -25,6 +26,7 @@ from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
+from jobmon_core.domain.launch.model import Result
 from jobmon_core.domain.progress.events.event import WARNINGS
 from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 from jobmon_core.domain.progress.model import Confidence
@@ -44,6 +46,7 @@ _LABEL = 13  # columns
 _MIN_BAR, _MAX_BAR = 6, 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title
+_RESULTS = {Result.FAILED: Style.BAD, Result.WARNING: Style.ATTENTION}
 _GROWTH = len("growing +1023.9 MiB/min")
 
 
@@ -106,6 +109,7 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
     if remark := note(live):
         yield _fact("State", remark)
     yield from _times(live, now_s, width)
+    yield from _launch(live, now_s)
     progress = live.followed.progress
     if progress:
         yield from _progress(live, progress, now_s, width, symbols)
@@ -123,6 +127,14 @@ def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
         yield text_line(f"{letter} since {clock(event.at_s, now_s)}: {event.text or meaning}", style)
         if event.advice and event is live.ongoing[0]:
             yield text_line(f"  {event.advice}")
+
+
+def _launch(live: LiveTask, now_s: float) -> Iterator[Line]:
+    """Yield how the launch is judged, and the checks below it."""
+    before = _fact(launch_label(live).capitalize())
+    for result, text in launch_lines(live, now_s):
+        yield (*before, Span(text, _RESULTS.get(result, Style.PLAIN)))
+        before = (Span(" " * _LABEL),)
 
 
 def _workers_and_memory(live: LiveTask, now_s: float) -> Iterator[Line]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # the letter, colour and meaning of each problem; letters also work where there are no colours
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
+    EventKind.LAUNCH_FAILED: ("F", Style.BAD, "launch failed: e.g. a worker is missing"),
     EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in a log yet"),
     EventKind.ERROR: ("E", Style.BAD, "error: its log shows a failure"),
     EventKind.TROUBLE: ("T", Style.ATTENTION, "trouble: its processes show a problem"),

@@ -19,6 +19,7 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from jobmon_core.domain.launch.model import LaunchState
     from jobmon_core.domain.progress.events.event import Event, EventKind
     from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -57,6 +58,7 @@ class LiveTask:
     artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
     is_stale: bool = False  # its data are older than one polling interval
     agents: TaskAgents = _NO_AGENTS  # of a running task
+    launch: LaunchState | None = None  # how its latest run was launched; None if that was not looked at
 
     @property
     def problems(self) -> tuple[EventKind, ...]:
@@ -107,6 +109,7 @@ def live_tasks(
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
             agents.get(task.key, _NO_AGENTS),
+            progress.launches.get(task.key),
         )
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts

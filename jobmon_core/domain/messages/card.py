@@ -14,6 +14,8 @@ from typing import NamedTuple
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import count, rate, size
+from jobmon_core.domain.launch.judge import launched_text
+from jobmon_core.domain.launch.model import LaunchState, Verdict
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.progress.estimate import estimate_or_printed
@@ -31,7 +33,7 @@ _FULL, _EMPTY = "█", "░"
 _MAX_PROBLEMS = 3
 # the estimated end is rounded to minutes, and further ahead to five minutes
 _MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
-_NO_PROGRESS = TaskProgress()
+_NO_PROGRESS, _NO_LAUNCH = TaskProgress(), LaunchState()
 
 
 class _Known(NamedTuple):
@@ -88,7 +90,7 @@ def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
     return Card(
         Tone.ATTENTION if problems else CardTone.RUNNING,
         f"{title} {_doing(task)}",
-        text="\n".join((*_progress_lines(followed.progress), *problems)),
+        text="\n".join((*_progress_lines(followed.progress), *_launch(known.progress, task), *problems)),
         fields=(*parts, *where_fields(job, task.nodes)),
     )
 
@@ -135,6 +137,13 @@ def _problems(progress: JobProgress, task: Task, prefix: str = "") -> list[str]:
     """Return a line for each thing that is wrong with a task now, the worst first."""
     events = ongoing_events(progress.events, task.key)
     return [f"⚠️ {prefix}{event.text}" for event in events[:_MAX_PROBLEMS]]
+
+
+def _launch(progress: JobProgress, task: Task) -> Iterator[str]:
+    """Yield a line once all that was checked after the start was there."""
+    state = progress.launches.get(task.key, _NO_LAUNCH)
+    if state.verdict is Verdict.PASSED:
+        yield launched_text(state.items)
 
 
 def _progress_lines(progress: Progress | None) -> Iterator[str]:

@@ -15,6 +15,7 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
 _HEADLINES = {
+    EventKind.LAUNCH_FAILED: "The launch failed",
     EventKind.NO_OUTPUT: "Missing output",  # of the job, or of some of its workers
     EventKind.STALLED: "No progress",
     EventKind.SLOW: "Slower than before",
@@ -25,6 +26,7 @@ _HEADLINES = {
     EventKind.RECOVERED: "Recovered",
 }
 _ADVICE = {
+    EventKind.LAUNCH_FAILED: "`jobmon show JOBID` shows what is missing; jobmon does not stop it.",
     EventKind.NO_OUTPUT: (
         "It may still load its data, wait for a file or for another process, or hold its output back (Python "
         "does not if PYTHONUNBUFFERED=1 is set)."

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.launch.model import LaunchState
 from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.triage.state import TriageState
 
@@ -115,7 +116,8 @@ class KnownProblems:
     grad_norm_bound: float | None = None
     run_started_s: float | None = None  # the time of the first sample of the run that all this is about
     milestone: int = 0  # the highest one reached, in %
-    overdue_start_s: float | None = None  # the start that was reported as overdue; None if none is
+    # by version 0.4, which knew no `LaunchState`: the start that was reported as overdue
+    overdue_start_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class JobProgress:
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     artifacts: dict[str, Artifacts] = field(default_factory=dict)  # also of the whole array, with the key ""
     triage: dict[str, TriageState] = field(default_factory=dict)  # by task key
+    launches: dict[str, LaunchState] = field(default_factory=dict)  # likewise
 
     def artifacts_of(self, key: str) -> Artifacts:
         """Return the outputs and checkpoints of a task, else those of the whole job."""

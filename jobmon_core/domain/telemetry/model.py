@@ -7,7 +7,7 @@ stated. None means "not available", e.g. because the driver does not offer a fig
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -136,6 +136,30 @@ class Sample:
     disks: tuple[Disk, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RankGroup:
+    """The workers that one command has launched, as far as they run on this node, e.g. one step of srun."""
+
+    launcher: str = ""  # ``srun``, ``MPI`` or ``torch``
+    name: str = ""  # differs from that of other groups of the job; the same on all nodes
+    size: int = 0  # workers on all nodes, by the environment that the launcher gave them
+    running: tuple[int, ...] = ()  # ranks
+    ended: tuple[int, ...] = ()  # ranks that were seen and run no more
+    needs_all: bool = (
+        False  # they work as one program, such as PyTorch's ranks: none may end before the others
+    )
+    is_sure: bool = True  # the launcher itself set the size; else it may be a setting in the job's script
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that the task uses, as its node sees it."""
+
+    path: str
+    exists: bool = False
+    is_writable: bool = False  # if it does not exist: whether the task can create it
+
+
 _NO_SAMPLE = Sample()
 
 
@@ -143,6 +167,9 @@ _NO_SAMPLE = Sample()
 class AgentReport:
     """The latest report of an agent, the content of its ``latest.json``."""
 
+    # these may be long, so they come before what a monitor looks for at the end of the file
+    ranks: tuple[RankGroup, ...] = field(default=(), kw_only=True)
+    folders: tuple[Folder, ...] = field(default=(), kw_only=True)
     latest: Sample = _NO_SAMPLE
     started_s: float = 0.0  # of the agent
     interval_s: float = 0.0  # between two reports

@@ -12,6 +12,8 @@ from enum import StrEnum
 class EventKind(StrEnum):
     """What can happen to the progress of a job."""
 
+    LAUNCH_FAILED = "launch failed"  # e.g. a worker is missing
+    LAUNCHED = "launched"  # all that was checked after the start was there
     NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
     STALLED = "stalled"
     SLOW = "slow"
@@ -44,6 +46,7 @@ class Event:
 
 # these cause a message, as does a recovery from one of them; other events are only shown
 WARNINGS = (
+    EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,
     EventKind.STALLED,
     EventKind.SLOW,

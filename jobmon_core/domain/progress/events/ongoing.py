@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LASTING = (  # the worst first
     EventKind.STALLED,
+    EventKind.LAUNCH_FAILED,
     EventKind.ERROR,
     EventKind.NO_OUTPUT,
     EventKind.DIVERGED,

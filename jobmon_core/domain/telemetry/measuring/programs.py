@@ -61,6 +61,12 @@ def starts_others(argv: tuple[str, ...], command: str) -> bool:
     return _program(argv, command).lstrip("-") in wrappers or script in _LAUNCHERS | _WRAPPERS
 
 
+def is_launcher(argv: tuple[str, ...], command: str) -> bool:
+    """Return whether a process is a launcher, e.g. ``torchrun``, which starts several workers."""
+    script = _script(argv).removeprefix("-m ")
+    return _program(argv, command) in _LAUNCHERS or script in _LAUNCHERS
+
+
 def is_helper(argv: tuple[str, ...], command: str) -> bool:
     """Return whether a process only accompanies others, e.g. ``tee``."""
     return _program(argv, command) in _HELPERS

@@ -1,0 +1,86 @@
+"""Check whether a run uses all GPUs that it was granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.launch.facts import LaunchFacts
+    from jobmon_core.domain.telemetry.model import Gpu
+
+_LOW_PERCENT = 10.0
+
+
+class _Placed(NamedTuple):
+    """A GPU, and its name for the user and for the peaks."""
+
+    name: str
+    key: str
+    gpu: Gpu
+
+
+def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Item]:
+    """Yield how the checks of the GPUs came out; nothing without GPUs, or if a node does not report."""
+    gpus = _gpus(facts)
+    if not gpus or not facts.is_complete:
+        return
+    if any(each.gpu.other_processes is None for each in gpus):
+        yield Item(GPUS, Result.NOT_KNOWN, "GPUs: the driver does not show whose processes use them")
+        return
+    used = [each for each in gpus if each.gpu.own_pids]
+    unused = [each.name for each in gpus if not each.gpu.own_pids]
+    if not unused:
+        yield Item(GPUS, Result.PASSED, f"{len(gpus)}/{len(gpus)} GPUs in use")
+    elif used:
+        yield Item(GPUS, Result.FAILED, f"no process on {_named(unused)} of {count(len(gpus), 'GPU')}")
+    else:  # to load data or to compile often takes minutes
+        yield Item(GPUS, Result.WARNING, "no process on any GPU yet")
+    if shared := [each for each in used if len(each.gpu.own_pids) > 1]:
+        details = tuple(
+            f"{each.name}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}" for each in shared
+        )
+        text = f"several processes on {_named([each.name for each in shared])}"
+        yield Item(GPU_SHARING, Result.WARNING, text, details)
+    idle = [each.name for each in used if peaks.get(each.key, _LOW_PERCENT) < _LOW_PERCENT]
+    if idle:
+        yield Item(GPU_LOAD, Result.WARNING, f"{_named(idle)} below {_LOW_PERCENT:.0f} % so far")
+    elif used and all(each.key in peaks for each in used):
+        yield Item(GPU_LOAD, Result.PASSED, f"each GPU in use was above {_LOW_PERCENT:.0f} %")
+
+
+def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, float]:
+    """Return the highest utilisation of each GPU, in %, including this look."""
+    found = dict(peaks)
+    for each in _gpus(facts):
+        highest = each.gpu.highest_percent
+        if highest is None:
+            highest = each.gpu.utilization_percent
+        if highest is not None:
+            found[each.key] = max(highest, found.get(each.key, 0.0))
+    return found
+
+
+def _gpus(facts: LaunchFacts) -> list[_Placed]:
+    """Return the GPUs that the job may use; of a part of a GPU, the driver does not tell enough."""
+    several = len(facts.reports) > 1
+    return [
+        _Placed(
+            f"GPU {gpu.index}{f' of {report.latest.node.name}' if several else ''}",
+            f"{report.latest.node.name}:{gpu.index}",
+            gpu,
+        )
+        for report in facts.reports
+        for gpu in report.latest.gpus
+        if not gpu.is_mig and not gpu.is_lost and (not facts.gpu_ids or gpu.index in facts.gpu_ids)
+    ]
+
+
+def _named(names: list[str]) -> str:
+    """Return e.g. ``GPU 2 and 2 others``."""
+    most = 3
+    text = ", ".join(names[:most])
+    return text if len(names) <= most else f"{text} and {count(len(names) - most, 'other')}"

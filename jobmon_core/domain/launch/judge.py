@@ -1,0 +1,157 @@
+"""Judge the launch of a run: each failure is reported once, at the end of the window, until it is over.
+
+To raise no false alarm, a check must fail for 20 seconds before the launch counts as failed. Warnings never
+cause a message. A run that jobmon first saw late is not judged by its processes: some may have done their
+work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.launch.files import check_files
+from jobmon_core.domain.launch.gpus import check_gpus, with_peaks
+from jobmon_core.domain.launch.model import (
+    FIRST_OUTPUT,
+    GPUS,
+    OUTPUT_FOLDER,
+    WORKER_LOGS,
+    WORKERS,
+    Item,
+    LaunchState,
+    Result,
+    Verdict,
+)
+from jobmon_core.domain.launch.workers import check_workers
+from jobmon_core.domain.progress.events.event import Event, EventKind
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.launch.facts import LaunchFacts
+
+_MUST_LAST_S = 20.0
+_LATE_S = 240.0  # after the window: a later first look does not judge processes
+_UNKNOWN_S = 60.0  # after the window: an agent that has not reported by then is not waited for
+_PREPARES_S = 600.0  # a job may unpack its data for so long before it starts its workers
+_FILES = (FIRST_OUTPUT, WORKER_LOGS)
+_ADVICE = {  # the first that applies
+    WORKERS: "Look for why it is missing with `jobmon logs JOBID`; the others may wait for it for ever. "
+    "`scancel JOBID` ends the job.",
+    GPUS: "Start a worker for each GPU, or request fewer GPUs; see how the script sets CUDA_VISIBLE_DEVICES.",
+    OUTPUT_FOLDER: "Create the folder, or make it writable, before the job saves its results.",
+}
+
+
+def launch_events(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState, tuple[Event, ...]]:
+    """Return the state after one more look, and an event if the launch has passed, failed or recovered."""
+    state, events = _of_run(before, facts)
+    if not state.is_open:
+        return state, events
+    is_late = state.first_look_s - facts.started_s > facts.window_s + _LATE_S
+    peaks = with_peaks(state.gpu_peaks, facts)
+    items = _checklist(facts, peaks, with_processes=not is_late)
+    state = replace(state, gpu_peaks=peaks, window_s=facts.window_s)
+    if state.reported:
+        after, event = _recovered(state, items, facts)
+    else:
+        failing_s = state.failing_since_s if state.failing_since_s is not None else facts.now_s
+        is_failing = any(item.result is Result.FAILED for item in items)
+        state = replace(state, items=items, failing_since_s=failing_s if is_failing else None)
+        after, event = _judged(state, facts)
+    return after, (*events, *((event,) if event else ()))
+
+
+def _of_run(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState, tuple[Event, ...]]:
+    """Return the state of this run, and the event that ends the failure of the one before."""
+    if before is not None and before.started_s == facts.run_s:
+        return before, ()
+    state = LaunchState(facts.run_s, facts.now_s, facts.window_s)
+    if before is None or before.reported is None:
+        return state, ()
+    return state, (Event(facts.now_s, EventKind.RESTARTED, "started again after its launch had failed"),)
+
+
+def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: bool) -> tuple[Item, ...]:
+    if facts.is_at_end:  # workers that are done may have ended
+        with_processes = False
+    if not with_processes:
+        late = Item(WORKERS, Result.NOT_KNOWN, "workers: jobmon saw this run too late to judge its start")
+        return (late, *check_files(facts))
+    return (check_workers(facts), *check_gpus(facts, peaks), *check_files(facts))
+
+
+def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event | None]:
+    """Return the state with a verdict, if the time for it has come, and the event about it."""
+    if facts.age_s < facts.window_s:
+        return state, None
+    if failed := state.of(Result.FAILED):
+        return _failed(state, facts, failed) if _is_certain(state, facts, failed) else (state, None)
+    if waiting := state.of(Result.NOT_YET):
+        if facts.age_s < max(_PREPARES_S, facts.window_s):
+            return state, None
+        overdue = tuple(replace(item, result=Result.FAILED) for item in waiting)
+        rest = tuple(item for item in state.items if item not in waiting)
+        return _failed(replace(state, items=(*overdue, *rest)), facts, overdue)
+    if any(item.name == WORKERS and item.result is Result.PASSED for item in state.items):
+        event = Event(facts.now_s, EventKind.LAUNCHED, launched_text(state.items))
+        return replace(state, verdict=Verdict.PASSED), event
+    is_final = facts.age_s >= facts.window_s + _UNKNOWN_S
+    return (replace(state, verdict=Verdict.NOT_KNOWN) if is_final else state), None
+
+
+def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]) -> bool:
+    """Whether the checks have failed for 20 seconds, or, of output, for the time that the user names."""
+    if facts.is_named and all(item.name in _FILES for item in failed):
+        return True
+    return state.failing_since_s is not None and facts.now_s - state.failing_since_s >= _MUST_LAST_S
+
+
+def _failed(
+    state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]
+) -> tuple[LaunchState, Event | None]:
+    age, what = duration(facts.age_s), "; ".join(item.text for item in failed)
+    if all(item.name in _FILES for item in failed):
+        kind, text, title, advice = EventKind.NO_OUTPUT, f"started {age} ago, but {what}", "", ""
+    else:
+        kind, text, title = EventKind.LAUNCH_FAILED, f"launch failed: {what}, {age} after its start", ""
+        advice = next((text for name, text in _ADVICE.items() if name in {item.name for item in failed}), "")
+    evidence = tuple(
+        line
+        for item in (*failed, *state.of(Result.WARNING))
+        for line in ((item.text,) if item.result is Result.WARNING else ()) + item.details
+    )
+    event = Event(facts.now_s, kind, text, is_critical=True, advice=advice, evidence=evidence, title=title)
+    return replace(state, verdict=Verdict.FAILED, reported=kind), event
+
+
+def _recovered(
+    state: LaunchState, items: tuple[Item, ...], facts: LaunchFacts
+) -> tuple[LaunchState, Event | None]:
+    """Return the state of a failed launch, and the event if all that was missing is there now."""
+    now = {item.name: item.result for item in items}
+    failed = {item.name for item in state.of(Result.FAILED)}
+    is_over = all(now.get(name) in (Result.PASSED, Result.WARNING) for name in failed)
+    if not is_over or Result.FAILED in now.values():
+        return state, None
+    age = duration(facts.age_s)
+    text = f"launched after all, {age} after its start"
+    if state.reported is EventKind.NO_OUTPUT:
+        text = f"has written the missing logs, {age} after its start"
+    elif found := started_text(items):
+        text = f"{text}: {found}"
+    event = Event(facts.now_s, EventKind.RECOVERED, text, ended=state.reported)
+    return replace(state, verdict=Verdict.PASSED, items=items, reported=None, failing_since_s=None), event
+
+
+def launched_text(items: tuple[Item, ...]) -> str:
+    """Return e.g. ``launched: 8/8 workers, 4/4 GPUs in use, 1 warning``."""
+    warnings = sum(item.result is Result.WARNING for item in items)
+    number = count(warnings, "warning") if warnings else ""
+    return f"launched: {', '.join(filter(None, (started_text(items), number)))}"
+
+
+def started_text(items: tuple[Item, ...]) -> str:
+    """Return e.g. ``8/8 workers, 4/4 GPUs in use``: what was found complete."""
+    found = (item.text for item in items if item.name in (WORKERS, GPUS) and item.result is Result.PASSED)
+    return ", ".join(found)
