@@ -41,7 +41,7 @@ class Item:
 
     name: str = ""
     result: Result = Result.NOT_KNOWN
-    text: str = ""  # what was found, e.g. ``only 3 of 4 workers run``
+    text: str = ""  # what was found, e.g. ``only 3 of 4 workers are running``
     details: tuple[str, ...] = ()  # a line for each worker, GPU or file concerned, if they are known
 
 

@@ -82,9 +82,9 @@ def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: i
     if not ranked and len(facts.workers) == 1 and (item := _within(facts.workers[0], expected)):
         return item
     if not (facts.is_named or facts.has_begun):
-        return Item(WORKERS, Result.NOT_YET, f"{number} of {expected} workers run so far")
-    text = f"only {number} of {expected} workers run"
-    return Item(WORKERS, Result.FAILED, text, tuple(_details(facts, found)) or _programs(facts))
+        return Item(WORKERS, Result.NOT_YET, f"{number} of {expected} workers are running so far")
+    text = f"only {number} of {expected} workers are running"
+    return Item(WORKERS, Result.FAILED, text, tuple(_details(facts, found)) if found else _programs(facts))
 
 
 def _within(only: Worker, expected: int) -> Item | None:
@@ -104,11 +104,11 @@ def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Item:
         return Item(WORKERS, Result.PASSED, f"{running}/{size} workers")
     details = tuple(_details(facts, found))
     if any(_must_run(facts, launch) for launch in found):
-        return Item(WORKERS, Result.FAILED, f"only {running} of {size} workers run", details)
+        return Item(WORKERS, Result.FAILED, f"only {running} of {size} workers are running", details)
     if all(launch.missing <= launch.ended for launch in found):
         ended = size - running
         return Item(WORKERS, Result.PASSED, f"{size}/{size} workers, {ended} of which ended already")
-    text = f"workers: {running} of {size} run; the others ended early or never started"
+    text = f"workers: {running} of {size} are running; the others ended early or never started"
     return Item(WORKERS, Result.NOT_KNOWN, text, details)
 
 
