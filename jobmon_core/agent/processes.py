@@ -13,6 +13,8 @@ from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Us
 VARIABLES = frozenset(
     {
         *(b"SLURM_JOB_ID", b"SLURMD_NODENAME", b"SLURM_STEP_ID", b"SLURM_STEP_NUM_TASKS", b"SLURM_PROCID"),
+        *(b"WORLD_SIZE", b"MASTER_ADDR", b"MASTER_PORT", b"TORCHELASTIC_RUN_ID", b"OMPI_COMM_WORLD_SIZE"),
+        *(b"PMI_SIZE", b"PMIX_NAMESPACE", b"OMPI_MCA_ess_base_jobid"),
         *(b"RANK", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"OMP_NUM_THREADS"),
         *(b"CUDA_VISIBLE_DEVICES", b"NVIDIA_VISIBLE_DEVICES"),
     }

@@ -29,7 +29,7 @@ def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         yield "problem", f"since {clock(event.at_s, now_s)}: {event.text or event.kind}"
         yield from (("problem", f"{_QUOTE}{line}") for line in event.evidence)
         if event.advice:
-            yield "problem", event.advice
+            yield "problem", event.advice.replace("JOBID", live.ref)
 
 
 def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:

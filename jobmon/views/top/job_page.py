@@ -126,7 +126,7 @@ def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
         style = Style.BAD if event.is_critical else usual_style
         yield text_line(f"{letter} since {clock(event.at_s, now_s)}: {event.text or meaning}", style)
         if event.advice and event is live.ongoing[0]:
-            yield text_line(f"  {event.advice}")
+            yield text_line(f"  {event.advice.replace('JOBID', live.ref)}")
 
 
 def _launch(live: LiveTask, now_s: float) -> Iterator[Line]:

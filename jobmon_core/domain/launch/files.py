@@ -51,7 +51,8 @@ def _worker_logs(facts: LaunchFacts) -> Iterator[Item]:
     elif expected and not (facts.is_named or facts.has_begun):
         yield Item(WORKER_LOGS, Result.NOT_YET, f"{number} of {expected} workers have a log so far")
     elif expected:
-        text = f"only {number} of {expected} workers have written a log"
+        have = "have written a log" if facts.is_named else "have a log"
+        text = f"only {number} of {expected} workers {have}"
         yield Item(WORKER_LOGS, Result.FAILED, text)
     if logs.empty:
         text = f"{count(len(logs.empty), 'log')} of workers without text"

@@ -112,16 +112,13 @@ def _failed(
 ) -> tuple[LaunchState, Event | None]:
     age, what = duration(facts.age_s), "; ".join(item.text for item in failed)
     if all(item.name in _FILES for item in failed):
-        kind, text, title, advice = EventKind.NO_OUTPUT, f"started {age} ago, but {what}", "", ""
+        kind, text, advice = EventKind.NO_OUTPUT, f"started {age} ago, but {what}", ""
     else:
-        kind, text, title = EventKind.LAUNCH_FAILED, f"launch failed: {what}, {age} after its start", ""
+        kind, text = EventKind.LAUNCH_FAILED, f"launch failed, {age} after its start: {what}"
         advice = next((text for name, text in _ADVICE.items() if name in {item.name for item in failed}), "")
-    evidence = tuple(
-        line
-        for item in (*failed, *state.of(Result.WARNING))
-        for line in ((item.text,) if item.result is Result.WARNING else ()) + item.details
-    )
-    event = Event(facts.now_s, kind, text, is_critical=True, advice=advice, evidence=evidence, title=title)
+    details = (line for item in failed for line in item.details)
+    evidence = (*details, *(item.text for item in state.of(Result.WARNING)))
+    event = Event(facts.now_s, kind, text, is_critical=True, advice=advice, evidence=evidence)
     return replace(state, verdict=Verdict.FAILED, reported=kind), event
 
 

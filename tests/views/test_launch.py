@@ -1,0 +1,93 @@
+"""The list of checks after the start of a run, in `jobmon show`, `jobmon top` and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon.views.launch import launch_json, launch_label, launch_lines
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.launch.model import FIRST_OUTPUT, GPUS, WORKERS, Item, LaunchState, Result, Verdict
+from jobmon_core.domain.messages.card import card_of
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.lifecycle.health import Health, JobStatus
+from tests.support.job_records import NOW_S, job_of
+from tests.support.live_jobs import running_task
+
+STARTED = LaunchState(
+    NOW_S - 40,
+    items=(
+        Item(WORKERS, Result.PASSED, "8/8 workers"),
+        Item(GPUS, Result.PASSED, "8/8 GPUs in use"),
+        Item(FIRST_OUTPUT, Result.WARNING, "has written nothing to its logs"),
+    ),
+)
+PASSED = replace(STARTED, verdict=Verdict.PASSED)
+MISSING = Item(
+    WORKERS, Result.FAILED, "only 3 of 4 workers are running", tuple(f"line {n}" for n in range(6))
+)
+FAILED = LaunchState(NOW_S - 90, verdict=Verdict.FAILED, items=(MISSING,))
+
+
+def progress(state: LaunchState) -> JobProgress:
+    return JobProgress(launches={"": state})
+
+
+def live(state: LaunchState) -> LiveTask:
+    (found,) = live_tasks(JobStatus(job_of(running_task()), Health.ALIVE, None), progress(state), NOW_S)
+    return found
+
+
+def lines(state: LaunchState) -> list[str]:
+    task = live(state)
+    return [launch_label(task), *(text for _, text in launch_lines(task, NOW_S))]
+
+
+def test_a_launch_that_passed_is_one_line_and_its_warnings() -> None:
+    shown = ["launched", "8/8 workers, 8/8 GPUs in use", "warning: has written nothing to its logs"]
+    assert lines(PASSED) == shown
+
+
+def test_a_launch_that_is_being_checked_shows_all_checks_and_the_time_left() -> None:
+    assert lines(STARTED) == [
+        "launch",
+        "being checked, 20s left",
+        "ok: 8/8 workers",
+        "ok: 8/8 GPUs in use",
+        "warning: has written nothing to its logs",
+    ]
+    waiting = replace(STARTED, started_s=NOW_S - 75, items=(replace(MISSING, result=Result.NOT_YET),))
+    assert lines(waiting)[1:4] == [
+        "being checked, 1m 15s after the start",
+        "waiting: only 3 of 4 workers are running",
+        "  line 0",
+    ]
+    assert lines(waiting)[-1] == "  and 2 more"
+
+
+def test_a_launch_that_failed_shows_the_list_without_the_evidence_that_the_problem_has() -> None:
+    assert lines(FAILED) == ["launch", "failed", "failed: only 3 of 4 workers are running"]
+
+
+def test_what_is_not_known_or_over_is_not_shown() -> None:
+    assert lines(replace(STARTED, verdict=Verdict.NOT_KNOWN)) == ["launch"]
+    ended = replace(live(PASSED), group=Group.COMPLETED)
+    assert not list(launch_lines(ended, NOW_S))
+
+
+def test_json_has_the_verdict_and_each_check_of_a_single_task() -> None:
+    found = launch_json([live(FAILED)])["launch"]
+    assert found["verdict"] == "failed"
+    (item,) = found["items"]
+    assert (item["name"], item["result"]) == ("workers", "failed")
+    assert item["details"] == [f"line {n}" for n in range(6)]
+    assert launch_json([live(PASSED), live(PASSED)]) == launch_json([]) == {"launch": None}
+    ended = replace(live(STARTED), group=Group.FAILED)
+    assert launch_json([ended])["launch"]["verdict"] == "not known"
+
+
+def test_the_card_has_a_line_once_all_has_started() -> None:
+    job = job_of(running_task())
+    shown = card_of(job, progress(PASSED), (), NOW_S)
+    assert shown.text == "launched: 8/8 workers, 8/8 GPUs in use, 1 warning"
+    assert card_of(job, progress(STARTED), (), NOW_S).text == ""
