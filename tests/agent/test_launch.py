@@ -59,6 +59,11 @@ class Bench:
         return {item.name: item for item in follow(self.facts())[0].items}
 
 
+def _kill_all(process: psutil.Process) -> None:
+    for each in (*process.children(), process):
+        each.kill()
+
+
 @contextmanager
 def bench(
     folder: Path, ranks: str, driver: Path | None = None, settings: JobSettings | None = None
@@ -71,7 +76,7 @@ def bench(
     with ExitStack() as stack:
         command = [sys.executable, "-c", _LAUNCHER, ranks]
         task = stack.enter_context(subprocess.Popen(command, env=environment))
-        stack.callback(lambda: [each.kill() for each in (*psutil.Process(task.pid).children(), task)])
+        stack.callback(_kill_all, psutil.Process(task.pid))
         number = len(ranks.split(","))
         eventually(lambda: len(psutil.Process(task.pid).children()) == number)
         found = Bench(task.pid, control, reports, settings)

@@ -92,9 +92,7 @@ def _within(only: Worker, expected: int) -> Item | None:
     if only.children >= expected:
         return Item(WORKERS, Result.PASSED, f"{expected}/{expected} workers, processes of one program")
     if only.threads >= expected:
-        return Item(
-            WORKERS, Result.NOT_KNOWN, "workers: they may be threads of one process, which look alike"
-        )
+        return Item(WORKERS, Result.NOT_KNOWN, "workers: one process runs, and its threads cannot be counted")
     return None
 
 

@@ -163,7 +163,7 @@ def test_what_is_missing_is_reported_once_with_its_proof(
         seen(report(srun(0, 1, 2))),  # the last one may have done its share
         seen(report(replace(torch(0), is_sure=False))),  # a script exports RANK and WORLD_SIZE
         seen(report(workers=(worker(0),))),  # a rank without a size
-        seen(report(workers=(worker(threads=8),)), num_workers=8),  # threads look alike
+        seen(report(workers=(worker(threads=8),)), num_workers=8),  # they may be its threads
         seen(report(torch(0, 1, 3)), is_at_end=True),  # workers that are done end
     ],
 )
