@@ -66,7 +66,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         "--launch-timeout",
         type=seconds,
         metavar="SECONDS",
-        help="warn if it has written nothing to its logs this long after its start",
+        help="warn if a worker, a GPU or its first output is missing this long after its start",
     )
 
 

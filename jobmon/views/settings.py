@@ -34,7 +34,7 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _counted(len(settings.progress_patterns) or None, "progress pattern"),
         _counted(len(settings.error_patterns) or None, "error pattern"),
         _labelled("check every", _time(settings.check_interval_s)),
-        _labelled("first output within", _time(settings.launch_timeout_s)),
+        _labelled("launched within", _time(settings.launch_timeout_s)),
         _labelled("stalled after", _time(settings.stall_timeout_s)),
         _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
         "stacks at a stall" if settings.stacks_on_stall else "",

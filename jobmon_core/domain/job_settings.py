@@ -51,7 +51,7 @@ class JobSettings:
     progress_patterns: dict[str, str] = field(default_factory=dict)  # regexes by name, e.g. "throughput"
     error_patterns: tuple[ErrorPattern, ...] = ()
     check_interval_s: float | None = None  # between two looks at the progress
-    launch_timeout_s: float | None = None  # from the start to the first output, of each worker too
+    launch_timeout_s: float | None = None  # from the start until all workers, GPUs and logs are there
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
     stacks_on_stall: bool = False  # whether agents keep, at a stall, where the processes are

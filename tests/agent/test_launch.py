@@ -96,9 +96,9 @@ def bench(
 def test_an_unused_gpu_and_two_processes_on_one_are_named(driver: Path, tmp_path: Path) -> None:
     with bench(tmp_path, "0,1,2,3", driver) as found:
         eventually(lambda: GPUS in found.items())
-        assert found.items()[GPUS].text == "no process on GPU 1 of 2 GPUs"
+        assert found.items()[GPUS].text == "no process on GPU 1 (of 2 GPUs)"
         _, (event,) = follow(found.facts())
-        assert event.text == "launch failed, 1m after its start: no process on GPU 1 of 2 GPUs"
+        assert event.text == "launch failed, 1m after its start: no process on GPU 1 (of 2 GPUs)"
         first, second, third, *_ = found.ranks
         found.set(f"util=90 pids={first},{second}", f"util=90 pids={third}")
         eventually(lambda: GPU_SHARING in found.items())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NO_AGENT = "No agent reported from this job, so nothing is known about its GPUs, memory and CPU."
 NO_PROGRESS = "The logs show no progress: no steps, epochs or items."
 _MOSTLY = 0.9  # of the run
-_MINOR = (EventKind.CHECKPOINT, EventKind.MILESTONE)
+_MINOR = (EventKind.CHECKPOINT, EventKind.MILESTONE, EventKind.LAUNCHED)
 _FAILED = (Outcome.FAILURE, Outcome.UNKNOWN)
 
 
@@ -215,7 +215,7 @@ def notes(data: ReportData) -> list[str]:
 
 
 def marked_events(data: ReportData) -> list[Event]:
-    """Return the events that charts mark: all but checkpoints and milestones, at most the latest 30."""
+    """Return the events that charts mark: all but checkpoints, milestones and a launch, at most the latest 30."""
     return [event for event in data.events if event.kind not in _MINOR][-30:]
 
 

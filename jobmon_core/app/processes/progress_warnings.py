@@ -46,6 +46,7 @@ class ProgressWarnings:
             if event.is_quiet:
                 continue
             if event.kind in WARNINGS:
-                self.tell(f"{event.kind}: {event.text}{_ADVICE.get(event.kind, '')}")
+                kind = "" if event.text.startswith(event.kind) else f"{event.kind}: "
+                self.tell(f"{kind}{event.text}{_ADVICE.get(event.kind, '')}")
             elif event.ended in WARNINGS:
                 self.tell(f"{event.kind}: {event.text}")

@@ -36,7 +36,7 @@ def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Item]
     if not unused:
         yield Item(GPUS, Result.PASSED, f"{len(gpus)}/{len(gpus)} GPUs in use")
     elif used:
-        yield Item(GPUS, Result.FAILED, f"no process on {_named(unused)} of {count(len(gpus), 'GPU')}")
+        yield Item(GPUS, Result.FAILED, f"no process on {_named(unused)} (of {count(len(gpus), 'GPU')})")
     else:  # to load data or to compile often takes minutes
         yield Item(GPUS, Result.WARNING, "no process on any GPU yet")
     if shared := [each for each in used if len(each.gpu.own_pids) > 1]:

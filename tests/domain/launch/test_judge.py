@@ -122,7 +122,7 @@ def test_an_ordinary_launch_raises_nothing(reports: tuple[AgentReport, ...], tex
         (seen(report(srun(0, 1, 2, 3)), num_workers=6), "only 4 of 6 workers are running", ()),
         (
             seen(report(workers=(worker(),), gpus=(gpu(0, 100), gpu(1), gpu(2)))),
-            "no process on GPU 1, GPU 2 of 3 GPUs",
+            "no process on GPU 1, GPU 2 (of 3 GPUs)",
             (),
         ),
         (
