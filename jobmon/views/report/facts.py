@@ -215,7 +215,7 @@ def notes(data: ReportData) -> list[str]:
 
 
 def marked_events(data: ReportData) -> list[Event]:
-    """Return the events that charts mark: all but checkpoints, milestones and a launch, at most the latest 30."""
+    """Return the latest 30 events that charts mark: all but checkpoints, milestones and the launch."""
     return [event for event in data.events if event.kind not in _MINOR][-30:]
 
 
