@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon.views.launch import launch_json, launch_label, launch_lines
+from jobmon.views.top.drawing import ASCII
+from jobmon.views.top.job_page import job_lines
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.launch.model import FIRST_OUTPUT, GPUS, WORKERS, Item, LaunchState, Result, Verdict
@@ -91,3 +93,14 @@ def test_the_card_has_a_line_once_all_has_started() -> None:
     shown = card_of(job, progress(PASSED), (), NOW_S)
     assert shown.text == "launched: 8/8 workers, 8/8 GPUs in use, 1 warning"
     assert card_of(job, progress(STARTED), (), NOW_S).text == ""
+
+
+def test_the_page_of_an_opened_job_has_the_list() -> None:
+    page = job_lines(live(FAILED), (), None, NOW_S, width=80, height=24, symbols=ASCII)
+    texts = ["".join(span.text for span in line).rstrip() for line in page]
+    at = texts.index("Launch:      failed")
+    assert texts[at + 1] == "             failed: only 3 of 4 workers are running"
+    page = job_lines(live(PASSED), (), None, NOW_S, width=80, height=24, symbols=ASCII)
+    assert "Launched:    8/8 workers, 8/8 GPUs in use" in [
+        "".join(span.text for span in line) for line in page
+    ]
