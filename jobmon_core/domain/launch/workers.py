@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.launch.model import WORKERS, Item, Result
 from jobmon_core.domain.slurm.job_ids import compact
+from jobmon_core.domain.telemetry.measuring.programs import is_helper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,10 +69,10 @@ def check_workers(facts: LaunchFacts) -> Item:
         return _against_launcher(facts, found)
     if any(worker.rank is not None for worker in facts.workers):
         return Item(WORKERS, Result.NOT_KNOWN, "workers: how many there should be is not known")
-    number = len(facts.workers)
-    if not number:
+    if not facts.workers:
         return Item(WORKERS, Result.NOT_YET, "no process of the job seen yet")
-    return Item(WORKERS, Result.PASSED, count(number, "worker"))
+    programs = [worker for worker in facts.workers if not is_helper((worker.name,), "")]
+    return Item(WORKERS, Result.PASSED, count(len(programs) or 1, "worker"))  # or the script does the work
 
 
 def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: int) -> Item:

@@ -75,6 +75,7 @@ def test_a_launch_with_all_workers_and_gpus_passes_once_at_the_end_of_the_window
     ("reports", "text"),
     [
         ((report(workers=(worker(),)),), "launched: 1 worker"),
+        ((report(workers=(worker(name="tee"), worker(pid=7, name="sleep"))),), "launched: 1 worker"),
         ((report(srun(0, 1), node="n1"), report(srun(2, 3), node="n2")), "launched: 4/4 workers"),
         ((report(srun(0, 1, size=2), replace(srun(0, 1, size=2), name="1")),), "launched: 4/4 workers"),
         ((report(srun(0, 1, 2, ended=(3,))),), "launched: 4/4 workers, 1 of which ended already"),
