@@ -22,6 +22,9 @@ GROUPS = {
         "watch": "watch a job not submitted through jobmon",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",
+        "rerun": "submit again what a job ran",
+        "note": "note something about a job",
+        "archive": "put everything about a job into one folder or file",
         "prune": "remove the records of all jobs that ended before a time you give",
     },
     "look at jobs": {
@@ -32,6 +35,7 @@ GROUPS = {
         "progress": "show how far a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
+        "diff": "name what changed since a job last worked",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",
