@@ -47,10 +47,10 @@ def report_json(report: Report) -> dict[str, Any]:
         "fingerprint": diagnosis.fingerprint,
         "explanation": diagnosis.explanation,
         "note": diagnosis.note,
-        "changes": diagnosis.changes,
-        "known_failure": known_json(report.known),
         "job_id": str(report.subject.ref) if report.subject else None,
         "live": live_json(report.live, report.subject) if report.live and report.subject else None,
+        "changes": diagnosis.changes,
+        "known_failure": known_json(report.known),
         **({"stacks": stacks_json(report.stacks)} if report.stacks else {}),
     }
 
