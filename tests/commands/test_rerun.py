@@ -92,7 +92,7 @@ def test_what_cannot_be_submitted_again_says_why(user: Shell) -> None:
     assert "was changed since job" in complaint(user.jobmon("rerun", "--yes", secret))
     hidden = submit(user, "job.sh", "--password", "hunter2hunter2")
     assert "command line of job" in complaint(user.jobmon("rerun", "--yes", hidden))
-    user.jobmon("run", "--", "true")
+    user.jobmon("run", "--", "touch", "done")
     settled(user, "")
     assert "was a command of `jobmon run`" in complaint(user.jobmon("rerun", "--yes", "latest"))
 
@@ -103,7 +103,7 @@ def test_diff_without_an_earlier_success_says_so(user: Shell) -> None:
         f"no earlier job named 'job.sh' with the script {user.work}/job.sh has succeeded"
     )
     assert complaint(user.jobmon("diff", only, only)) == f"job {only} cannot be compared with itself"
-    second = submit(user, "job.sh", "x")
-    assert user.jobmon("diff", second).stdout.splitlines()[2:] == ["arguments    none -> x"]
-    third = submit(user, "job.sh", "x")
+    second = submit(user, "job.sh", "1")
+    assert user.jobmon("diff", second).stdout.splitlines()[2:] == ["arguments    none -> 1"]
+    third = submit(user, "job.sh", "1")
     assert user.jobmon("diff", third).stdout.splitlines()[2:] == ["Nothing that jobmon records differs."]
