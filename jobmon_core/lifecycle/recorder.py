@@ -21,7 +21,7 @@ _MAX_REQUEST_BYTES = 65536
 def start_recorder(record: Record, keep_out: Sequence[int]) -> int | None:
     """Fork the recorder; return a pipe for the state ids, separated by spaces; None if that fails.
 
-    The caller writes to the pipe once, or closes it if there is no job. The recorder closes ``keep_out``.
+    The caller writes to the pipe once, or closes it without a job. The recorder closes ``keep_out``.
     """
     try:
         reader, writer = os.pipe()

@@ -29,10 +29,10 @@ def submit(shell: Shell, *arguments: str, stdin: str = "") -> str:
     """Submit a local job and wait until jobmon knows its end; return its id."""
     done = shell.jobmon("submit", "--backend", "local", *arguments, stdin=stdin)
     assert done.returncode == 0, done
-    return settled(shell, done.stdout.split()[-1])
+    return when_ended(shell, done.stdout.split()[-1])
 
 
-def settled(shell: Shell, job_id: str) -> str:
+def when_ended(shell: Shell, job_id: str) -> str:
     eventually(lambda: not list(processes_of(shell.home)))
     return job_id
 
@@ -52,12 +52,12 @@ def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(us
     assert code == 0, screen
     assert "job.sh was changed since (1 line, below)" in " ".join(screen.split())
     assert "+echo edited" in screen
-    second = settled(user, str(int(first) + 1))
+    second = when_ended(user, str(int(first) + 1))
     assert output(user, second) == "run one\n"
     (user.work / "job.sh").unlink()
     done = user.jobmon("rerun", second, "--yes", "--job-name=other")
     assert "job.sh is gone; the recorded text is submitted" in done.stderr
-    third = settled(user, done.stdout.split()[-1])
+    third = when_ended(user, done.stdout.split()[-1])
     assert output(user, third) == "run one\n"
     jobs = {each: JobStore(user.state).find(JobRef.parse(each))[-1] for each in (first, second, third)}
     assert [jobs[each].name for each in (first, second, third)] == ["job.sh", "job.sh", "other"]
@@ -72,10 +72,10 @@ def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(us
 
 def test_scripts_on_stdin_and_wrapped_commands_run_again(user: Shell) -> None:
     piped = submit(user, stdin="#!/bin/bash\n#SBATCH -o out-%j.txt\necho from a pipe\n")
-    again = settled(user, user.jobmon("rerun", "--yes", piped).stdout.split()[-1])
+    again = when_ended(user, user.jobmon("rerun", "--yes", piped).stdout.split()[-1])
     assert output(user, again) == "from a pipe\n"
     wrapped = submit(user, "-o", "out-%j.txt", "--wrap", "echo wrapped")
-    again = settled(user, user.jobmon("rerun", wrapped, "--yes").stdout.split()[-1])
+    again = when_ended(user, user.jobmon("rerun", wrapped, "--yes").stdout.split()[-1])
     assert output(user, again) == "wrapped\n"
     found = json.loads(user.jobmon("diff", again, wrapped, "--json").stdout)
     assert (found["differences"], found["is_last_good"], found["new_log_lines"]) == ([], False, [])
@@ -87,13 +87,13 @@ def test_what_cannot_be_submitted_again_says_why(user: Shell) -> None:
     assert "hunter2" not in "".join(path.read_text() for path in Path(user.state).rglob("*.json"))
     done = user.jobmon("rerun", "--yes", secret)  # the file is as it was
     assert done.returncode == 0, done
-    settled(user, secret)
+    when_ended(user, secret)
     (user.work / "job.sh").write_text(SCRIPT, encoding="ascii")
     assert "was changed since job" in complaint(user.jobmon("rerun", "--yes", secret))
     hidden = submit(user, "job.sh", "--password", "hunter2hunter2")
     assert "command line of job" in complaint(user.jobmon("rerun", "--yes", hidden))
     user.jobmon("run", "--", "touch", "done")
-    settled(user, "")
+    when_ended(user, "")
     assert "was a command of `jobmon run`" in complaint(user.jobmon("rerun", "--yes", "latest"))
 
 

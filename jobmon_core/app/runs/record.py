@@ -138,7 +138,7 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
     text = " ".join(request.arguments)
     is_hidden = redacted(text) != text
     return RunRecord(
-        taken_s=ctx.clock.now(),
+        recorded_s=ctx.clock.now(),
         arguments=(redacted(text),) if is_hidden else request.arguments,
         arguments_hidden=is_hidden,
         folder=line.folder,

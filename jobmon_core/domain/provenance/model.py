@@ -68,7 +68,7 @@ class PythonEnvironment:
 class RunRecord:
     """What was run: all that jobmon can tell about it without asking the scheduler again."""
 
-    taken_s: float = 0.0  # Unix seconds
+    recorded_s: float = 0.0  # Unix seconds
     arguments: tuple[str, ...] = ()  # as given to sbatch, options included; without secrets
     arguments_hidden: bool = False  # whether a secret in them was replaced
     folder: str = ""  # the working directory of the submission

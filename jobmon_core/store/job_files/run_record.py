@@ -21,4 +21,4 @@ class RunRecordFile(JsonFile[RunRecord]):
     def taken(self) -> RunRecord | None:
         """Return the record; None if none was taken, or its file cannot be read."""
         record = self.read()
-        return record if record.taken_s else None
+        return record if record.recorded_s else None
