@@ -20,11 +20,11 @@ GROUPS = {
         "submit": "submit a job as sbatch does and watch it",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
-        "cancel": "stop watching a job; the job itself keeps running",
-        "forget": "remove the records of the jobs you name",
         "rerun": "submit again what a job ran",
         "note": "note something about a job",
         "archive": "put everything about a job into one folder or file",
+        "cancel": "stop watching a job; the job itself keeps running",
+        "forget": "remove the records of the jobs you name",
         "prune": "remove the records of all jobs that ended before a time you give",
     },
     "look at jobs": {

@@ -49,22 +49,37 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
     which = ", the last that succeeded" if found.is_last_good else ""
     heading = f"{name} compared with job {found.good_ref}{which} (submitted {at})"
     yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
-    yield ""
-    if all(each.aspect in _ONLY_PLACES for each in found.differences):
+    yield from _blocks(found, console)
+
+
+def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
+    """Yield the differences, new lines of the log, and what is missing; an empty line before each."""
+    for block in (_differences(found, console), _new_lines(found, console), _missing(found, console)):
+        lines = list(block)
+        yield from ("", *lines) if lines else ()
+
+
+def _differences(found: RunDiff, console: Console) -> Iterator[str]:
+    is_recorded = found.good.record and found.run.record
+    if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
         yield from console.prose(f"{_nothing(found)}.")
     else:
         for each in found.differences:
             yield from _difference(each, console)
     for path in found.changed_while_running:
         yield from console.path(path, f"{'while it ran':<{_NAME_WIDTH}} changed: ", _INDENT * 2)
+
+
+def _new_lines(found: RunDiff, console: Console) -> Iterator[str]:
     if found.new_lines:
-        yield from ("", "New in its log:")
-        for line in found.new_lines:
-            yield from console.prose(line.strip(), _INDENT, _INDENT * 2)
-        if found.more_kinds:
-            yield f"{_INDENT}and {count(found.more_kinds, 'more kind')} of lines"
-    if found.notes:
-        yield ""
+        yield "New in its log:"
+    for line in found.new_lines:
+        yield from console.prose(line.strip(), _INDENT, _INDENT * 2)
+    if found.more_kinds:
+        yield f"{_INDENT}and {count(found.more_kinds, 'more kind')} of lines"
+
+
+def _missing(found: RunDiff, console: Console) -> Iterator[str]:
     for note in found.notes:
         yield from console.prose(note)
 

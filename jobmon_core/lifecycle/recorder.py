@@ -7,6 +7,7 @@ priority. It ends by itself: at the end of its work, or if no job is submitted.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -16,6 +17,7 @@ Record = Callable[[WaitForJobs], None]
 _LOWEST_PRIORITY = 19
 _FIRST_DESCRIPTOR = 3  # above the standard streams
 _MAX_REQUEST_BYTES = 65536
+_TIMEOUT_S = 120  # a file server that does not respond must not keep the process for ever
 
 
 def start_recorder(record: Record, keep_out: Sequence[int]) -> int | None:
@@ -63,4 +65,5 @@ def _read_request(reader: int) -> Sequence[str]:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.closerange(_FIRST_DESCRIPTOR, os.sysconf("SC_OPEN_MAX"))
+    signal.alarm(_TIMEOUT_S)  # SIGALRM ends the process
     return ids

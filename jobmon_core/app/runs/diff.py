@@ -112,13 +112,16 @@ def _no_good_run(run: ComparedRun, ref: JobRef) -> JobmonError:
 
 
 def _missing_records(good: ComparedRun, run: ComparedRun) -> Iterator[str]:
+    unknown = " and ".join(str(each.job.ref) for each in (good, run) if each.record is None)
+    if unknown:
+        yield f"What was run as {unknown} was not recorded, so only node, limit and log are compared."
     for each in (good, run):
         ref = each.job.ref
         if each.record is None:
-            yield f"What job {ref} ran was not recorded, so only nodes, limits and logs are compared."
-        elif not each.record.folder:
+            continue
+        if not each.record.folder:
             yield f"Job {ref} was not submitted through jobmon: only its script is known."
-        yield from (f"Job {ref}: {problem}." for problem in (each.record.problems if each.record else ()))
+        yield from (f"Job {ref}: {problem}." for problem in each.record.problems)
 
 
 def _new_log_lines(

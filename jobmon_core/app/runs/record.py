@@ -49,18 +49,23 @@ class Request:
 def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> None:
     """Read the script at once, and all else when the job is submitted; then write the record.
 
-    Raises:
-        StorageFailed: the record cannot be written.
+    A failure is written to the log of the job's monitor.
     """
     line = _command_line(request)
     found = _read_script(request, line)
-    job_ids = wait_for_jobs()
-    for job_id in job_ids:
-        if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
-            found = _with_scheduler_copy(ctx, job_id, found)
-        record = _record(ctx, request, line, found)
-        if ctx.store.path(job_id).exists():  # else the job was forgotten meanwhile
-            ctx.run_record(job_id).write(record)
+    for job_id in wait_for_jobs():
+        try:
+            _write_record(ctx, request, line, found, job_id)
+        except Exception as error:  # noqa: BLE001 - the process has no other output
+            ctx.monitor_log(job_id).write(f"what is run could not be recorded: {error!r}")
+
+
+def _write_record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript, job_id: str) -> None:
+    if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
+        found = _with_scheduler_copy(ctx, job_id, found)
+    record = _record(ctx, request, line, found)
+    if ctx.store.path(job_id).exists():  # else the job was forgotten meanwhile
+        ctx.run_record(job_id).write(record)
 
 
 def record_watched(ctx: Context, job: WatchedJob) -> None:

@@ -28,7 +28,7 @@ _SAFE = (
     *("-c", "protocol.allow=never"),  # a partial clone would fetch what it lacks
 )
 _FILTERS = r"^filter\..*\.(clean|smudge|process|required)$"
-_MAX_CHANGED = 500  # files whose contents are part of the digest
+_MAX_CHANGED = 500  # files that are listed, and whose contents are part of the digest
 _MAX_FILE_BYTES = 8 * 2**20  # of a larger one, size and time are
 _NO_MATCH = 1  # exit code of git-config(1)
 
@@ -55,7 +55,7 @@ def git_state(folder: str, runner: Runner) -> tuple[GitState | None, str]:
         state.root,
         commit,
         "" if branch == "HEAD" else branch,
-        changed,
+        changed and changed[:_MAX_CHANGED],
         _digest_of(state.root, changed) if changed else "",
     ), problem
 
