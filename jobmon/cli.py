@@ -20,6 +20,9 @@ GROUPS = {
         "submit": "submit a job as sbatch does and watch it",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
+        "rerun": "submit again what a job ran",
+        "note": "note something about a job",
+        "archive": "put everything about a job into one folder or file",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",
         "prune": "remove the records of all jobs that ended before a time you give",
@@ -32,6 +35,7 @@ GROUPS = {
         "progress": "show how far a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
+        "diff": "name what changed since a job last worked",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.job_files.notes import NotesFile
+    from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
@@ -105,6 +107,18 @@ class Context:
         from jobmon_core.store.progress_file import ProgressFile
 
         return ProgressFile(self.home.progress_file(job_id))
+
+    def run_record(self, job_id: str) -> RunRecordFile:
+        """Return the record of what the job with this state id runs."""
+        from jobmon_core.store.job_files.run_record import RunRecordFile
+
+        return RunRecordFile(self.home.run_file(job_id))
+
+    def notes(self, job_id: str) -> NotesFile:
+        """Return the user's notes about the job with this state id."""
+        from jobmon_core.store.job_files.notes import NotesFile
+
+        return NotesFile(self.home.note_file(job_id))
 
     def telemetry(self, job_id: str, task: str) -> TaskTelemetry:
         """Return what agents measured of a task (a key; empty: the job) of the job with this state id."""

@@ -45,6 +45,7 @@ replaced. The file is readable by you alone, since the page quotes the log of th
              memory_peak, memory_limit, oom_kills, measured_s
   events     a list: at, kind, subject, text
   notes      a list of texts: what is missing, and why
+  user_notes a list: at, text
 
 examples:
   jobmon report 8123

@@ -10,10 +10,12 @@ from jobmon.errors import say
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
+from jobmon.views.notes import memory_json, memory_rows
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
+from jobmon_core.app.records.note import job_memory
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -45,6 +47,11 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   messages   a list: title, route, channel, attempts, delivered_at, given_up,
              maybe_repeated, problem (why the latest attempt failed) and
              next_try_at (Unix seconds)
+  user_notes a list: at (Unix seconds), text
+  known_failure
+             job_id, at and note of an earlier job that failed in the same way
+             and has a note; null if there is none
+  changes    what changed since the job last worked, in one line
 
 examples:
   jobmon show 8123
@@ -75,14 +82,23 @@ def run(options: argparse.Namespace) -> int:
             continue
         status = current_status(ctx, job)
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
+        memory = job_memory(ctx, status.job, ref.key)
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
-            objects.append(
-                details_json(status, now_s, progress) | live_json(tasks, now_s) | launch_json(tasks)
-            )
+            details = details_json(status, now_s, progress) | live_json(tasks, now_s)
+            objects.append(details | launch_json(tasks) | memory_json(memory))
             continue
         agents = task_agents(ctx, status.job)
-        lines = detail_lines(status, ref.key, now_s, console, progress, agents=agents, all_tasks=options.all)
+        lines = detail_lines(
+            status,
+            ref.key,
+            now_s,
+            console,
+            progress,
+            agents=agents,
+            memory=tuple(memory_rows(memory)),
+            all_tasks=options.all,
+        )
         print(*([] if first else [""]), *lines, sep="\n")
         first = False
     if options.json and objects:

@@ -56,7 +56,7 @@ _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
     *("launch", "launched", "progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
     *("log says", "outputs", "disk", "events"),
-    *("reason", "cause", "proof", "log end", "also seen", "to do", "note"),
+    *("reason", "cause", "proof", "log end", "also seen", "changed", "known", "to do", "note", "your note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
@@ -76,11 +76,12 @@ def detail_lines(
     progress: JobProgress = _NO_PROGRESS,
     *,
     agents: Mapping[str, TaskAgents] = MappingProxyType({}),
+    memory: tuple[Row, ...] = (),
     all_tasks: bool = False,
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones.
 
-    ``agents`` are those of the running tasks, by key.
+    ``agents`` are those of the running tasks, by key; ``memory`` are rows of `views.notes`.
     """
     job = status.job
     followed = [*live_tasks(status, progress, now_s, agents=agents)]
@@ -88,7 +89,7 @@ def detail_lines(
         each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }
     tasks = list(job.tasks.values())
-    closing: Pairs = chain(_shared(job, progress, now_s), _closing(status, now_s))
+    closing: Pairs = chain(memory, _shared(job, progress, now_s), _closing(status, now_s))
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (chain(_part(job, task, {}, now_s), live.get(task.key, [])) for task in tasks)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
+    from jobmon_core.app.records.note import KnownFailure
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _INDENT = "  "
@@ -48,6 +49,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "note": diagnosis.note,
         "job_id": str(report.subject.ref) if report.subject else None,
         "live": live_json(report.live, report.subject) if report.live and report.subject else None,
+        "changes": diagnosis.changes,
+        "known_failure": known_json(report.known),
         **({"stacks": stacks_json(report.stacks)} if report.stacks else {}),
     }
 
@@ -109,6 +112,16 @@ def summary(diagnosis: Diagnosis) -> str:
     )
 
 
+def known_text(known: KnownFailure) -> str:
+    """Return which earlier job failed in the same way, and the latest note about it."""
+    return f"job {known.ref} failed in the same way; your note: {known.note.text}"
+
+
+def known_json(known: KnownFailure | None) -> dict[str, Any] | None:
+    """Return an earlier failure of the same kind for a program."""
+    return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text} if known else None
+
+
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the closing lines, after an empty one: other matches, log, note."""
     diagnosis = report.diagnosis
@@ -117,6 +130,8 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
     others += [title for title in diagnosis.also_seen if title.startswith(JOB_PATTERN)]
     is_shown = any(line.file == diagnosis.log_path for line in diagnosis.evidence)
     pairs = [
+        ("Changed", diagnosis.changes),
+        ("Known", known_text(report.known) if report.known else ""),
         ("Also seen", ", ".join(others)),
         ("Log", diagnosis.log_path if report.subject and not is_shown else ""),
         ("Note", diagnosis.note),

@@ -34,12 +34,14 @@ def diagnoses_of(
     *,
     read_progress: Callable[[], JobProgress],
     has_telemetry: Callable[[str], bool],
+    changes_of: Callable[[Task, Diagnosis], str],
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
     The worker calls ``read_progress``, which reads on to the ends of the logs, and ``has_telemetry`` with a
-    key: whether agents reported about this task. If the worker fails, that is logged, and every key has an
-    empty diagnosis with a note that says so.
+    key: whether agents reported about this task, and ``changes_of`` with a failed task: what changed since
+    it last worked. If the worker fails, that is logged, and every key has an empty diagnosis with a note that
+    says so.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
@@ -64,7 +66,8 @@ def diagnoses_of(
                 )
                 followed = progress.tasks.get(key)
                 found = with_progress(found, job, task.end, followed)
-                by_key[key] = replace(found, has_course=_has_course(followed) or has_telemetry(key))
+                has_course = _has_course(followed) or has_telemetry(key)
+                by_key[key] = replace(found, has_course=has_course, changes=changes_of(task, found))
         return by_key
 
     try:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
+from jobmon_core.analysis.run_changes import changes_line
 from jobmon_core.analysis.stacks import take_stacks
 from jobmon_core.app.jobs.array_summary import is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
+from jobmon_core.app.records.note import known_failure
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from jobmon_core.app.live.verdict import LiveVerdict
+    from jobmon_core.app.records.note import KnownFailure
     from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.tracking.model import End
@@ -73,6 +76,7 @@ class Report:
     unread: tuple[str, ...] = ()  # files that could not be read, with the reason
     live: LiveVerdict | None = None  # of a job that is running
     stacks: StackReport | None = None  # where its processes are, if the user asked for that
+    known: KnownFailure | None = None  # an earlier job with a note that failed in the same way
 
 
 def parse_job(argument: str) -> JobRef | None:
@@ -142,6 +146,8 @@ class DiagnoseCommand:
         if end is task.end:
             followed = self.ctx.progress_file(job.id).read().tasks.get(task.key)
             diagnosis = with_progress(diagnosis, job, end, followed)
+            changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
+            diagnosis = replace(diagnosis, changes=changes)
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
             advice=diagnosis.advice.replace("JOBID", str(part)),
@@ -149,7 +155,8 @@ class DiagnoseCommand:
         )
         subject = Subject(part, job.name, task, None if end == NOTHING_KNOWN else end)
         whole = ref.job_id == job.job_id and not ref.key
-        report = Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject)
+        known = known_failure(self.ctx, job, {diagnosis.fingerprint} - {""})
+        report = Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject, known=known)
         if not _is_running(task) or end != NOTHING_KNOWN:
             return report
         stacks = take_stacks(job, task, self.ctx.telemetry(job.id, task.key)) if with_stacks else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.lifecycle.recorder import Record, WaitForJobs
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submission, Submitted, Submitter
 
@@ -40,6 +41,7 @@ class SubmitJob:
         job_config: str = "",
         *,
         no_agent: bool = False,
+        script_path: str = "",
     ) -> None:
         """Set up without any I/O.
 
@@ -50,6 +52,7 @@ class SubmitJob:
             add_sentinel: called last, with each submitted job that has a state file.
             job_config: the path of the job configuration; if empty, one beside the script is used.
             no_agent: whether nothing is to run beside the job.
+            script_path: the file that the text of the script came from, if that is not the one submitted.
         """
         self._ctx = ctx
         self._starter = starter
@@ -57,6 +60,7 @@ class SubmitJob:
         self._add_sentinel = add_sentinel
         self._job_config = job_config
         self._no_agent = no_agent
+        self._script_path = script_path
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
@@ -77,6 +81,7 @@ class SubmitJob:
         submitter = self._ctx.submitter(name)
 
         def prepare() -> None:
+            self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
         return self._submit(config, name, submitter, arguments, prepare).exit_code
@@ -93,7 +98,11 @@ class SubmitJob:
             ConfigInvalid, CommandMissing: nothing was started.
         """
         self._settings = settings
-        return self._submit(self._ctx.configuration(), backend, submitter, command, self._starter.prefork)
+
+        def prepare() -> None:
+            self._starter.prefork(self._recorder(command, backend, is_command=True))
+
+        return self._submit(self._ctx.configuration(), backend, submitter, command, prepare)
 
     def _submit(
         self,
@@ -115,7 +124,6 @@ class SubmitJob:
 
     def _prepare(self, arguments: Sequence[str], backend: str) -> None:
         """Do what takes time while sbatch is running."""
-        self._starter.prefork()
         import jobmon_core.app.logout_warning
         import jobmon_core.domain.tracking.new_job
         import jobmon_core.store.jobs  # noqa: F401 - loads them
@@ -125,9 +133,21 @@ class SubmitJob:
 
         self._submitted_indices = array_expression(arguments, os.environ, read_script)
         if not self._job_config:
-            self._settings = settings_beside(script_of(arguments), self._warnings.append, backend)
+            script = self._script_path or script_of(arguments)
+            self._settings = settings_beside(script, self._warnings.append, backend)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
             self._warnings += _misplaced_option_warnings(arguments)
+
+    def _recorder(self, arguments: Sequence[str], backend: str, *, is_command: bool = False) -> Record:
+        """Return the function that records what is submitted; it runs, and imports, in another process."""
+
+        def record(wait_for_jobs: WaitForJobs) -> None:
+            from jobmon_core.app.runs.record import Request, record_run
+
+            request = Request(tuple(arguments), backend, is_command, self._job_config, self._script_path)
+            record_run(self._ctx, request, wait_for_jobs)
+
+        return record
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]

@@ -7,8 +7,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.runs.record import record_watched
 from jobmon_core.app.submit import state_id
-from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.errors import (
+    AlreadyReported,
+    AlreadyWatched,
+    JobmonError,
+    SchedulerUnavailable,
+    UnknownJob,
+)
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob, includes
@@ -73,6 +80,9 @@ def watch(
         if settings:
             job = replace(job, settings=settings)
         ctx.store.save(job)
+        with suppress(JobmonError):  # without the record, the job is watched all the same
+            if not ctx.run_record(job.id).taken():
+                record_watched(ctx, job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from jobmon_core.lifecycle.recorder import Record
+
 _START_TIMEOUT_S = 30.0
 _STDIN, _STDOUT, _STDERR = range(3)
 
@@ -27,8 +29,10 @@ _STDIN, _STDOUT, _STDERR = range(3)
 class PreforkedMonitor:
     """A forked copy, a pipe for its request and one for its status. Call `start` once, or `discard`."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: Record | None = None) -> None:
         """Fork the copy; the caller must be single-threaded.
+
+        ``record`` runs in a further process, see `lifecycle.recorder`.
 
         Raises:
             StorageFailed: the host cannot create a process or a pipe.
@@ -43,7 +47,7 @@ class PreforkedMonitor:
         if pid == 0:
             os.close(request_writer)
             os.close(status_reader)
-            _await_request(request_reader, status_writer)
+            _await_request(request_reader, status_writer, record)
         os.close(request_reader)
         os.close(status_writer)
         self._pid, self._request_pipe, self._status_pipe = pid, request_writer, status_reader
@@ -89,15 +93,19 @@ class PreforkedMonitor:
             os.waitpid(self._pid, 0)
 
 
-def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
+def _await_request(request_pipe: int, status_pipe: int, record: Record | None) -> NoReturn:
     """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
         _reset_signals()
-        from jobmon_core.lifecycle import daemonize
+        from jobmon_core.lifecycle.recorder import announce, start_recorder
+
+        recorder = start_recorder(record, (request_pipe, status_pipe)) if record else None
+        from jobmon_core.lifecycle import daemonize  # takes long, and the user may edit the script now
 
         daemonize.load()
         if request := _read(request_pipe, None):
             home, max_monitors, ignore_limit, *job_ids = json.loads(request)
+            announce(recorder, job_ids)
             daemonize.daemonize(home, max_monitors, job_ids, status_pipe, ignore_limit=ignore_limit)
     except Exception as error:  # noqa: BLE001 - the command reports it
         os.write(status_pipe, f"{type(error).__name__}: {error}".encode(errors="replace"))

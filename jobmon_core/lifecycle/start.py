@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
+    from jobmon_core.lifecycle.recorder import Record
 
 
 class MonitorStarter:
@@ -24,10 +25,13 @@ class MonitorStarter:
         self._ctx = ctx
         self._preforked: PreforkedMonitor | None = None
 
-    def prefork(self) -> None:
-        """Fork the first monitor, which loads its modules while the caller waits; `discard` it at the end."""
+    def prefork(self, record: Record | None = None) -> None:
+        """Fork the first monitor, which loads its modules while the caller waits; `discard` it at the end.
+
+        ``record`` runs in a further process, which records what is submitted.
+        """
         with suppress(StorageFailed):  # `start` tries again
-            self._preforked = PreforkedMonitor()
+            self._preforked = PreforkedMonitor(record)
 
     def discard(self) -> None:
         """End the preforked monitor if no job has been started with it."""

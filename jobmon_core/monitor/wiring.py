@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import log_files, named_path
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.card_schedule import closed_card, postponed_card
-from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
+from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.telemetry.agent_command import AgentOptions
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
@@ -178,7 +178,15 @@ class MonitorFactory:
             log,
             read_progress=read_progress,
             has_telemetry=lambda key: bool(self._ctx.telemetry(job.id, key).nodes()),
+            changes_of=partial(self._changes_of, job),
         )
+
+    def _changes_of(self, job: WatchedJob, task: Task, found: Diagnosis) -> str:
+        from jobmon_core.analysis.run_changes import changes_line  # only in a child
+
+        with suppress(JobmonError, OSError):  # the diagnosis matters more than this line
+            return changes_line(self._ctx.home, self._ctx.store, job, task, found)
+        return ""
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
         from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts

@@ -93,6 +93,24 @@ class Home(NamedTuple):
         """Return the file with the progress of a job."""
         return self.progress / f"{job_id}.json"
 
+    @property
+    def runs(self) -> Path:
+        """The record of what each job runs."""
+        return private_folder(self.state / "runs")
+
+    def run_file(self, job_id: str) -> Path:
+        """Return the file with the record of what a job runs."""
+        return self.runs / f"{job_id}.json"
+
+    @property
+    def notes(self) -> Path:
+        """The user's notes about jobs."""
+        return private_folder(self.state / "notes")
+
+    def note_file(self, job_id: str) -> Path:
+        """Return the file with the user's notes about a job."""
+        return self.notes / f"{job_id}.json"
+
     def telemetry_folder(self, job_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
         return self.telemetry(job_id) / (task or "job")
@@ -132,7 +150,8 @@ class Home(NamedTuple):
         Raises:
             StorageFailed: a folder cannot be read.
         """
-        for folder in (self.root, self.state, self.monitors, self.shared_answers, self.progress):
+        folders = (self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
+        for folder in (self.root, self.state, *folders):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

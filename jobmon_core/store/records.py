@@ -44,6 +44,8 @@ def _files(home: Home, job_id: str) -> Iterator[Path]:
     yield home.log_file(job_id).with_suffix(".log.1")
     yield home.cancel_file(job_id)
     yield home.progress_file(job_id)
+    yield home.run_file(job_id)
+    yield home.note_file(job_id)
     # of owners that were superseded; an id has no characters that a pattern would interpret
     yield from home.monitors.glob(f"{job_id}.*.heir")
     yield home.owner_file(job_id)

@@ -73,6 +73,7 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         has_telemetry=lambda _: False,
+        changes_of=lambda *_: "",
     )
     assert found[""].work == "reached item 67,300 of 100,000 (67 %)"
     assert found[""].has_course
@@ -88,6 +89,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
         pytest.fail,
         read_progress=JobProgress,
         has_telemetry=lambda _: has_telemetry,
+        changes_of=lambda *_: "",
     )
     assert found[""].has_course is has_telemetry
 

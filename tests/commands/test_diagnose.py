@@ -17,7 +17,7 @@ from tests.support.shell import Shell, complaint
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 KEYS = ["cause", "label", "title", "headline", "confidence", "advice", "evidence", "symptoms", "fingerprint"]
-ALL_KEYS = [*KEYS, "explanation", "note", "job_id", "live"]
+ALL_KEYS = [*KEYS, "explanation", "note", "job_id", "live", "changes", "known_failure"]
 
 
 def log(shell: Shell, name: str, text: str) -> str:

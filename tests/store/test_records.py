@@ -31,3 +31,12 @@ def test_what_agents_measured_is_removed_with_the_records(tmp_path: Path) -> Non
     report.touch()
     remove_records(home, "slurm-12-x")
     assert not home.telemetry("slurm-12-x").exists()
+
+
+def test_the_record_of_what_was_run_and_the_notes_are_removed_too(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    files = [home.run_file("slurm-12-x"), home.note_file("slurm-12-x"), home.run_file("slurm-13-x")]
+    for file in files:
+        file.touch()
+    remove_records(home, "slurm-12-x")
+    assert [file.exists() for file in files] == [False, False, True]

@@ -186,7 +186,7 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     shown = report_json(Report(FOUND, Subject(JobRef(8123, task=7), "train", Task("7"), None)))
     assert list(shown) == [
         "cause", "label", "title", "headline", "confidence", "advice", "evidence", "symptoms", "fingerprint",
-        "explanation", "note", "job_id", "live",
+        "explanation", "note", "job_id", "live", "changes", "known_failure",
     ]  # fmt: skip
     assert shown["evidence"] == [
         {"file": "/scratch/me/train.err", "line": 412, "text": FOUND.evidence[0].text}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.notes import notes_json
 from jobmon.views.report import facts
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.report.course import loss_course
@@ -50,6 +51,7 @@ def report_json(data: ReportData) -> dict[str, Any]:
             for event in data.events
         ],
         "notes": facts.notes(data),
+        "user_notes": notes_json(data.user_notes),
     }
 
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import stamp
+from jobmon.views.notes import note_text
 from jobmon.views.report import facts
 from jobmon.views.report.chart import figure_html
 from jobmon.views.report.charts import charts, marks
@@ -172,6 +173,9 @@ def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> I
 
 
 def _notes(data: ReportData) -> Iterator[str]:
+    if data.user_notes:
+        items = "".join(f"<li>{escape(note_text(note))}</li>" for note in data.user_notes)
+        yield f"<h2>Notes</h2><ul>{items}</ul>"
     if found := facts.notes(data):
         items = "".join(f"<li>{escape(note)}</li>" for note in found)
         yield f"<h2>What is missing</h2><ul>{items}</ul>"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import stamp
+from jobmon.views.notes import note_text
 from jobmon.views.report import facts
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.top.drawing import sparkline
@@ -39,8 +40,10 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
     yield from _nodes(data, console)
     yield from _events(data, console)
     yield from _tasks(data, console)
-    for note in facts.notes(data):
-        yield from ("", *console.prose(note))
+    for note in data.user_notes:
+        yield from ("", *console.prose(f"Note of {note_text(note)}"))
+    for missing in facts.notes(data):
+        yield from ("", *console.prose(missing))
 
 
 def _verdict(data: ReportData, console: Console) -> Iterator[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
+    from jobmon_core.domain.notes.model import Note
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import JobProgress, TaskProgress
     from jobmon_core.domain.report.usage import GpuUse, NodeUse
@@ -46,6 +47,7 @@ class ReportData:
     node_uses: tuple[NodeUse, ...] = ()  # one for each of the nodes
     events: tuple[Event, ...] = ()  # oldest first, without secrets
     problems: tuple[Event, ...] = ()  # of a running task: what is wrong now, the worst first
+    user_notes: tuple[Note, ...] = ()
     tasks: tuple[Task, ...] = ()  # all of an array or het job, in order; empty for a job without parts
 
     @property
@@ -94,6 +96,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
             if event.at_s >= window.start_s - _MAX_CLOCK_SKEW_S
         ),
         _problems(progress, task) if is_running else (),
+        ctx.notes(job.id).read().notes,
         tuple(tasks) if len(tasks) > 1 else (),
     )
 

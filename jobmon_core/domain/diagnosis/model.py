@@ -47,6 +47,9 @@ class Diagnosis:
     fact: str = ""  # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
     work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
+    changes: str = (
+        ""  # what changed since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
+    )
     has_course: bool = False  # the course of the run was recorded, so that a report about it has charts
 
     @property

@@ -161,6 +161,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
+    if task.diagnosis and (changes := task.diagnosis.changes):
+        yield Field("Changed", changes)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
 

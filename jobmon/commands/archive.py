@@ -1,0 +1,41 @@
+"""``jobmon archive``: put everything about a job into one folder or file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.errors import say
+from jobmon.views.report.html import report_html
+from jobmon_core.app.records.archive import archive_job
+from jobmon_core.domain.humanize import count
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Put everything about a job into one folder, or into one file if DEST ends in .tar.gz: its state, the logs of
+the job and of its monitor, the report as HTML, the notes, the record of what was run with the script, and
+what agents measured. Text that looks like a password or a token is hidden. Of a log of more than 32 MiB, the
+first 8 and the last 24 MiB are kept. Nothing is replaced: DEST must not exist, or be an empty folder.
+jobmon's own records stay; `jobmon forget` removes them."""
+EPILOG = """\
+examples:
+  jobmon archive 8123 job-8123
+  jobmon archive latest /archive/train-8123.tar.gz"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("dest", type=Path, metavar="DEST", help="a new folder, or a new file *.tar.gz")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the archive; say what is missing."""
+    archive = archive_job(open_context(), options.job, options.dest, report_html)
+    print(f"{archive.path}: {count(archive.files, 'file')} about job {archive.ref}")
+    for each in archive.left_out:
+        say(f"left out: {each}")
+    return 0

@@ -1,0 +1,67 @@
+"""``jobmon diff``: name what changed between two runs of a job."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.views.runs import diff_json, diff_lines
+from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Name what changed since a job last worked: its script, arguments and options, the files that the script
+names, the git commit and uncommitted changes, Python packages, environment modules and variables, the node,
+the time limit, and lines of a new kind in its log. By default, the job is compared with the newest earlier
+success of the same name and script. Only what differs is shown. `jobmon submit` records all this; of a job
+that jobmon did not submit, only its script, node, limit and log are known."""
+EPILOG = """\
+Of environment variables, jobmon keeps only the names and a digest: it says that one has another value,
+never which. Packages are those of the environment that the script activates (`source .../bin/activate`,
+`conda activate NAME`), else of the one that was active at the submission.
+
+--json prints one object:
+
+  job_id, other, is_last_good
+             the jobs; whether the other is the newest earlier success
+  differences
+             a list: aspect (script, arguments, options, files, commit,
+             uncommitted, packages, python, modules, environment, folder,
+             partition, time limit, scheduler, node), brief, lines
+  changed_while_running
+             paths of files that the script names
+  new_log_lines, more_new_kinds
+             the first line of each new kind; how many kinds are not listed
+  notes      what could not be compared
+
+examples:
+  jobmon diff 8123
+  jobmon diff latest
+  jobmon diff 8123 8101
+  jobmon diff train last-good --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument(
+        "other",
+        nargs="?",
+        default=LAST_GOOD,
+        metavar="OTHER",
+        help=f"another job, or {LAST_GOOD} (the default): the newest earlier success",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what differs."""
+    found = diff_runs(open_context(), options.job, options.other)
+    if options.json:
+        print(json.dumps(diff_json(found), indent=2))
+    else:
+        print(*diff_lines(found, stdout_console()), sep="\n")
+    return 0

@@ -1,0 +1,36 @@
+"""``jobmon note``: note something about a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.errors import say
+from jobmon_core.app.records.note import add_note
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Note something about a job, e.g. what the problem was and what helped. `show`, `report` and `archive` have
+the notes of a job, each with its time. If a later job fails in the same way, `show` and `diagnose` name
+this job and its latest note. What looks like a password or a token is not kept."""
+EPILOG = """\
+examples:
+  jobmon note 8123 'NCCL time-outs on n17; excluded the node, see ticket 4711'
+  jobmon note latest with half the batch size"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="the note; several words are joined")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Append the note."""
+    ref, was_hidden = add_note(open_context(), options.job, " ".join(options.text))
+    print(f"noted; `jobmon show {ref}` shows it")
+    if was_hidden:
+        say("a part that looks like a password or a token was replaced by [hidden]")
+    return 0

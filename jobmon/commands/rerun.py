@@ -1,0 +1,86 @@
+"""``jobmon rerun``: submit again what a job ran."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.errors import UsageError, say
+from jobmon.views.runs import rerun_lines
+from jobmon_core.app.runs.rerun import plan_rerun, prepared
+from jobmon_core.app.submit import SubmitJob
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    from jobmon_core.app.runs.rerun import RerunPlan
+    from jobmon_core.context import Context
+
+DESCRIPTION = """\
+Submit again what a job ran: the recorded script, with its options and arguments, in the folder that the job
+was submitted from. The text of the script is the recorded one even if the file was changed since; jobmon
+says so, and shows the change. All else is as it is now: the environment, the modules, the programs that
+the script starts. jobmon shows what it will submit, asks, submits it as `jobmon submit` does, and watches
+the new job. Options of sbatch after the job are added, and override the recorded ones."""
+EPILOG = """\
+Not for jobs whose script is longer than 1 MiB or contains what looks like a password, if the file was
+changed since: jobmon keeps no copy of these. Nor for jobs that jobmon did not submit.
+
+examples:
+  jobmon rerun 8123
+  jobmon rerun latest --time=24:00:00 --exclude=n17
+  jobmon rerun --yes 8123               without a question; needed without a terminal"""
+_YES = "--yes"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "jobmon rerun [--yes] JOB [SBATCH-OPTIONS]"
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument(
+        "sbatch_options",
+        nargs=argparse.REMAINDER,
+        metavar="SBATCH-OPTIONS",
+        help="options of sbatch, which override the recorded ones",
+    )
+    parser.add_argument(_YES, action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the plan, ask, submit; return the exit code of sbatch, 1 if the user declined."""
+    words = [word for word in options.sbatch_options if word != _YES]  # sbatch has no such option
+    is_confirmed = options.yes or len(words) < len(options.sbatch_options)
+    if not is_confirmed and not sys.stdin.isatty():
+        raise UsageError("stdin is not a terminal, so jobmon cannot ask: add --yes")
+    ctx = open_context()
+    plan = plan_rerun(ctx, options.job, words)
+    print(*rerun_lines(plan, stdout_console()), sep="\n", file=sys.stderr, flush=True)
+    if not (is_confirmed or _is_confirmed()):
+        return 1
+    return _submit(ctx, plan)
+
+
+def _is_confirmed() -> bool:
+    while True:
+        print("Submit it? [y/N] ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline().strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            say("nothing was submitted")
+            return False
+        say("please answer y or n")
+
+
+def _submit(ctx: Context, plan: RerunPlan) -> int:
+    starter = MonitorStarter(ctx)
+    submit_job = SubmitJob(
+        ctx, starter, say, None, plan.job_config, no_agent=plan.no_agent, script_path=plan.script.path
+    )
+    try:
+        with prepared(ctx, plan) as arguments:
+            code = submit_job.submit(plan.backend, arguments)
+    finally:
+        starter.discard()
+    return code if code >= 0 else 128 - code  # as a shell reports a death by a signal

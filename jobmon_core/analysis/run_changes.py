@@ -1,0 +1,138 @@
+"""What changed since a job last worked. For a diagnosis, this runs in a worker process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import last_write_s
+from jobmon_core.domain.provenance.compare import Difference, RunFacts, compare
+from jobmon_core.domain.provenance.last_good import is_earlier_success, script_path
+from jobmon_core.domain.provenance.summary import summary_line
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.observe.provenance.git import commits_between
+from jobmon_core.observe.provenance.script import changed_files
+from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.jobs import Unreadable
+from jobmon_core.system.files import read_own
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.provenance.model import RunRecord
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.home import Home
+    from jobmon_core.store.jobs import JobStore
+
+_MAX_SEARCHED = 1000  # state files, the newest first
+_MAX_STATE_BYTES = 64 * 2**20
+_SHOWN_FILES = 3
+
+
+class ComparedRun(NamedTuple):
+    """A job, the task that is meant, and the record of what was submitted."""
+
+    job: WatchedJob
+    task: Task | None
+    record: RunRecord | None
+
+    @property
+    def facts(self) -> RunFacts:
+        """What `compare` needs of it."""
+        task, end = self.task, self.task.end if self.task else None
+        return RunFacts(
+            str(self.job.ref),
+            self.record,
+            ((end.nodes if end else "") or task.nodes) if task else "",
+            self.job.partition,
+            (end.limit_s if end and end.limit_s else task.limit_s) if task else None,
+        )
+
+
+def compared_run(home: Home, job: WatchedJob, task: Task | None = None) -> ComparedRun:
+    """Return a job with its record; without ``task``, its only task."""
+    if task is None and len(job.tasks) == 1:
+        task = next(iter(job.tasks.values()))
+    return ComparedRun(job, task, RunRecordFile(home.run_file(job.id)).taken())
+
+
+def find_last_good(home: Home, store: JobStore, run: ComparedRun) -> ComparedRun | None:
+    """Return the newest earlier success of the same name and script; None if there is none."""
+    path = script_path(run.job, run.record)
+    for job in _earlier_of_same_name(store, run.job):
+        if is_earlier_success(job, run.job):
+            good = compared_run(home, job)
+            other = script_path(good.job, good.record)
+            if not path or not other or path == other:
+                return good
+    return None
+
+
+def differences_of(good: ComparedRun, run: ComparedRun) -> tuple[Difference, ...]:
+    """Return what differs between two runs; git is asked how many commits lie between them."""
+    commits = None
+    old, new = (each.record.git if each.record else None for each in (good, run))
+    if old and new and old.commit and new.commit and old.commit != new.commit and old.root == new.root:
+        commits = commits_between(new.root, old.commit, new.commit, Runner())
+    return compare(good.facts, run.facts, commits)
+
+
+def changed_while_running(run: ComparedRun) -> list[str]:
+    """Return those files that the script names whose content was changed while the task ran."""
+    task, record = run.task, run.record
+    if task is None or record is None:
+        return []
+    started_s = (task.end.started_s if task.end else None) or task.start_s
+    ended_s = task.end.ended_s if task.end else None
+    if not started_s:
+        return []
+    script = record.script.path if record.script else ""  # Slurm runs a copy of it
+    changed = [path for path in changed_files(record.files) if path != script]
+    times = {path: last_write_s([path]) for path in changed}
+    return [
+        path
+        for path, at_s in times.items()
+        if at_s is not None and started_s <= at_s and (ended_s is None or at_s <= ended_s + 1)
+    ]
+
+
+def changes_line(home: Home, store: JobStore, job: WatchedJob, task: Task, found: Diagnosis) -> str:
+    """Return what changed since an earlier run of the same script succeeded; empty if there is none.
+
+    ``found`` is the diagnosis of the task: a plain success and a cancelled job need no such line.
+    """
+    task = replace(task, diagnosis=found)
+    if not _is_worth_comparing(task):
+        return ""
+    run = compared_run(home, job, task)
+    parts = []
+    if changed := changed_while_running(run):
+        names = ", ".join(path.rpartition("/")[2] for path in changed[:_SHOWN_FILES])
+        parts.append(f"while the job ran: {names}")
+    good = find_last_good(home, store, run)
+    if good and good.record and run.record:
+        parts.append(summary_line(str(good.job.ref), differences_of(good, run)))
+    return "; ".join(parts)
+
+
+def _is_worth_comparing(task: Task) -> bool:
+    """Whether the user asks what changed: the task failed, or succeeded doubtfully."""
+    failed = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
+    return failed or task.is_doubtful_success
+
+
+def _earlier_of_same_name(store: JobStore, job: WatchedJob) -> Iterator[WatchedJob]:
+    """Yield the jobs of the same name, newest first; of very many jobs, only the newest are looked at."""
+    mark = f'"name": {json.dumps(job.name)}'.encode("ascii")  # most files need not be parsed
+    paths = sorted(store.paths(), key=lambda path: path.stem.split("-")[2:], reverse=True)
+    for path in islice(paths, _MAX_SEARCHED):
+        try:
+            has_name = mark in read_own(path, _MAX_STATE_BYTES)
+        except OSError:
+            continue  # it was removed just now, or is not the user's
+        if has_name and not isinstance(found := store.read(path), Unreadable):
+            yield found

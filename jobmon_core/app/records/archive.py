@@ -1,0 +1,193 @@
+"""Use case: put everything that jobmon knows about a job, and its logs, into one folder or one file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.output import with_log_paths
+from jobmon_core.app.jobs.report import collect_report
+from jobmon_core.app.records.redacted_copy import copy_json, copy_text, write_text
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.observe.logs.open_file import Unreadable
+from jobmon_core.system.files import failure_reason, read_own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jobmon_core.app.jobs.report import ReportData
+    from jobmon_core.context import Context
+    from jobmon_core.domain.notes.model import Note
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+_MAX_JSON_BYTES = 256 * 2**20
+_TAR_SUFFIXES = (".tar.gz", ".tgz")
+_CONTENTS = {
+    "state.json": "what jobmon knows of the job: its states, its end, the diagnosis, the messages",
+    "run.json": "what was run: command line, git commit, packages, modules, names of variables",
+    "script": "the batch script, as it was submitted",
+    "report.html": "the whole run on one page; open it in a browser",
+    "notes.txt": "the notes about the job",
+    "progress.json": "the progress and the events",
+    "monitor.log": "the log of jobmon's monitor",
+    "logs": "the job's own output",
+    "telemetry": "what agents measured beside the job",
+}
+
+
+@dataclass(slots=True)
+class Archive:
+    """What became of an archive."""
+
+    ref: JobRef
+    path: Path
+    files: int = 0
+    left_out: list[str] = field(default_factory=list)  # what is missing, and why
+
+
+def archive_job(ctx: Context, argument: str, target: Path, html: Callable[[ReportData], str]) -> Archive:
+    """Write the archive of a job to ``target``, a folder, or one file if the name ends in .tar.gz or .tgz.
+
+    ``html`` makes a report a page. Nothing is left at ``target`` if this fails.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job.
+        JobmonError: ``target`` exists already.
+        StorageFailed: the archive cannot be written.
+    """
+    job, ref = find_job(ctx, argument)
+    if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
+        raise JobmonError(f"{target} exists already, and jobmon replaces nothing: name another one")
+    archive = Archive(ref, target)
+    try:
+        with tempfile.TemporaryDirectory(
+            prefix=".jobmon-archive-", dir=target.absolute().parent
+        ) as temporary:
+            folder = Path(temporary, f"job-{ref}")
+            folder.mkdir(mode=0o700)
+            _fill(ctx, job, archive, folder, html)
+            _publish(folder, target)
+    except OSError as error:
+        raise StorageFailed(f"{target} cannot be written: {failure_reason(target, error)}") from error
+    return archive
+
+
+def _publish(folder: Path, target: Path) -> None:
+    """Move the finished archive to its place, which fails if something is there by now."""
+    if not target.name.endswith(_TAR_SUFFIXES):
+        folder.rename(target)
+        return
+    packed = folder.with_suffix(".tar.gz")
+    with tarfile.open(packed, "w:gz") as tar:
+        tar.add(folder, folder.name)
+    packed.chmod(0o600)
+    try:
+        os.link(packed, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        shutil.copyfile(packed, target)
+        target.chmod(0o600)
+
+
+def _fill(
+    ctx: Context, job: WatchedJob, archive: Archive, folder: Path, html: Callable[[ReportData], str]
+) -> None:
+    home = ctx.home
+    sources = {
+        "state.json": ctx.store.path(job.id),
+        "run.json": home.run_file(job.id),
+        "progress.json": home.progress_file(job.id),
+    }
+    for name, path in sources.items():
+        if path.exists():
+            # a digest of a short value could be guessed by trying: only the names of variables go out
+            names_only = ("environment",) if name == "run.json" else ()
+            copy_json(read_own(path, _MAX_JSON_BYTES), folder / name, names_only)
+    record = ctx.run_record(job.id).taken()
+    if record and record.script and record.script.text is not None:
+        write_text(folder / "script", record.script.text)
+    elif record and record.script:
+        archive.left_out.append(f"the script {record.script.why_no_text}")
+    if notes := ctx.notes(job.id).read().notes:
+        write_text(folder / "notes.txt", notes_text(notes))
+    try:
+        write_text(folder / "report.html", html(collect_report(ctx, str(archive.ref))))
+    except JobmonError as error:
+        archive.left_out.append(f"the report: {error}")
+    _copy_logs(ctx, job, archive, folder)
+    write_text(folder / "README.txt", _readme(job, archive, folder, ctx.clock.now()))
+    archive.files = sum(len(names) for _, _, names in os.walk(folder))
+
+
+def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> str:
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(now_s))
+    contents = (f"{name:<14} {what}" for name, what in _CONTENTS.items() if (folder / name).exists())
+    lines = (
+        f"Archive of job {archive.ref} {job.name}, written by jobmon on {at}.",
+        "",
+        *contents,
+        "",
+        "Text that looks like a password or a token is replaced by [hidden].",
+        *(f"Left out: {each}." for each in archive.left_out),
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def notes_text(notes: tuple[Note, ...]) -> str:
+    """Return notes as a text, each after its time."""
+    lines = (f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(note.at_s))}  {note.text}\n" for note in notes)
+    return "".join(lines)
+
+
+def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
+    """Copy the logs of the monitor and of all tasks; a log that cannot be read is left out."""
+    logs = folder / "logs"
+    logs.mkdir(mode=0o700)
+    monitor_log = ctx.home.log_file(job.id)
+    copies = [(str(monitor_log), folder / "monitor.log"), *_telemetry(ctx, job, folder)]
+    rotated = monitor_log.with_suffix(".log.1")
+    if rotated.exists():
+        copies.append((str(rotated), folder / "monitor.log.1"))
+    taken: set[str] = set()
+    for path in _job_logs(ctx, job):
+        name = Path(path).name
+        number = sum(1 for each in taken if each == name or each.endswith(f"-{name}"))
+        name = f"{number + 1}-{name}" if number else name
+        taken.add(name)
+        copies.append((path, logs / name))
+    for source, target in copies:
+        try:
+            if omitted := copy_text(source, target):
+                archive.left_out.append(f"of {source}, {omitted}")
+        except Unreadable as error:
+            target.unlink(missing_ok=True)
+            archive.left_out.append(f"{source}: {error}")
+
+
+def _job_logs(ctx: Context, job: WatchedJob) -> list[str]:
+    with suppress(JobmonError):  # no such scheduler on this host: what is known must do
+        job = with_log_paths(ctx, job)
+    started = [task for task in job.tasks.values() if task.has_started or (task.end and task.end.started_s)]
+    paths = [path for task in started for path in (*log_files(job, task), *logs_of_run(job, task))]
+    return [path for path in dict.fromkeys(paths) if path and path != os.devnull]
+
+
+def _telemetry(ctx: Context, job: WatchedJob, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield what agents measured as pairs of source and target; the folders of the targets are created."""
+    root = ctx.home.telemetry(job.id)
+    for source in sorted(root.rglob("*")) if root.is_dir() else ():
+        if source.is_file() and not source.is_symlink():
+            target = folder / "telemetry" / source.relative_to(root)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            yield str(source), target

@@ -1,0 +1,101 @@
+"""Copy a log or a record without its secrets, in bounded memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.humanize import size
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.observe.logs.open_file import regular_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from jobmon_core.observe.logs.open_file import RegularFile
+
+_BLOCK_BYTES = 2**20
+_MAX_CARRIED_BYTES = 4 * _BLOCK_BYTES  # of a line, or of a key that spans lines
+_HEAD_BYTES, _TAIL_BYTES = 8 * 2**20, 24 * 2**20  # kept of a longer log: hiding secrets takes 1 s for 1 MB
+_KEY_START, _KEY_END = "-----BEGIN", "-----END"
+
+
+def copy_text(source: str, target: Path) -> str:
+    """Copy a text file; return what was left out, empty if nothing was.
+
+    Raises:
+        Unreadable: the source cannot be read.
+        OSError: the target cannot be written, or the storage of the source failed.
+    """
+    with regular_file(source) as file, open(private(target), "wb") as copy:
+        omitted = file.size - _HEAD_BYTES - _TAIL_BYTES
+        if omitted <= 0:
+            _copy_range(file, 0, file.size, copy)
+            return ""
+        _copy_range(file, 0, _HEAD_BYTES, copy)
+        copy.write(f"\n[... {size(omitted)} left out ...]\n".encode())
+        _copy_range(file, file.size - _TAIL_BYTES, file.size, copy)
+        return f"{size(omitted)} in the middle"
+
+
+def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) -> None:
+    """Write a JSON object with secrets hidden in its texts; of the objects ``names_only``, only their keys.
+
+    Raises:
+        OSError: the target cannot be written.
+        ValueError: the content is not JSON.
+    """
+    data = json.loads(content)
+    if isinstance(data, dict):
+        data |= {key: sorted(data[key]) for key in names_only if key in data}
+    write_text(target, json.dumps(_redacted_json(data), indent=1))
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a private file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with open(private(target), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def private(target: Path) -> int:
+    """Create a file that only the user can read, which must not exist; return its descriptor."""
+    return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def _redacted_json(value: object) -> object:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [_redacted_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _redacted_json(item) for key, item in value.items()}
+    return value
+
+
+def _copy_range(file: RegularFile, start: int, end: int, copy: BinaryIO) -> None:
+    for block in _blocks(file, start, end):
+        text = block.decode("utf-8", "surrogateescape")
+        copy.write(redacted(text).encode("utf-8", "surrogateescape"))
+
+
+def _blocks(file: RegularFile, start: int, end: int) -> Iterator[bytes]:
+    """Yield whole lines, and keys that span lines as a whole, unless they are very long."""
+    carried = b""
+    while start < end and (chunk := file.read_at(start, min(_BLOCK_BYTES, end - start))):
+        start += len(chunk)
+        carried += chunk
+        cut = carried.rfind(b"\n") + 1
+        if (key := carried.rfind(_KEY_START.encode())) >= 0 and carried.find(_KEY_END.encode(), key) < 0:
+            cut = min(cut, key)
+        if not cut and len(carried) > _MAX_CARRIED_BYTES:
+            cut = len(carried)
+        yield carried[:cut]
+        carried = carried[cut:]
+    yield carried

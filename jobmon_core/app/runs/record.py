@@ -1,0 +1,171 @@
+"""Use case: record what is submitted. Runs in a process of its own, see `lifecycle.recorder`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected
+from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
+from jobmon_core.domain.provenance.last_good import script_path
+from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
+from jobmon_core.domain.provenance.script_words import named_files, python_prefix
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
+from jobmon_core.observe.provenance.git import git_state
+from jobmon_core.observe.provenance.packages import python_environment
+from jobmon_core.observe.provenance.script import (
+    WRAPPED,
+    ReadScript,
+    file_digests,
+    read_file,
+    read_stdin,
+    script_of,
+)
+from jobmon_core.system.runner import Runner, succeeded
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.recorder import WaitForJobs
+
+_VERSION_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user submits: the command line, and where it says more than that."""
+
+    arguments: tuple[str, ...]  # of sbatch, or the command of `jobmon run`
+    backend: str
+    is_command: bool = False
+    job_config: str = ""  # the path given by ``--job-config``
+    script_path: str = ""  # of `jobmon rerun`: the file that the submitted text came from
+
+
+def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> None:
+    """Read the script at once, and all else when the job is submitted; then write the record.
+
+    A failure is written to the log of the job's monitor.
+    """
+    line = _command_line(request)
+    found = _read_script(request, line)
+    for job_id in wait_for_jobs():
+        try:
+            _write_record(ctx, request, line, found, job_id)
+        except Exception as error:  # noqa: BLE001 - the process has no other output
+            ctx.monitor_log(job_id).write(f"what is run could not be recorded: {error!r}")
+
+
+def _write_record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript, job_id: str) -> None:
+    if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
+        found = _with_scheduler_copy(ctx, job_id, found)
+    record = _record(ctx, request, line, found)
+    if ctx.store.path(job_id).exists():  # else the job was forgotten meanwhile
+        ctx.run_record(job_id).write(record)
+
+
+def record_watched(ctx: Context, job: WatchedJob) -> None:
+    """Record the script of a job that was not submitted through jobmon, as far as its scheduler has it.
+
+    Raises:
+        JobmonError: the record cannot be written, or there is no such scheduler.
+    """
+    if script := scheduler_script(ctx, job):
+        ctx.run_record(job.id).write(RunRecord(ctx.clock.now(), script=script))
+
+
+def scheduler_script(ctx: Context, job: WatchedJob) -> Script | None:
+    """Return the script of a job as its scheduler keeps it; None if it has none.
+
+    Raises:
+        SchedulerMissing: there is no such scheduler.
+    """
+    found = _scheduler_copy(ctx, job, Script(ScriptKind.SCHEDULER, script_path(job, None)))
+    return found.script if found else None
+
+
+class _CommandLine(NamedTuple):
+    folder: str
+    options: dict[str, str]
+    operands: list[str]  # the script, if it is a file, and its arguments
+
+
+def _command_line(request: Request) -> _CommandLine:
+    folder = _current_folder()
+    if request.is_command:
+        return _CommandLine(folder, {}, ["", *request.arguments])
+    try:
+        options, operands = read_with_unknown(request.arguments)
+    except SchedulerRejected:
+        return _CommandLine(folder, {}, [])
+    return _CommandLine(folder, dict(options), operands)
+
+
+def _read_script(request: Request, line: _CommandLine) -> ReadScript:
+    if request.is_command:
+        return ReadScript(Script(ScriptKind.COMMAND))
+    if "wrap" in line.options:
+        text = WRAPPED.format(line.options["wrap"])
+        return script_of(text.encode("utf-8", "surrogateescape"), ScriptKind.WRAP)
+    if not line.operands:
+        return read_stdin()
+    found = read_file(line.operands[0], line.folder, os.environ.get("PATH", os.defpath))
+    path = request.script_path or found.script.path
+    return found._replace(script=replace(found.script, path=path))
+
+
+def _with_scheduler_copy(ctx: Context, job_id: str, found: ReadScript) -> ReadScript:
+    """Return the script as the scheduler keeps it, if it has one: a pipe can be read only once."""
+    try:
+        return _scheduler_copy(ctx, ctx.store.load(job_id), found.script) or found
+    except JobmonError:
+        return found
+
+
+def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript | None:
+    text = ctx.scheduler(job.backend, job.cluster if job.remote else "").script_of(job.job_id)
+    if not text:
+        return None
+    return script_of(text.encode("utf-8", "surrogateescape"), script.kind, script.path)
+
+
+def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript) -> RunRecord:
+    """Return the record of a job; programs are started and folders are listed here."""
+    variables, runner = ctx.environment, Runner()
+    chdir = line.options.get("chdir") or script_directives(found.text).get("chdir", "")
+    workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given
+    words = f"{found.text}\n{' '.join(line.operands[1:])} "
+    git, problem = git_state(line.folder, runner)
+    text = " ".join(request.arguments)
+    is_hidden = redacted(text) != text
+    return RunRecord(
+        recorded_s=ctx.clock.now(),
+        arguments=(redacted(text),) if is_hidden else request.arguments,
+        arguments_hidden=is_hidden,
+        folder=line.folder,
+        job_config=request.job_config,
+        script=found.script,
+        git=git,
+        modules=loaded_modules(variables),
+        python=python_environment(python_prefix(words, workdir, variables)),
+        files=file_digests(named_files(words, workdir, variables)),
+        environment=variable_digests(variables),
+        scheduler_version=_version(runner) if request.backend == DEFAULT_BACKEND else "",
+        problems=(problem,) if problem else (),
+    )
+
+
+def _version(runner: Runner) -> str:
+    answer = runner.capture(("sbatch", "--version"), _VERSION_TIMEOUT_S)
+    return answer.stdout.strip() if succeeded(answer) else ""
+
+
+def _current_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it was removed
+        return ""

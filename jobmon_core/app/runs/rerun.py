@@ -1,0 +1,217 @@
+"""Use case: submit again what a job ran: the recorded script, options and arguments, in its folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.provenance.last_good import script_path
+from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
+from jobmon_core.domain.provenance.text_diff import changed_lines, unified
+from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
+from jobmon_core.observe.provenance.git import git_state
+from jobmon_core.observe.provenance.script import changed_files, read_regular
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+_STDIN = 0
+_MAX_DIFF_LINES = 20
+_COMMIT_CHARS = 7
+_MAX_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RerunPlan:
+    """What will be submitted."""
+
+    ref: JobRef
+    backend: str
+    folder: str
+    options: tuple[str, ...]  # the recorded words before the script, then the additional ones
+    operands: tuple[str, ...]  # the script, as it was given, and its arguments
+    script: Script
+    needs_copy: bool  # the file has another content now, so the recorded text is submitted
+    job_config: str = ""
+    no_agent: bool = False
+    changes: tuple[str, ...] = ()  # what is not as it was, one sentence each
+    script_diff: tuple[str, ...] = ()  # from the recorded text to the file
+
+    @property
+    def program(self) -> str:
+        """The command that will run."""
+        return "sbatch" if self.backend == DEFAULT_BACKEND else f"jobmon submit --backend {self.backend}"
+
+    @property
+    def shown_arguments(self) -> tuple[str, ...]:
+        """The arguments as the user gave them."""
+        return (*self.options, *self.operands)
+
+
+def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
+    """Return what submits a job again, with ``options`` of sbatch in addition, which override the recorded.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job.
+        JobmonError: what it ran was not recorded completely, or its folder is gone; says what to do.
+    """
+    job, _ = find_job(ctx, argument)
+    record, script = _complete_record(ctx, job)
+    recorded = _split(record.arguments, f"job {job.ref}")
+    added, more = _split(options, "jobmon rerun")
+    if more:
+        raise JobmonError(f"only options of sbatch may follow the job, not {more[0]!r}")
+    needs_copy, changes, lines = _script_now(job, script)
+    return RerunPlan(
+        job.ref,
+        job.backend,
+        record.folder,
+        (*recorded[0], *added),
+        tuple(recorded[1]),
+        script,
+        needs_copy,
+        record.job_config,
+        bool(job.settings and job.settings.no_agent),
+        (*changes, *_other_changes(record)),
+        lines,
+    )
+
+
+def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
+    """Return a record that suffices to submit the job again; raise JobmonError if there is none."""
+    record = ctx.run_record(job.id).taken()
+    path = script_path(job, record)
+    again = f"`jobmon submit {path}`" if path else "`jobmon submit`"
+    if record is None or record.script is None or record.script.kind is ScriptKind.SCHEDULER:
+        raise JobmonError(
+            f"job {job.ref} was not submitted through this jobmon, so its options and arguments are not "
+            f"known; submit its script with {again}"
+        )
+    if record.script.kind is ScriptKind.COMMAND:
+        raise JobmonError(f"job {job.ref} was a command of `jobmon run`; run that command again")
+    if record.arguments_hidden:
+        raise JobmonError(
+            f"the command line of job {job.ref} contained what looks like a password or a token, which "
+            f"jobmon does not keep; submit it with {again}"
+        )
+    if not Path(record.folder).is_dir():
+        raise JobmonError(f"the folder of job {job.ref} is gone: {record.folder or 'it was not recorded'}")
+    return record, record.script
+
+
+def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:
+    """Return the options of sbatch as they were given, and the operands: the script and its arguments."""
+    try:
+        operands = read_with_unknown(words)[1]
+    except SchedulerRejected as error:
+        raise JobmonError(f"{whose}: {error}") from error
+    number = len(words) - len(operands)
+    options = list(words[:number])
+    return options[:-1] if options[-1:] == ["--"] else options, operands
+
+
+def _script_now(job: WatchedJob, script: Script) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    """Return whether the recorded text must be submitted instead of the file, why, and how they differ."""
+    if script.kind is ScriptKind.WRAP:
+        return False, (), ()
+    if script.kind is ScriptKind.STDIN:
+        if script.text is None:
+            raise _no_text(job, script)
+        return True, ("the script came from stdin; the recorded text is submitted",), ()
+    content = read_regular(script.path, 4 * MAX_SCRIPT_BYTES) if script.path else None
+    if content is not None and digest(content) == script.digest:
+        return False, (), ()
+    if script.text is None:
+        raise _no_text(job, script)
+    if content is None:
+        return True, (f"{script.name} is gone; the recorded text is submitted",), ()
+    now = content.decode("utf-8", "surrogateescape")
+    lines = count(changed_lines(script.text, now), "line")
+    why = f"{script.name} was changed since ({lines}, below); the recorded text is submitted, not the file"
+    return True, (why,), unified(script.text, now, _MAX_DIFF_LINES)
+
+
+def _no_text(job: WatchedJob, script: Script) -> JobmonError:
+    if not script.path:
+        return JobmonError(
+            f"the script of job {job.ref} {script.why_no_text}, so it cannot be submitted again"
+        )
+    return JobmonError(
+        f"{script.path} was changed since job {job.ref}, and its text was not recorded: it "
+        f"{script.why_no_text}; `jobmon submit {script.path}` submits it as it is now"
+    )
+
+
+def _other_changes(record: RunRecord) -> Iterator[str]:
+    """Yield what the job will find changed, since only the script is recorded as a whole."""
+    path = record.script.path if record.script else ""
+    names = [each.rpartition("/")[2] for each in changed_files(record.files) if each != path]
+    if names:
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        yield f"changed since, and used as it is now: {', '.join(names[:_MAX_NAMED])}{more}"
+    old, new = record.git, git_state(record.folder, Runner())[0]
+    if old and new and old.commit and new.commit and old.commit != new.commit:
+        yield f"the commit is {new.commit[:_COMMIT_CHARS]} now, it was {old.commit[:_COMMIT_CHARS]}"
+
+
+@contextmanager
+def prepared(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
+    """Enter the recorded folder and yield the arguments to submit.
+
+    If the recorded text is needed, the script is a temporary copy, or on stdin if it was there.
+
+    Raises:
+        StorageFailed: the copy cannot be written.
+        JobmonError: the folder cannot be entered.
+    """
+    try:
+        os.chdir(plan.folder)
+    except OSError as error:
+        raise JobmonError(f"{plan.folder}: {error.strerror}") from error
+    text = plan.script.text or ""
+    content = text.encode("utf-8", "surrogateescape")
+    if not plan.needs_copy:
+        yield plan.shown_arguments
+    elif plan.script.kind is ScriptKind.STDIN:
+        _replace_stdin(content)
+        yield plan.shown_arguments
+    else:
+        with _copy(ctx, plan.script.name, content) as path:
+            yield (*plan.options, str(path), *plan.operands[1:])
+
+
+@contextmanager
+def _copy(ctx: Context, name: str, content: bytes) -> Iterator[Path]:
+    """Yield the path of a private copy, which has the name of the script, as the job has by default."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="rerun-", dir=ctx.home.runs))
+        path = folder / name
+        path.write_bytes(content)
+        path.chmod(0o600)
+    except OSError as error:
+        raise StorageFailed(f"a copy of the script cannot be written: {error.strerror}") from error
+    try:
+        yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _replace_stdin(content: bytes) -> None:
+    with os.fdopen(os.memfd_create("script"), "w+b") as file:
+        file.write(content)
+        file.seek(0)
+        os.dup2(file.fileno(), _STDIN)

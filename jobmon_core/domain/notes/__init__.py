@@ -1,0 +1,1 @@
+"""What the user noted about jobs, and which note helps with a failure that happened before."""

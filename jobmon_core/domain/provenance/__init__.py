@@ -1,0 +1,1 @@
+"""What was run: the record that `submit` takes of a job, and what differs between two runs."""

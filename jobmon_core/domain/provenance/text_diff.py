@@ -1,0 +1,29 @@
+"""How two scripts differ, in bounded time and size."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+_MAX_CHARACTERS = 200_000  # of both texts together; difflib takes quadratic time
+
+
+def changed_lines(old: str, new: str) -> int:
+    """Return how many lines were changed, added or removed; a changed line counts once."""
+    if len(old) + len(new) > _MAX_CHARACTERS:
+        return abs(len(old.splitlines()) - len(new.splitlines())) or 1
+    lines = [*_hunks(old, new, 0)]
+    return max(sum(line.startswith(sign) for line in lines) for sign in "+-")
+
+
+def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:
+    """Return a unified diff without its header, of at most this many lines."""
+    if len(old) + len(new) > _MAX_CHARACTERS:
+        return ("too long to be shown",)
+    lines = [*_hunks(old, new, 1)]
+    more = len(lines) - at_most
+    return (*lines[:at_most], f"... and {more} more lines") if more > 0 else tuple(lines)
+
+
+def _hunks(old: str, new: str, context: int) -> list[str]:
+    lines = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=context)
+    return [*lines][2:]  # without the names of the files

@@ -1,0 +1,86 @@
+"""Read the script of a submission without taking anything from sbatch, and the files that it names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, Script, ScriptKind, digest
+from jobmon_core.domain.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n\n"
+_MAX_READ_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
+_MAX_FILE_BYTES = 4 * 2**20  # of a file that the script names
+_STDIN = 0
+
+
+class ReadScript(NamedTuple):
+    """A script as the record keeps it, and its whole text, which may show secrets."""
+
+    script: Script
+    text: str = ""
+
+
+def read_file(name: str, folder: str, search_path: str) -> ReadScript:
+    """Return the script that sbatch reads for an operand: in a folder, else on the search path."""
+    path = os.path.join(folder, name)  # noqa: PTH118 - a text, as given
+    if not os.path.lexists(path) and "/" not in name:
+        path = shutil.which(name, os.F_OK, search_path) or path
+    content = read_regular(path, _MAX_READ_BYTES)
+    if content is None:  # after `sbatch <(generate)` it is a pipe, which only sbatch may read
+        path = "" if path.startswith(("/dev/", "/proc/")) else path
+        return ReadScript(Script(path=path, why_no_text="could not be read"))
+    return script_of(content, ScriptKind.FILE, path)
+
+
+def read_stdin() -> ReadScript:
+    """Return the script on stdin if that is a file, whose position stays; of a pipe, only sbatch may read."""
+    try:
+        if not stat.S_ISREG(os.fstat(_STDIN).st_mode):
+            return ReadScript(Script(ScriptKind.STDIN, why_no_text="came from a pipe"))
+        return script_of(os.pread(_STDIN, _MAX_READ_BYTES, 0), ScriptKind.STDIN)
+    except OSError as error:
+        why = f"could not be read: {error.strerror}"
+        return ReadScript(Script(ScriptKind.STDIN, why_no_text=why))
+
+
+def script_of(content: bytes, kind: ScriptKind, path: str = "") -> ReadScript:
+    """Return a script with this content; the record has no text if it is too long or shows a secret."""
+    text = content.decode("utf-8", "surrogateescape")
+    why = ""
+    if len(content) > MAX_SCRIPT_BYTES:
+        why = f"is longer than {MAX_SCRIPT_BYTES // 2**20} MiB"
+    elif redacted(text) != text:
+        why = "contains what looks like a password or a token, which jobmon does not keep"
+    return ReadScript(Script(kind, path, None if why else text, digest(content), len(content), why), text)
+
+
+def file_digests(paths: Iterable[str]) -> dict[str, str]:
+    """Return a digest of each of these files; those that are missing or large are left out."""
+    contents = ((path, read_regular(path, _MAX_FILE_BYTES + 1)) for path in paths)
+    return {
+        path: digest(content) for path, content in contents if content and len(content) <= _MAX_FILE_BYTES
+    }
+
+
+def changed_files(recorded: Mapping[str, str]) -> list[str]:
+    """Return those of the recorded files whose content is another one now; a missing file counts."""
+    now = file_digests(recorded)
+    return [path for path, old in recorded.items() if now.get(path) != old]
+
+
+def read_regular(path: str, max_bytes: int) -> bytes | None:
+    """Return the first bytes of a regular file; None for anything else. Never waits for a writer."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            return file.read(max_bytes)
+    except (OSError, ValueError):
+        return None

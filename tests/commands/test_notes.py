@@ -1,0 +1,99 @@
+"""``jobmon note`` and ``jobmon archive`` in a shell, without Slurm."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
+from jobmon_core.store.home import Home
+from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import NOW_S, OOM, failed, job_of
+from tests.support.shell import Shell, complaint
+
+TOKEN = "hf_" + "a1B2" * 9
+KEY = (
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    + "MIIEpAIBAAKCAQEA0123456789abcdef\n" * 3
+    + "-----END RSA PRIVATE KEY-----\n"
+)
+
+
+def save(shell: Shell, job_id: int, fingerprint: str = "") -> str:
+    """Save a failed job with a log, and return its state id."""
+    log = shell.work / f"out-{job_id}.txt"
+    log.write_text(f"loss 0.5\nlogin with {TOKEN}\n{KEY}done\n", encoding="ascii")
+    diagnosis = replace(OOM, fingerprint=fingerprint, changes="since 11 succeeded: torch 2.3 -> 2.4")
+    job = job_of(failed(diagnosis=diagnosis), job_id=job_id, concluded_s=NOW_S)
+    job = replace(job, registered_s=NOW_S + job_id, logs=LogPaths(str(log), str(log), BY_SLURM))
+    JobStore(shell.state).save(job)
+    return job.id
+
+
+def test_notes_append_and_are_shown_and_help_with_the_same_failure_later(shell: Shell) -> None:
+    save(shell, 12, "abc")
+    assert shell.jobmon("note", "12", "bad", "node").stdout == "noted; `jobmon show 12` shows it\n"
+    done = shell.jobmon("note", "train", f"token {TOKEN} expired\nrenewed it")
+    assert "replaced by [hidden]" in done.stderr
+    shown = shell.jobmon("show", "12").stdout
+    assert "your note" in shown
+    assert ": bad node\n" in shown
+    assert "token hf_[hidden] expired" in shown
+    assert "changed   since 11 succeeded: torch 2.3 -> 2.4" in shown
+    assert "known " not in shown
+    save(shell, 13, "abc")
+    save(shell, 14, "other")
+    known = "known     job 12 failed in the same way; your note: token hf_[hidden] expired renewed it"
+    assert known in shell.jobmon("show", "13").stdout
+    assert "known " not in shell.jobmon("show", "14").stdout
+    found = json.loads(shell.jobmon("show", "13", "--json").stdout)
+    assert (found["known_failure"]["job_id"], found["user_notes"]) == ("12", [])
+    notes = json.loads(shell.jobmon("report", "12", "--json").stdout)["user_notes"]
+    assert notes[0]["text"] == "bad node"
+    assert ": bad node" in shell.jobmon("report", "12").stdout
+    assert "bad node</li>" in shell.jobmon("report", "12", "--html", "-").stdout
+    assert complaint(shell.jobmon("note", "12", " ")) == "job 12: the note is empty"
+    assert "at most 4000 characters" in complaint(shell.jobmon("note", "12", "x" * 4001))
+    shell.jobmon("forget", "12")
+    assert not list((shell.state / "notes").glob("*12*"))
+    assert "known " not in shell.jobmon("show", "13").stdout
+
+
+def test_an_archive_has_everything_and_no_secret_and_replaces_nothing(shell: Shell) -> None:
+    state_id = save(shell, 12, "abc")
+    script = Script(ScriptKind.FILE, "/w/train.sbatch", "#!/bin/sh\npython train.py\n", "d")
+    record = RunRecord(NOW_S, ("train.sbatch",), script=script, environment={"MY_PASSWORD": "0a0a0a0a"})
+    RunRecordFile(Home(shell.home).run_file(state_id)).write(record)
+    Home(shell.home).log_file(state_id).write_text("monitor 1 watches\n", encoding="ascii")
+    shell.jobmon("note", "12", "bad node")
+    done = shell.jobmon("archive", "12", "a12")
+    assert (done.returncode, done.stdout) == (0, "a12: 8 files about job 12\n"), done
+    folder = shell.work / "a12"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    assert set(files) == {"README.txt", "state.json", "run.json", "script", "report.html", "notes.txt",
+                          "monitor.log", "logs/out-12.txt"}  # fmt: skip
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in files.values())
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    assert all(TOKEN not in text and "MIIEpAIBAAKCAQEA" not in text for text in texts.values())
+    assert texts["logs/out-12.txt"].splitlines()[0] == "loss 0.5"
+    assert texts["logs/out-12.txt"].splitlines()[-1] == "done"
+    assert json.loads(texts["run.json"])["environment"] == ["MY_PASSWORD"]
+    assert texts["script"] == script.text
+    assert texts["notes.txt"].endswith("  bad node\n")
+    assert "a12 exists already" in complaint(shell.jobmon("archive", "12", "a12"))
+    done = shell.jobmon("archive", "12", "a12.tar.gz")
+    assert done.returncode == 0, done
+    with tarfile.open(shell.work / "a12.tar.gz") as tar:
+        assert set(tar.getnames()) >= {f"job-12/{name}" for name in files}
+    assert "exists already" in complaint(shell.jobmon("archive", "12", "a12.tar.gz"))
+    assert "none/a12 cannot be written" in complaint(shell.jobmon("archive", "12", "none/a12"))
+    assert [path.name for path in Path(shell.work).iterdir() if path.name.startswith(".")] == []
+    Path(shell.work, "out-12.txt").unlink()
+    done = shell.jobmon("archive", "12", "b12")
+    assert "left out: " in done.stderr
+    assert "out-12.txt: does not exist" in done.stderr

@@ -1,0 +1,109 @@
+"""``jobmon rerun`` and ``jobmon diff`` in a shell, with jobs of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.store.home import Home
+from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.jobs import JobStore
+from tests.support.processes import processes_of
+from tests.support.shell import Shell, complaint
+from tests.support.waiting import eventually
+
+SCRIPT = "#!/bin/bash\n#SBATCH -o out-%j.txt\necho run $1\n"
+
+
+@pytest.fixture
+def user(shell: Shell) -> Shell:
+    """A user with a script."""
+    (shell.work / "job.sh").write_text(SCRIPT, encoding="ascii")
+    return shell
+
+
+def submit(shell: Shell, *arguments: str, stdin: str = "") -> str:
+    """Submit a local job and wait until jobmon knows its end; return its id."""
+    done = shell.jobmon("submit", "--backend", "local", *arguments, stdin=stdin)
+    assert done.returncode == 0, done
+    return when_ended(shell, done.stdout.split()[-1])
+
+
+def when_ended(shell: Shell, job_id: str) -> str:
+    eventually(lambda: not list(processes_of(shell.home)))
+    return job_id
+
+
+def output(shell: Shell, job_id: str) -> str:
+    return (shell.work / f"out-{job_id}.txt").read_text(encoding="ascii")
+
+
+def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(user: Shell) -> None:
+    first = submit(user, "job.sh", "one")
+    done = user.jobmon("rerun", first)
+    assert "stdin is not a terminal" in complaint(done)
+    code, screen = user.talk(["rerun", first], ("[y/N] ", "n\n"))
+    assert (code, "nothing was submitted" in screen) == (1, True)
+    (user.work / "job.sh").write_text(SCRIPT + "echo edited\n", encoding="ascii")
+    code, screen = user.talk(["rerun", first], ("[y/N] ", "y\n"))
+    assert code == 0, screen
+    assert "job.sh was changed since (1 line, below)" in " ".join(screen.split())
+    assert "+echo edited" in screen
+    second = when_ended(user, str(int(first) + 1))
+    assert output(user, second) == "run one\n"
+    (user.work / "job.sh").unlink()
+    done = user.jobmon("rerun", second, "--yes", "--job-name=other")
+    assert "job.sh is gone; the recorded text is submitted" in done.stderr
+    third = when_ended(user, done.stdout.split()[-1])
+    assert output(user, third) == "run one\n"
+    jobs = {each: JobStore(user.state).find(JobRef.parse(each))[-1] for each in (first, second, third)}
+    assert [jobs[each].name for each in (first, second, third)] == ["job.sh", "job.sh", "other"]
+    records = Home(user.home).runs
+    assert [path.suffix for path in records.iterdir()] == [".json"] * 3  # no copy of a script is left
+    record = RunRecordFile(Home(user.home).run_file(jobs[third].id)).taken()
+    assert record
+    assert record.script
+    assert (record.script.path, record.script.text) == (str(user.work / "job.sh"), SCRIPT)
+    assert "only options of sbatch" in complaint(user.jobmon("rerun", "--yes", first, "more.sh"))
+
+
+def test_scripts_on_stdin_and_wrapped_commands_run_again(user: Shell) -> None:
+    piped = submit(user, stdin="#!/bin/bash\n#SBATCH -o out-%j.txt\necho from a pipe\n")
+    again = when_ended(user, user.jobmon("rerun", "--yes", piped).stdout.split()[-1])
+    assert output(user, again) == "from a pipe\n"
+    wrapped = submit(user, "-o", "out-%j.txt", "--wrap", "echo wrapped")
+    again = when_ended(user, user.jobmon("rerun", wrapped, "--yes").stdout.split()[-1])
+    assert output(user, again) == "wrapped\n"
+    found = json.loads(user.jobmon("diff", again, wrapped, "--json").stdout)
+    assert (found["differences"], found["is_last_good"], found["new_log_lines"]) == ([], False, [])
+
+
+def test_what_cannot_be_submitted_again_says_why(user: Shell) -> None:
+    (user.work / "job.sh").write_text(SCRIPT + "export DB_PASSWORD=hunter2hunter2\n", encoding="ascii")
+    secret = submit(user, "job.sh")
+    assert "hunter2" not in "".join(path.read_text() for path in Path(user.state).rglob("*.json"))
+    done = user.jobmon("rerun", "--yes", secret)  # the file is as it was
+    assert done.returncode == 0, done
+    when_ended(user, secret)
+    (user.work / "job.sh").write_text(SCRIPT, encoding="ascii")
+    assert "was changed since job" in complaint(user.jobmon("rerun", "--yes", secret))
+    hidden = submit(user, "job.sh", "--password", "hunter2hunter2")
+    assert "command line of job" in complaint(user.jobmon("rerun", "--yes", hidden))
+    user.jobmon("run", "--", "touch", "done")
+    when_ended(user, "")
+    assert "was a command of `jobmon run`" in complaint(user.jobmon("rerun", "--yes", "latest"))
+
+
+def test_diff_without_an_earlier_success_says_so(user: Shell) -> None:
+    only = submit(user, "job.sh")
+    assert complaint(user.jobmon("diff", only)).startswith(
+        f"no earlier job named 'job.sh' with the script {user.work}/job.sh has succeeded"
+    )
+    assert complaint(user.jobmon("diff", only, only)) == f"job {only} cannot be compared with itself"
+    second = submit(user, "job.sh", "1")
+    assert user.jobmon("diff", second).stdout.splitlines()[2:] == ["arguments    none -> 1"]
+    third = submit(user, "job.sh", "1")
+    assert user.jobmon("diff", third).stdout.splitlines()[2:] == ["Nothing that jobmon records differs."]
