@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checked",
         action="store_true",
-        help="first look for what would make the job fail, as `jobmon check` does; submit nothing if it finds "
-        "a failure",
+        help="first look for what would make the job fail, as `jobmon check` does; submit nothing if it "
+        "finds a failure",
     )
     parser.add_argument(
         "--job-config",

@@ -84,8 +84,6 @@ def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str)
     made: list[str] = []
     for command in script.commands:
         program = program_of(command, command.texts(values))
-        if not program.words and not command.redirections:
-            continue
         for use in _uses(program, command, values):
             path = _absolute(use.path, here)
             if path and not path.startswith(_SPECIAL) and not _URL.match(use.path):

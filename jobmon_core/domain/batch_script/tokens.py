@@ -18,6 +18,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*|\d|[@*#?$!-]")
 _BRACED = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!-])(?:(:?[-=+?])(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"[^\s\\'\"`$;&|()<>]+")
 _PLAIN_IN_QUOTES = re.compile(r"[^\\\"`$]+")
+_ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _BLANK = " \t\r"
 _MAX_DEPTH = 4  # of defaults within defaults
 
@@ -100,8 +101,9 @@ class _Lexer:
     def _word(self, line: int) -> Token:
         start = self._at
         parts: list[Part] = []
-        while self._at < len(self._text) and not self._ends_word():
-            parts += self._piece()
+        while self._at < len(self._text) and not self._ends_word(start):
+            is_array = self._text[self._at] == "("
+            parts += [self._substitution(self._at, self._at + 1)] if is_array else self._piece()
         raw = self._text[start : self._at]
         if self._is_after_heredoc:
             plain = "".join(part.text for part in parts)
@@ -110,11 +112,13 @@ class _Lexer:
         self._in_test = raw == "[[" or (self._in_test and raw != "]]")
         return Token(TokenKind.WORD, raw, line, tuple(_joined(parts)))
 
-    def _ends_word(self) -> bool:
+    def _ends_word(self, start: int) -> bool:
         char = self._text[self._at]
         if char in _BLANK or char == "\n":
             return True
-        if self._in_test:
+        if self._in_test and not (self._at == start + 2 and self._text.startswith("]]", start)):
+            return False
+        if char == "(" and _ARRAY.fullmatch(self._text, start, self._at):  # names=(a b)
             return False
         return char in ";&|()" or (char in "<>" and not self._text.startswith("(", self._at + 1))
 

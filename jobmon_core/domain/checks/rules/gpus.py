@@ -115,11 +115,15 @@ def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
             f"line {program.line}: {mpi.name} starts {started} processes; the job has {count(asked, 'task')}",
             f"Ask for --ntasks={started}.",
         )
-    return (
-        _compared(program, started, total, mpi.name if mpi else "srun")
-        if started and program.python
-        else None
-    )
+    if not started or not program.python or (started == 1 and _may_use_several(facts, program)):
+        return None
+    return _compared(program, started, total, mpi.name if mpi else "srun")
+
+
+def _may_use_several(facts: Facts, program: Program) -> bool:
+    """Whether one process may use several GPUs, as far as its source shows."""
+    source = facts.source_of(program)
+    return source is None or bool(source.fault) or source.may_use_many_gpus
 
 
 def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
@@ -135,11 +139,10 @@ def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
 
 def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
     """Look for several GPUs of which a single process without any such code uses one."""
-    source = facts.source_of(program)
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
-    if not gpus or gpus == 1 or not alone or program.python is None or source is None or source.fault:
+    if not gpus or gpus == 1 or not alone or program.python is None:
         return passed("gpus", "the job asks for 1 GPU") if gpus == 1 and program.python else None
-    if source.may_use_many_gpus:
+    if _may_use_several(facts, program):
         return None
     return warned(
         "gpus",

@@ -9,7 +9,7 @@ from jobmon_core.domain.batch_script.model import Command
 from jobmon_core.domain.batch_script.programs import Program
 from jobmon_core.domain.batch_script.variables import exported, set_names, uses_of
 from jobmon_core.domain.checks.facts import Facts
-from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.checks.model import Item, Status, failed, not_applicable, passed, warned
 
 _MARKER = re.compile(
     r"(?:^|[/._-])(?:DONE|SUCCESS|SUCCEEDED|COMPLETED?|FINISHED|READY|OK)(?:$|[/._-])", re.IGNORECASE
@@ -37,23 +37,23 @@ _POSITIONAL = re.compile(r"[1-9]\d*")
 
 def exit_status(facts: Facts) -> Item:
     """A failure of the work makes the job fail."""
-    name, commands = "exit_status", facts.script.commands
+    name = "exit_status"
     work = [each for each in facts.work if not each.command.in_function]
     if not work or not facts.script.is_shell:
         return not_applicable(name, "the script starts no program whose failure could be missed")
-    if _sets(facts, "e") and _sets(facts, "pipefail"):
-        return passed(name, "set -e and pipefail: the first failure ends the job")
-    for program in work:
-        if program.command.before == "|" and not _sets(facts, "pipefail"):
-            return warned(
-                name,
-                f"line {program.line}: the pipe hides a failure of {program.label}",
-                "Put `set -o pipefail` at the top of the script.",
-            )
+    if marker(facts).status is Status.WARN:
+        return not_applicable(name, "see the completion marker")
+    piped = [each for each in work if each.command.before == "|"]
+    if piped and not _sets(facts, "pipefail"):
+        return warned(
+            name,
+            f"line {piped[0].line}: the pipe hides a failure of {piped[0].label}",
+            "Put `set -o pipefail` at the top of the script.",
+        )
     if _sets(facts, "e"):
         return passed(name, "set -e: the first failure ends the job")
     for program in work:
-        if hidden := _hidden(program, commands):
+        if hidden := _hidden(program, facts.script.commands):
             return warned(
                 name,
                 f"line {program.line}: after a failure of {program.label}, {hidden}",
@@ -101,7 +101,12 @@ def _sets(facts: Facts, option: str) -> bool:
         len(option) == 1 and word.startswith("-") and option in word.rstrip("o")
         for word in words + by_shebang
     )
-    return short or letters in words
+    has_trap = option == "e" and any(_traps_errors(each) for each in facts.script.commands)
+    return short or has_trap or letters in words
+
+
+def _traps_errors(command: Command) -> bool:
+    return command.name == "trap" and any(word.raw == "ERR" for word in command.words[2:])
 
 
 def marker(facts: Facts) -> Item:

@@ -86,7 +86,7 @@ def _log_problem(facts: Facts, template: str) -> Item | None:
     if template.startswith("/dev/"):
         return None
     folder = posixpath.dirname(template)
-    if "%" in folder:  # only Slurm knows it
+    if any(char in folder for char in "%$~"):  # only Slurm knows it, or another item says so
         return None
     found = facts.path(folder)
     if found.is_missing:
