@@ -177,7 +177,7 @@ BAD = {
     "no such partition": Case("#SBATCH -p nope\n./solver\n", "sbatch", needs_slurm=True),
     "more GPUs than a node has": Case("#SBATCH --gres=gpu:64\n./solver\n", "sbatch", needs_slurm=True),
     "a time limit above the partition's": Case(
-        "#SBATCH -p brief --time=2-00:00:00\n./solver\n", "time_limit", needs_slurm=True
+        "#SBATCH -p brief --time=20:00:00\n./solver\n", "time_limit", needs_slurm=True
     ),
     "no folder for the log": Case("#SBATCH --output=no/such/%j.out\n./solver\n", "logs"),
     "one log for all tasks": Case("#SBATCH --array=1-3 -o all.out\n./solver\n", "logs", Status.WARN),

@@ -82,7 +82,7 @@ def node_script(facts: Facts) -> NodeScript:
     hosts = tuple(dict.fromkeys(_hosts(facts)))
     lines = [f"#!{facts.script.shebang if facts.script.is_shell else '/bin/bash'}"]
     lines += [f"cd {shlex.quote(facts.folder)}", *_set_up(facts)]
-    lines += [f'echo "{MARK} node $(hostname -s)"', *_gpu_lines(), *_host_lines(hosts)]
+    lines += [f'echo "{MARK} node ${{SLURMD_NODENAME:-$(hostname -s)}}"', *_gpu_lines(), *_host_lines(hosts)]
     for number, each in enumerate(_checked_programs(facts)):
         lines += _python_lines(facts, each, number)
     lines.append(f"echo '{MARK} end'")
