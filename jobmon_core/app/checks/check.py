@@ -100,10 +100,13 @@ class CheckSubmission:
         if queries is None or (file is not None and not file.can_read):
             return facts
         asked, options = queries(), facts.request.options
+        answer = asked.test_only(self.runner, arguments, self.ctx.environment)
+        if answer.accepted is None:  # the other questions would take as long
+            return replace(facts, test_only=answer)
         names, cluster = options.get("partition", ""), options.get("clusters", "")
         return replace(
             facts,
-            test_only=asked.test_only(self.runner, arguments, self.ctx.environment),
+            test_only=answer,
             partition=asked.partition(self.runner, names, cluster),
             slurm_version=asked.version(self.runner),
         )

@@ -6,6 +6,7 @@ Source: ``_dump_test_only()`` and ``slurm_job_will_run()`` of Slurm 22.05 to 25.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.checks.facts import TestOnly
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result, Runner
 
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 20.0  # a user waits
 _VERSION_TIMEOUT_S = 10.0  # asks no daemon
 _OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")  # the variables that sbatch reads as options
 _START = re.compile(
@@ -31,6 +32,9 @@ _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 
 def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str, str]) -> TestOnly:
     """Return sbatch's answer; ``environment`` is the user's, whose ``SBATCH_*`` count as options."""
+    configuration = environment.get("SLURM_CONF", "")
+    if configuration and not Path(configuration).exists():  # sbatch would wait a minute for it
+        return TestOnly(None, f"{configuration}, which $SLURM_CONF names, does not exist")
     given = [f"{name}={value}" for name, value in environment.items() if name.startswith(_OF_SBATCH)]
     answer = runner.capture(["env", *given, "sbatch", "--test-only", *arguments], _TIMEOUT_S)
     return read_test_only(answer)
