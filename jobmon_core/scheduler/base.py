@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from jobmon_core.domain.checks.facts import Partition, TestOnly
+    from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
@@ -151,7 +151,7 @@ class SubmissionQueries(NamedTuple):
         version: that of the scheduler; None if not known.
     """
 
-    test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], TestOnly]
+    test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], SubmissionAnswer]
     partition: Callable[[Runner, str, str], Partition | None]
     version: Callable[[Runner], tuple[int, int] | None]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+UNKNOWN = "\0"  # in place of a text that only the job will know
 _CONDITION = "condition"
 _LOOP = "loop"
 _FUNCTION = "function"
@@ -50,6 +51,16 @@ class Word(NamedTuple):
         """
         texts = [_part_value(part, variables) for part in self.parts]
         return None if None in texts else "".join(text for text in texts if text is not None)
+
+    def split(self, variables: Mapping[str, str | None]) -> list[str | None]:
+        """Return the words that the shell makes of it."""
+        value = self.value(variables)
+        first = self.parts[0] if self.parts else Part(PartKind.LITERAL, "")
+        if value is not None:
+            is_bare = len(self.parts) == 1 and first.kind is PartKind.VARIABLE and not first.is_quoted
+            return list(value.split()) if is_bare else [value]
+        is_option = first.kind is PartKind.LITERAL and first.text.startswith("-") and first.text.endswith("=")
+        return [f"{first.text}{UNKNOWN}"] if is_option else [None]
 
     def is_glob(self) -> bool:
         """Whether the shell replaces it by the names of files."""
@@ -134,8 +145,12 @@ class Command:
         return self.before == "&"
 
     def texts(self, variables: Mapping[str, str | None]) -> tuple[str | None, ...]:
-        """Return its words with these variables expanded; None for a word whose value is not known."""
-        return tuple(word.value(variables) for word in self.words)
+        """Return its words with these variables expanded; None for a word whose value is not known.
+
+        Of an option with a value that is not known, the value is `UNKNOWN`. An unquoted variable may be
+        several words.
+        """
+        return tuple(text for word in self.words for text in word.split(variables))
 
     def every_word(self) -> Iterator[Word]:
         """Yield its words, and those of its assignments and redirections."""

@@ -66,6 +66,8 @@ class _Parser:
         self._expects_name = False  # of a function
 
     def take(self, token: Token) -> None:
+        if token.kind is not TokenKind.OPERATOR and not self._has_begun():
+            self._line = token.line
         if token.kind is TokenKind.REDIRECTION:
             self._redirection = token.text
         elif token.kind is TokenKind.OPERATOR:
@@ -82,10 +84,8 @@ class _Parser:
         if self._expects_name:
             self._expects_name = False
             return
-        if not self._words and not self._assignments and self._is_keyword(token.text):
+        if not self._has_begun() and self._is_keyword(token.text):
             return
-        if not self._words and not self._assignments:
-            self._line = token.line
         found = _ASSIGNMENT.fullmatch(token.text)
         if found and not self._words:
             value = Word(_without_prefix(token.parts, len(token.text) - len(found[2])), found[2])
@@ -94,6 +94,9 @@ class _Parser:
         self._words.append(Word(token.parts, token.text))
         if token.text == "in" and self._words[0].raw == "case":  # patterns follow
             self.end_command(";")
+
+    def _has_begun(self) -> bool:
+        return bool(self._words or self._assignments or self._redirections or self._redirection)
 
     def _is_keyword(self, text: str) -> bool:
         """Take a reserved word; return False for any other."""
@@ -137,7 +140,7 @@ class _Parser:
     def end_command(self, operator: str) -> None:
         """Finish the command that ``operator`` ends."""
         head = self._words[0].raw if self._words else ""
-        if self._words or self._assignments or self._redirections:
+        if self._words or self._assignments or self._redirections:  # not for `>` without a target
             self.commands.append(self._command(operator))
             self._after = operator
         elif operator in ("&&", "||", "|", "&"):  # after the end of a group or of a loop

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobmon_core.domain.batch_script.model import BatchScript, Command, Redirection
+from jobmon_core.domain.batch_script.model import UNKNOWN, BatchScript, Command, Redirection
 from jobmon_core.domain.batch_script.programs import Program, program_of
 
 
@@ -166,7 +166,7 @@ def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
 
 def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
     name = option.lstrip("-").replace("-", "_")
-    if not value or not (_is_path(value) or _is_folder_option(name)):
+    if not value or UNKNOWN in value or not (_is_path(value) or _is_folder_option(name)):
         return
     for regex, use in ((_CHECKPOINTS, Use.CHECKPOINTS), (_OUTPUT, Use.OUTPUT_FOLDER), (_INPUT, Use.INPUT)):
         if regex.fullmatch(name):
@@ -214,7 +214,7 @@ def _made(program: Program, command: Command, values: Mapping[str, str | None]) 
         previous = ""
         for word in program.arguments:
             option, _, value = (word or "").partition("=")
-            if _OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")) and value:
+            if _OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")) and value.strip(UNKNOWN):
                 yield value
             elif (
                 _OUTPUT.fullmatch(previous.lstrip("-").replace("-", "_"))

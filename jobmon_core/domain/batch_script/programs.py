@@ -73,7 +73,7 @@ class Program:
         run = self.python
         if run and (run.file or run.module):
             return f"python {run.file or f'-m {run.module}'}"
-        return self.name or "a program"
+        return self.name or (self.command.words[0].raw if self.command.words else "a program")
 
     def launcher(self, *names: str) -> Launcher | None:
         """Return the innermost launcher with one of these names."""

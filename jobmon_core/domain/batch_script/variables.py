@@ -14,6 +14,8 @@ _READING = ("read", "mapfile", "readarray", "getopts")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _USED_IN_TEXT = re.compile(r"\$\{?([A-Za-z_]\w*)(:?[-=+?])?")
+_ARITHMETIC = re.compile(r"\(\((.{1,500}?)\)\)")
+_COMPUTED = re.compile(r"([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
 _TESTS = ("[", "[[", "test")
 
 
@@ -38,6 +40,8 @@ def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
     elif first.raw in _READING or first.raw in ("for", "select"):
         names = rest if first.raw in _READING else rest[:1]
         yield from ((word.raw, None) for word in names if _IDENTIFIER.fullmatch(word.raw))
+    elif first.raw == "let":
+        yield from ((found[0], None) for word in rest if (found := _IDENTIFIER.match(word.raw)))
     elif first.raw == "printf" and rest[:1] and rest[0].raw == "-v":
         yield from ((word.raw, None) for word in rest[1:2])
 
@@ -84,7 +88,13 @@ def set_names(script: BatchScript) -> set[str]:
     """Return the names of all variables that some command sets."""
     names = {name for command in script.commands for name, _ in assignments_of(command)}
     prefixed = {each.name for command in script.commands for each in command.assignments}
-    return names | prefixed | _defaulted(script)
+    return names | prefixed | _defaulted(script) | _computed(script)
+
+
+def _computed(script: BatchScript) -> set[str]:
+    """Return the names that arithmetic sets: ``((i++))``, ``for ((i = 0; ...))``."""
+    found = _ARITHMETIC.findall(script.text)
+    return {name for text in found for name in _COMPUTED.findall(text)}
 
 
 def _defaulted(script: BatchScript) -> set[str]:

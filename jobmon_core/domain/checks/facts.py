@@ -48,7 +48,7 @@ class PathFact:
         return self.kind is PathKind.MISSING
 
 
-class TestOnly(NamedTuple):
+class SubmissionAnswer(NamedTuple):
     """What ``sbatch --test-only`` answers."""
 
     accepted: bool | None  # None: Slurm did not answer
@@ -144,7 +144,7 @@ class Facts:
     logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
     is_slurm: bool = True
     slurm_version: tuple[int, int] | None = None
-    test_only: TestOnly | None = None
+    test_only: SubmissionAnswer | None = None
     partition: Partition | None = None
     room: Room | None = None
     quota: str = ""  # why a quota leaves no room

@@ -16,7 +16,7 @@ _SAVING = re.compile(r"save|checkpoint|ckpt|snapshot|restart|cpo|cpt|maxh", re.I
 _NEVER = re.compile(r"--?(?:save_strategy|save-strategy)[= ]no\b|--no[-_](?:save|checkpoint)\w*")
 _SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
 _ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
-_OUT_OF_GPU_MEMORY = "gpu_oom"
+_OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
 _NARROW = 1.05  # the time limit against the longest run of before
 _SMALL_GPU_HOURS = 24.0
 
@@ -120,7 +120,7 @@ def past_runs(facts: Facts) -> Item:
     if not facts.past:
         return passed(name, "jobmon has watched no job of this script", _small_first(facts))
     last = facts.past[0]
-    if last.cause == _OUT_OF_GPU_MEMORY or last.state.startswith("OUT_OF_ME"):
+    if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
         return warned(
             name,
             f"the last one, {last.job}, ran out of memory ({last.title or last.state})",

@@ -14,6 +14,7 @@ from jobmon_core.domain.checks.model import Item, Status, failed, not_applicable
 _MARKER = re.compile(
     r"(?:^|[/._-])(?:DONE|SUCCESS|SUCCEEDED|COMPLETED?|FINISHED|READY|OK)(?:$|[/._-])", re.IGNORECASE
 )
+_SHORT_S = 900  # nobody looks at the log of a shorter job
 _FLUSHED = "PYTHONUNBUFFERED"
 _SHELL_NAMES = """
 HOME USER LOGNAME PATH PWD OLDPWD SHELL TERM LANG HOSTNAME HOSTTYPE MACHTYPE OSTYPE RANDOM SECONDS LINENO
@@ -158,7 +159,9 @@ def buffering(facts: Facts) -> Item:
         run, source, command = each.program.python, each.source, each.program.command
         by_prefix = any(assignment.name == _FLUSHED for assignment in command.assignments)
         has_prints = source is not None and source.prints and not source.flushes
-        if run and not run.is_unbuffered and not by_prefix and has_prints:
+        limit_s = facts.request.time_limit_s
+        is_short = limit_s is not None and limit_s <= _SHORT_S
+        if run and not run.is_unbuffered and not by_prefix and has_prints and not is_short:
             return warned(
                 name,
                 f"line {each.program.line}: what Python prints waits in a buffer, so the log lags behind",

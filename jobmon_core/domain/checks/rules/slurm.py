@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind, TestOnly
+from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind, SubmissionAnswer
 from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
 from jobmon_core.domain.humanize import duration
 
@@ -27,7 +27,7 @@ def test_only(facts: Facts) -> Item:
     return passed(name, f"{answer.text}{_start(facts, answer)}")
 
 
-def _start(facts: Facts, answer: TestOnly) -> str:
+def _start(facts: Facts, answer: SubmissionAnswer) -> str:
     if answer.starts_s is None:
         return ""
     wait_s = answer.starts_s - facts.now_s
