@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+_MAX_VALUE = 100_000  # characters: variables made of variables can grow without bound
 UNKNOWN = "\0"  # in place of a text that only the job will know
 _CONDITION = "condition"
 _LOOP = "loop"
@@ -50,7 +51,9 @@ class Word(NamedTuple):
         A variable whose value is None has one that only the job will know.
         """
         texts = [_part_value(part, variables) for part in self.parts]
-        return None if None in texts else "".join(text for text in texts if text is not None)
+        known = [text for text in texts if text is not None]
+        is_known = len(known) == len(texts) and sum(map(len, known)) <= _MAX_VALUE
+        return "".join(known) if is_known else None
 
     def split(self, variables: Mapping[str, str | None]) -> list[str | None]:
         """Return the words that the shell makes of it."""
@@ -82,13 +85,9 @@ def _part_value(part: Part, variables: Mapping[str, str | None]) -> str | None:
         return part.text
     if part.kind is PartKind.OTHER:
         return None
-    if part.default and not variables.get(part.text, "") and part.text not in _unknown(variables):
+    if part.default and variables.get(part.text, "") == "":  # not if only the job will know it
         return Word(part.default).value(variables)
     return variables.get(part.text)
-
-
-def _unknown(variables: Mapping[str, str | None]) -> set[str]:
-    return {name for name, value in variables.items() if value is None}
 
 
 class Assignment(NamedTuple):

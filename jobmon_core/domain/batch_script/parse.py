@@ -19,6 +19,8 @@ from jobmon_core.domain.batch_script.tokens import Token, TokenKind, tokens_of
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _DESCRIPTOR = re.compile(r"(\d*|&)(.*)")
+_MAX_CHARACTERS = 200_000  # far more than a person writes
+_MAX_COMMANDS = 2_000
 _OPENS = {"if": "condition", "while": "condition", "until": "condition", "{": "group"}
 _CONTINUES = {"then": "branch", "else": "branch", "elif": "condition", "do": "loop"}
 _CLOSES = ("fi", "done", "esac", "}")
@@ -34,10 +36,10 @@ def parse_script(text: str) -> BatchScript:
     if not script.is_shell:
         comments = enumerate(text.split("\n"), 1)
         return replace(script, comments=tuple((n, line) for n, line in comments if line.startswith("#")))
-    found = list(tokens_of(text))
+    found = list(tokens_of(text[:_MAX_CHARACTERS]))
     comments_found = tuple((each.line, each.text) for each in found if each.kind is TokenKind.COMMENT)
     commands = parse_commands(each for each in found if each.kind is not TokenKind.COMMENT)
-    return replace(script, commands=commands, comments=comments_found)
+    return replace(script, commands=commands[:_MAX_COMMANDS], comments=comments_found)
 
 
 def parse_commands(tokens: Iterable[Token]) -> tuple[Command, ...]:

@@ -81,14 +81,14 @@ _LINE_OF_LIST = re.compile(r"\$\{?SLURM_ARRAY_TASK_ID\}?")
 def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str) -> Iterator[PathUse]:
     """Yield the paths of a script that starts in ``folder``; those that only the job knows are left out."""
     here: str | None = folder
-    made: list[str] = []
+    made: set[str] = set()
     for command in script.commands:
         program = program_of(command, command.texts(values))
         for use in _uses(program, command, values):
             path = _absolute(use.path, here)
             if path and not path.startswith(_SPECIAL) and not _URL.match(use.path):
-                yield use._replace(path=path, is_made=any(_contains(each, path) for each in made))
-        made += [path for text in _made(program, command, values) if (path := _absolute(text, here))]
+                yield use._replace(path=path, is_made=_is_within(path, made))
+        made |= {path for text in _made(program, command, values) if (path := _absolute(text, here))}
         if program.name in ("cd", "pushd") and not command.in_function:
             here = _changed(here, program)
 
@@ -109,8 +109,13 @@ def _absolute(path: str, here: str | None) -> str | None:
     return posixpath.normpath(posixpath.join(here, path)) if here else None
 
 
-def _contains(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+def _is_within(path: str, made: set[str]) -> bool:
+    """Whether the script makes a path, or a folder above it."""
+    while path not in ("", "/"):
+        if path in made:
+            return True
+        path = posixpath.dirname(path)
+    return False
 
 
 def _uses(program: Program, command: Command, values: Mapping[str, str | None]) -> Iterator[PathUse]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from dataclasses import dataclass
 
 _SAVES = re.compile(
@@ -51,7 +52,8 @@ class PythonSource:
 def read_source(text: str) -> PythonSource:
     """Return what a source shows; never raises, a syntax error is its ``fault``."""
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings(action="ignore"):  # about its strings: Python will show them itself
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else str(error)

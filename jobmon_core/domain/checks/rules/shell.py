@@ -115,11 +115,12 @@ def marker(facts: Facts) -> Item:
     name = "completion_marker"
     commands = facts.script.commands
     found = [(each, path) for each in commands for path in _marked(facts, each)]
+    work, has_errexit = facts.work, _sets(facts, "e")
     if not found:
         return not_applicable(name, "the script writes no completion marker")
     for command, path in found:
-        before = [each for each in facts.work if each.line <= command.line and each.command is not command]
-        is_guarded = command.after == "&&" or bool(command.within) or _sets(facts, "e")
+        before = [each for each in work if each.line <= command.line and each.command is not command]
+        is_guarded = command.after == "&&" or bool(command.within) or has_errexit
         if before and not is_guarded and not _is_checked(before[-1], command, commands):
             return warned(
                 name,
