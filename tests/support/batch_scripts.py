@@ -67,7 +67,7 @@ def make_workspace(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A submission, and the item in which its fault shows; a good one has none."""
+    """A submission, and the item in which its fault shows; a good one has none, or a single warning."""
 
     script: str  # lines after the shebang
     fault: str = ""  # the id of the item
@@ -77,6 +77,11 @@ class Case:
     shebang: str = "#!/bin/bash"
     files: Mapping[str, str] = field(default_factory=dict)
     needs_slurm: bool = False
+
+    @property
+    def expected(self) -> dict[str, Status]:
+        """The items that fail or warn."""
+        return {self.fault: self.status} if self.fault else {}
 
     def write(self, folder: Path) -> list[str]:
         """Write the script into the workspace, and return the arguments of sbatch."""
@@ -161,6 +166,19 @@ GOOD = {
         './solver --config conf_$NAME.txt --level "$LEVEL" | tee solver.log\n',
         arguments=("x",),
     ),
+    "prepare, then train": Case(
+        "#SBATCH -t 60\nset -e\nmake solver2\n./solver2 --threads 4\n./solver --data data/train.csv\n",
+        "inputs",
+        Status.WARN,
+    ),
+    "a venv of its own, with packages from the network": Case(
+        "#SBATCH -t 60\nset -e\npython3 -m venv env\nsource env/bin/activate\npip install -r names.txt\n"
+        "export PYTHONPATH=$PWD/src:$PYTHONPATH\npython -u needs.py\n",
+        files={"needs.py": "import no_such_package\n"},
+    ),
+    "a container of another kind, and a disk of the node": Case(
+        "#SBATCH -t 60\nset -e\ncp -r data $TMPDIR\ndocker run --rm i:1 python /app/t.py --data /app/d.csv\n"
+    ),
     "a batch script in Python": Case(
         "#SBATCH -t 5\nimport json\nprint(json.dumps({}), flush=True)\n", shebang="#!/usr/bin/env python3"
     ),
@@ -195,7 +213,9 @@ BAD = {
         "data_split",
     ),
     "another number of shards than tasks": Case(
-        "#SBATCH --array=0-3\n./solver --num-shards 8 --shard $SLURM_ARRAY_TASK_ID\n", "data_split"
+        "#SBATCH --array=0-3\n./solver --num-shards 8 --shard $SLURM_ARRAY_TASK_ID\n",
+        "data_split",
+        Status.WARN,
     ),
     "the output folder is a file": Case("python3 -u plain.py --output_dir case.in\n", "outputs"),
     "the output folder does not exist": Case(
@@ -243,7 +263,7 @@ BAD = {
         "source conda/etc/profile.d/conda.sh\nconda activate lmm\npython -u plain.py\n", "environment"
     ),
     "conda activate without its set-up": Case("conda activate llm\npython -u plain.py\n", "environment"),
-    "a variable that nothing sets": Case("set -u\n./solver --name $RUN_NAME\n", "variables"),
+    "a variable that nothing sets": Case("set -u\n./solver --name $RUN_NAME\n", "variables", Status.WARN),
     "an argument that is not given": Case('./solver "$1" "$2"\n', "variables", Status.WARN, arguments=("a",)),
     "a variable that only torchrun sets": Case(
         "#SBATCH --gres=gpu:1\nsrun python3 -u rank.py\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.checks.submission import Submission
     from jobmon_core.domain.batch_script.programs import Program
+    from jobmon_core.domain.batch_script.python_source import PythonSource
     from jobmon_core.system.runner import Runner
 
 _DEFAULT = "python3"
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _CHANGES_PATH = ("PATH", "activate", "module", "conda", "eval")
+_INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|micromamba)\s+(?:\w+\s+)?(?:install|sync|add)\b")
+_MAKES_VENV = re.compile(r"\bvenv\b\s|\bvirtualenv\b|\b(?:conda|mamba)\s+(?:env\s+)?create\b")
 _CONDA_FUNCTION = "BASH_FUNC_conda%%"  # as bash exports a function
 
 
@@ -50,7 +54,9 @@ class Environments:
         found = self.activations()
         for number, activation in enumerate(found):
             if activation.kind is Kind.VENV:
-                yield venv_of(activation, self.submission.folder)
+                found_venv = venv_of(activation, self.submission.folder)
+                is_made = bool(found_venv.problem) and _MAKES_VENV.search(self.submission.script.text)
+                yield EnvironmentFact(activation, is_known=False) if is_made else found_venv
             elif activation.kind is Kind.CONDA:
                 yield self._conda(activation, found[:number])
             elif activation.kind is Kind.MODULE:
@@ -67,7 +73,9 @@ class Environments:
         if not is_set_up:
             problem = "in a script, `conda activate` needs `source BASE/etc/profile.d/conda.sh` before it"
             return EnvironmentFact(activation, problem=problem)
-        return conda_environment(activation, before, self.submission.environment)
+        found = conda_environment(activation, before, self.submission.environment)
+        by_module = any(each.kind is Kind.MODULE for each in before)  # with folders of its own
+        return EnvironmentFact(activation, is_known=False) if found.problem and by_module else found
 
     def python_programs(self) -> Iterator[PythonFact]:
         """Yield each Python program of the script."""
@@ -83,11 +91,22 @@ class Environments:
         fact = PythonFact(program, path if text is not None else "", source, python, unknown_because=why)
         if not python or source is None or source.fault or not source.imports:
             return fact
+        if why := self._packages_unknown(source):
+            return fact._replace(unknown_because=why)
         folders = [os.path.dirname(path), *self._python_path()]  # noqa: PTH120 - texts
         missing = self._missing(python, tuple(folders), source.imports)
         if missing is None:
             return fact._replace(unknown_because=f"{python} does not run here")
         return fact._replace(missing=missing)
+
+    def _packages_unknown(self, source: PythonSource) -> str:
+        """Return why the packages of a program cannot be looked for; empty if they can."""
+        script, values = self.submission.script, self.submission.values
+        if source.changes_path:
+            return "the program changes its own path"
+        if _INSTALLS.search(script.text):
+            return "the script installs packages"
+        return "the PYTHONPATH of the job is not known" if values.get("PYTHONPATH", "") is None else ""
 
     def _missing(
         self, python: str, folders: tuple[str, ...], names: tuple[str, ...]

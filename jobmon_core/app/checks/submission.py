@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MAX_TASKS = 200  # of an array, whose inputs are looked for
 _WRAPPED = "#!/bin/sh\n{}\n"
 _ALWAYS = ("HOME", "USER", "LOGNAME", "SHELL")  # that Slurm sets whatever --export says
+_OFTEN_EXTENDED = ("PYTHONPATH", "LD_LIBRARY_PATH")  # X=folder:$X
 _TASK = "SLURM_ARRAY_TASK_ID"
 _ONLY_IN_JOB = (
     "HOSTNAME",
@@ -113,6 +114,7 @@ def _known_values(request: Request, environment: Mapping[str, str], folder: str)
     }
     arguments = {str(number): word for number, word in enumerate(request.arguments, 1)}
     return {
+        **dict.fromkeys(_OFTEN_EXTENDED, ""),
         **environment,
         **dict.fromkeys(_ONLY_IN_JOB),
         **{name: None if number is None else str(number) for name, number in numbers.items()},

@@ -36,6 +36,7 @@ class PathUse(NamedTuple):
     line: int
     name: str = ""  # the option that names it
     is_made: bool = False  # whether the script makes it, or its folder, before
+    may_be_made: bool = False  # whether an earlier program of the script may make it
 
 
 _INPUT = re.compile(
@@ -59,35 +60,33 @@ _DATA_FILE = re.compile(
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|s3:|gs:|hf:", re.IGNORECASE)
 _OUTPUT_OPERATORS = (">", ">>", ">|", "&>", "&>>", ">&")
 _RUNS_FILE = ("bash", "sh", "Rscript", "julia", "perl", "octave", "node", "ruby")
-_MAKERS = (
-    "mkdir",
-    "touch",
-    "cp",
-    "mv",
-    "rsync",
-    "ln",
-    "tar",
-    "unzip",
-    "wget",
-    "curl",
-    "git",
-    "install",
-    "tee",
-)
+_MAKERS_TEXT = "mkdir touch cp mv rsync ln tar unzip wget curl git install tee"
+_MAKERS = tuple(_MAKERS_TEXT.split())
+_NODE_LOCAL_TEXT = "/tmp/ /var/tmp/ /dev/shm/ /local/ /lscratch/ /scratch/local/ /localscratch/"  # noqa: S108 - nothing is written there
+_NODE_LOCAL = tuple(_NODE_LOCAL_TEXT.split())
+_ELSEWHERE_TEXT = "docker podman enroot shifter ch-run sarus udocker ssh pdsh parallel"
+_ELSEWHERE = tuple(_ELSEWHERE_TEXT.split())
+_MAKES_ANYTHING_TEXT = "unzip tar git wget curl eval"
+_MAKES_ANYTHING = tuple(_MAKES_ANYTHING_TEXT.split())
 _SPECIAL = ("/dev/", "/proc/", "/sys/")
-_LINE_OF_LIST = re.compile(r"\$\{?SLURM_ARRAY_TASK_ID\}?")
+# a list whose n-th line is that of the n-th task: sed -n "${SLURM_ARRAY_TASK_ID}p" FILE
+_LINE_OF_LIST = re.compile(
+    r"sed\s+-n\s+(['\"]?)\$\{?SLURM_ARRAY_TASK_ID\}?(?:['\"]?)p\1?\s+['\"]?([\w./-]+)['\"]?\s*\)?[`\"]?$"
+)
 
 
 def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str) -> Iterator[PathUse]:
     """Yield the paths of a script that starts in ``folder``; those that only the job knows are left out."""
     here: str | None = folder
     made: set[str] = set()
+    has_worked = False  # whether a program that may make anything comes before
     for command in script.commands:
         program = program_of(command, command.texts(values))
         for use in _uses(program, command, values):
             path = _absolute(use.path, here)
-            if path and not path.startswith(_SPECIAL) and not _URL.match(use.path):
-                yield use._replace(path=path, is_made=_is_within(path, made))
+            if path and not _URL.match(use.path) and not _is_of_node(path, folder):
+                yield use._replace(path=path, is_made=_is_within(path, made), may_be_made=has_worked)
+        has_worked = has_worked or program.is_work or program.name in _MAKES_ANYTHING
         made |= {path for text in _made(program, command, values) if (path := _absolute(text, here))}
         if program.name in ("cd", "pushd") and not command.in_function:
             here = _changed(here, program)
@@ -107,6 +106,12 @@ def _absolute(path: str, here: str | None) -> str | None:
     if path.startswith("/"):
         return posixpath.normpath(path)
     return posixpath.normpath(posixpath.join(here, path)) if here else None
+
+
+def _is_of_node(path: str, folder: str) -> bool:
+    """Whether a path is a device, or on a disk of the node, which this host cannot see."""
+    is_local = path.startswith(_NODE_LOCAL) and not folder.startswith(_NODE_LOCAL)
+    return is_local or path.startswith(_SPECIAL)
 
 
 def _is_within(path: str, made: set[str]) -> bool:
@@ -157,7 +162,7 @@ def _run_files(program: Program, line: int) -> Iterator[PathUse]:
 
 def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
     """Yield what options such as ``--data-dir`` name, and the first file of data among the other words."""
-    if not program.is_work:
+    if not program.is_work or program.name in _ELSEWHERE:
         return
     previous = ""
     for word in program.arguments:
@@ -171,6 +176,8 @@ def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
 
 def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
     name = option.lstrip("-").replace("-", "_")
+    if name == "config_path":  # Hydra's is relative to the program
+        return
     if not value or UNKNOWN in value or not (_is_path(value) or _is_folder_option(name)):
         return
     for regex, use in ((_CHECKPOINTS, Use.CHECKPOINTS), (_OUTPUT, Use.OUTPUT_FOLDER), (_INPUT, Use.INPUT)):
@@ -193,24 +200,22 @@ def _is_path(word: str | None) -> bool:
 
 
 def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathUse]:
-    """Yield the text from which ``sed -n "${SLURM_ARRAY_TASK_ID}p" FILE`` takes a line."""
-    for word in command.every_word():
-        for source in (word.raw, *(part.text for part in word.parts)):
-            found = re.search(
-                r"(?:sed\s+-n|awk)\s.*SLURM_ARRAY_TASK_ID.*['\"]\s+([\w./-]+)\s*\)?[`\"]?$", source
-            )
-            if found:
-                yield PathUse(Use.LIST, found[1], command.line)
-    if command.name in ("sed", "awk") and any(_LINE_OF_LIST.search(word.raw) for word in command.words):
-        last = command.words[-1].value(values)
-        if last and _is_path(last):
-            yield PathUse(Use.LIST, last, command.line)
+    """Yield the text of which each task of an array takes its line."""
+    texts = [part.text for word in command.every_word() for part in word.parts]
+    if command.name == "sed":
+        texts.append(
+            " ".join(word.raw for word in command.words[:-1]) + f" {command.words[-1].value(values)}"
+        )
+    for text in texts:
+        if found := _LINE_OF_LIST.search(text):
+            yield PathUse(Use.LIST, found[2], command.line)
 
 
 def _made(program: Program, command: Command, values: Mapping[str, str | None]) -> Iterator[str]:
     """Yield what a command makes, as far as its words show it."""
     if program.name in _MAKERS:
         words = [word for word in program.arguments if word and not word.startswith("-")]
+        words = [word.partition("{")[0].rpartition("/")[0] or "." if "{" in word else word for word in words]
         yield from words if program.name in ("mkdir", "touch", "tee") else words[-1:]
     for each in command.redirections:
         if each.operator in _OUTPUT_OPERATORS and (target := each.target.value(values)):

@@ -46,6 +46,7 @@ class PythonSource:
     prints: bool = False
     flushes: bool = False
     makes_folders: bool = False
+    changes_path: bool = False  # whether it adds folders to sys.path
     fault: str = ""  # why it is not Python, with its line
 
 
@@ -70,6 +71,7 @@ def read_source(text: str) -> PythonSource:
         prints=any(_is_print(node) for node in ast.walk(tree)),
         flushes=bool(_FLUSHES.search(text)),
         makes_folders=bool(_MAKES_FOLDERS.search(text)),
+        changes_path="sys.path" in text or "site.addsitedir" in text,
     )
 
 

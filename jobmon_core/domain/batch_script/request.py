@@ -72,8 +72,8 @@ class Request:
         if (by_gres := _gres_gpus(options.get("gres", ""))) is not None:
             return by_gres
         total = self._gpus_of_job()
-        if total is None:
-            return None if "gpus" in options or "gpus-per-task" in options else 0
+        if total is None:  # --exclusive may include the GPUs of the node
+            return None if {"gpus", "gpus-per-task", "exclusive"} & set(options) else 0
         if not total or not self.nodes:
             return 0 if not total else (total if self.nodes is None and total <= 1 else None)
         return total // self.nodes if total % self.nodes == 0 else None

@@ -72,16 +72,20 @@ def conda_environment(
         problem = "" if exists else f"{path} is not a conda environment"
         return EnvironmentFact(activation, str(path / "bin" / "python") if exists else "", problem)
     bases = list(dict.fromkeys(_bases(setups, environment)))
-    for base in bases:
-        path = base if name in ("base", "root") else base / "envs" / name
-        if (path / "conda-meta").is_dir():
-            return EnvironmentFact(activation, str(path / "bin" / "python"))
-    for path in _registered(environment):
-        if path.name == name and path.is_dir():
-            return EnvironmentFact(activation, str(path / "bin" / "python"))
-    if not bases or _has_custom_folders(environment):
+    if found := next(_named(name, bases, environment), None):
+        return EnvironmentFact(activation, str(found / "bin" / "python"))
+    if not bases or _has_custom_folders(environment, bases):
         return EnvironmentFact(activation, is_known=False)
     return EnvironmentFact(activation, problem=f"conda has no environment {name} in {bases[0] / 'envs'}")
+
+
+def _named(name: str, bases: Sequence[Path], environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the environments of a name, in the order in which conda looks for them."""
+    own = Path(environment.get("HOME", ""), ".conda", "envs", name)
+    is_base = name in ("base", "root")
+    candidates = [*(base if is_base else base / "envs" / name for base in bases), own]
+    yield from (path for path in candidates if (path / "conda-meta").is_dir())
+    yield from (path for path in _registered(environment) if path.name == name and path.is_dir())
 
 
 def _bases(setups: Sequence[Activation], environment: Mapping[str, str]) -> Iterator[Path]:
@@ -107,12 +111,13 @@ def _registered(environment: Mapping[str, str]) -> Iterator[Path]:
         )
 
 
-def _has_custom_folders(environment: Mapping[str, str]) -> bool:
+def _has_custom_folders(environment: Mapping[str, str], bases: Sequence[Path]) -> bool:
     if environment.get("CONDA_ENVS_PATH") or environment.get("CONDA_ENVS_DIRS"):
         return True
-    with suppress(OSError):
-        text = Path(environment.get("HOME", ""), ".condarc").read_text(errors="replace")
-        return _CUSTOM_FOLDERS.search(text) is not None
+    for folder in (Path(environment.get("HOME", "")), Path("/etc/conda"), *bases):
+        with suppress(OSError):
+            if _CUSTOM_FOLDERS.search((folder / ".condarc").read_text(errors="replace")):
+                return True
     return False
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from jobmon_core.domain.batch_script.paths import STARTED, PathUse, Use
 from jobmon_core.domain.checks.facts import Facts, PathKind
-from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.checks.model import Item, Status, failed, not_applicable, passed, warned
 from jobmon_core.domain.humanize import count
 
+_SHOWN = 3
 _READ = (Use.PROGRAM, Use.INPUT, Use.IMAGE, Use.FOLDER, Use.LIST)
 _SHARDS = (
     "num_shards",
@@ -30,25 +31,29 @@ def inputs(facts: Facts) -> Item:
     uses = [use for use in facts.uses if use.use in _READ and not use.is_made]
     if not uses:
         return not_applicable(name, "the script names no file that it reads")
-    for use in uses:
-        if problem := _problem(facts, use):
-            return problem
+    found = [problem for use in uses if (problem := _problem(facts, use))]
+    for status in (Status.FAIL, Status.WARN):
+        if worst := next((problem for problem in found if problem.status is status), None):
+            return worst
     return passed(name, _all_there(facts, uses))
 
 
 def _all_there(facts: Facts, uses: Iterable[PathUse]) -> str:
     names = list(dict.fromkeys(use.path for use in uses if not facts.path(use.path).is_missing))
-    shown = ", ".join(posixpath.basename(path) or path for path in names[:3])
-    return (
-        f"{shown} can be read"
-        if len(names) <= len("abc")
-        else f"{shown} and {len(names) - 3} more can be read"
-    )
+    shown = ", ".join(posixpath.basename(path) or path for path in names[:_SHOWN])
+    others = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{shown}{others} can be read"
 
 
 def _problem(facts: Facts, use: PathUse) -> Item | None:
     found = facts.path(use.path)
     place = f"line {use.line}: " + (f"{use.name} " if use.name.startswith("-") else "")
+    if found.is_missing and (use.may_be_made or _may_be_downloaded(use)):
+        return warned(
+            "inputs",
+            f"{place}{use.path} does not exist",
+            "Check the path, unless a program makes it before it is needed.",
+        )
     if found.is_missing:
         return failed(
             "inputs", f"{place}{use.path} does not exist", "Check the path, and the folder it is relative to."
@@ -58,6 +63,11 @@ def _problem(facts: Facts, use: PathUse) -> Item | None:
             "inputs", f"{place}{use.path} cannot be read by you", f"`ls -ld {use.path}` shows who may."
         )
     return None
+
+
+def _may_be_downloaded(use: PathUse) -> bool:
+    """Whether a missing input may be a folder that the program itself fills."""
+    return use.use is Use.INPUT and use.name.startswith("-") and "." not in posixpath.basename(use.path)
 
 
 def executables(facts: Facts) -> Item:
@@ -115,7 +125,7 @@ def _missing_shares(facts: Facts) -> Iterator[Item]:
     missing: dict[int, str] = {}
     for task, uses in facts.task_uses.items():
         for use in uses:
-            if use.use in _READ and not use.is_made and facts.path(use.path).is_missing:
+            if use.use in _READ and not (use.is_made or use.may_be_made) and facts.path(use.path).is_missing:
                 missing.setdefault(task, use.path)
     if missing:
         task, path = next(iter(missing.items()))
@@ -162,7 +172,7 @@ def _shard_counts(facts: Facts) -> Iterator[Item]:
         if shards is None or array is None or not any(index in text for text in texts for index in _INDEX):
             continue
         if shards != len(array):
-            yield failed(
+            yield warned(
                 "data_split",
                 f"line {program.line}: {shards} shards, but the array has {count(len(array), 'task')}",
                 f"Use --array=0-{shards - 1}, or another number of shards.",

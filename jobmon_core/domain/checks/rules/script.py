@@ -10,7 +10,7 @@ from jobmon_core.domain.slurm.sbatch_options import directive_words
 
 _ALMOST = re.compile(r"\s+#SBATCH\s|#(?:sbatch|Sbatch|SBTACH|SBATH|SBACTH|SBTCH|SBATHC|S BATCH)\s+-")
 _EXPANDED = re.compile(r"\$\{?[A-Za-z_]\w*\}?|(?:^|=)~")
-_LONGEST_SHEBANG = 127  # characters that every Linux kernel reads, execve(2)
+_PATH_OPTIONS = ("--output", "--error", "--chdir", "--input", "-o", "-e", "-D")
 
 
 def script(facts: Facts) -> Item:
@@ -70,12 +70,21 @@ def options_order(facts: Facts) -> Item:
     """No option for sbatch follows the script."""
     if facts.misplaced:
         options = " ".join(dict.fromkeys(facts.misplaced))
-        return failed(
+        judged = warned if _takes_arguments(facts) else failed
+        return judged(
             "options",
             f"{options} after the script: passed to the script, not to sbatch",
             "Put options of sbatch before the script.",
         )
     return passed("options", "no option of sbatch follows the script")
+
+
+def _takes_arguments(facts: Facts) -> bool:
+    """Whether the script uses its arguments, so that they may be its own options."""
+    names = {
+        part.text for each in facts.script.commands for word in each.every_word() for part in word.uses()
+    }
+    return not facts.script.is_shell or any(name in ("@", "*", "1", "2", "#") for name in names)
 
 
 def directives(facts: Facts) -> Item:
@@ -94,7 +103,8 @@ def directives(facts: Facts) -> Item:
         word for words in directive_words(facts.script.text) for word in words if _EXPANDED.search(word)
     ]
     if literal:
-        return failed(
+        judged = failed if literal[0].startswith(_PATH_OPTIONS) or "/" in literal[0] else warned
+        return judged(
             name,
             f"#SBATCH {literal[0]}: Slurm expands neither variables nor ~ there",
             "Write the value itself, use Slurm's own patterns (%u, %j, %x), or pass it on the command line.",

@@ -192,8 +192,8 @@ def variables(facts: Facts) -> Item:
         if not variable.isdigit()
         else "Put it after the script."
     )
-    if _sets(facts, "u") or not place.startswith("line"):
-        return failed(name, what, advice)
+    if variable in _BY_TORCHRUN and not place.startswith("line"):
+        return failed(name, what, "Start the program with torchrun, or take SLURM_PROCID and the like.")
     return warned(name, what, advice)
 
 

@@ -55,7 +55,8 @@ def time_limit(facts: Facts) -> Item:
             "A --time of your own lets the job start earlier.",
         )  # fmt: skip
     if longest_s is not None and limit_s > longest_s:
-        return failed(
+        judged = warned if "qos" in facts.request.options else failed  # a QOS may allow more
+        return judged(
             name,
             f"{duration(limit_s)} is more than partition {partition.name} allows ({duration(longest_s)})",
             f"Ask for at most {duration(longest_s)}, or for another partition (`sinfo -o '%P %l'`).",
