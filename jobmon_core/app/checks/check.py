@@ -17,8 +17,10 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import misplaced_options
 from jobmon_core.observe.batch_script.look import look_at, read_text, room_of
+from jobmon_core.observe.batch_script.quota import quota_of
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +76,7 @@ class CheckSubmission:
             logs=_logs(submission),
             is_slurm=name == _SLURM,
             room=room_of(folder),
+            quota=quota_of(self.runner, folder, user_name()),
             environments=tuple(environments.environments()),
             python=tuple(environments.python_programs()),
             sourced_names=environments.sourced_names(),

@@ -37,6 +37,7 @@ _VARIABLES = {
     "SBATCH_TIMELIMIT": "time",
 }
 _NUMBER = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?:[:,].*)?")
+_MINUTE_S = 60
 _HET_JOB = ("hetjob", "packjob")
 
 
@@ -100,7 +101,10 @@ class Request:
     def time_limit_s(self) -> int | None:
         """The time limit in seconds; None if not given, unlimited or invalid."""
         with suppress(SchedulerRejected):  # sbatch says so
-            return parse_time_limit_s(self.options["time"]) if "time" in self.options else None
+            limit_s = parse_time_limit_s(self.options["time"]) if "time" in self.options else None
+            return (
+                None if limit_s is None else -(-limit_s // _MINUTE_S) * _MINUTE_S
+            )  # rounded up, as by Slurm
         return None
 
     @property

@@ -77,6 +77,15 @@ class Room(NamedTuple):
     total_inodes: int | None = None
 
 
+class Quota(NamedTuple):
+    """What a user has on a file system, and may have; None: no limit."""
+
+    used_bytes: int
+    limit_bytes: int | None
+    files: int
+    files_limit: int | None
+
+
 class EnvironmentFact(NamedTuple):
     """Whether the environment that a script activates exists."""
 
@@ -147,7 +156,7 @@ class Facts:
     test_only: SubmissionAnswer | None = None
     partition: Partition | None = None
     room: Room | None = None
-    quota: str = ""  # why a quota leaves no room
+    quota: Quota | None = None
     environments: tuple[EnvironmentFact, ...] = ()
     python: tuple[PythonFact, ...] = ()
     sourced_names: frozenset[str] | None = frozenset()  # set by files that the script sources; None: any

@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.request import read_request
-from jobmon_core.domain.checks.facts import Facts, Partition, PastRun, Room, Setup, SubmissionAnswer
+from jobmon_core.domain.checks.facts import Facts, Partition, PastRun, Quota, Room, Setup, SubmissionAnswer
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
 from jobmon_core.domain.checks.rules import folders, safety, setup, slurm
 
@@ -38,6 +38,20 @@ def _facts(*options: str, **known: object) -> Facts:
 )
 def test_bytes_and_inodes_of_the_file_system(room: Room | None, status: Status) -> None:
     assert folders.room(_facts(room=room)).status is status
+
+
+@pytest.mark.parametrize(
+    ("quota", "status"),
+    [
+        (Quota(10 * _GIB, 100 * _GIB, 10, 1000), Status.PASS),
+        (Quota(95 * _GIB, 100 * _GIB, 10, 1000), Status.WARN),
+        (Quota(100 * _GIB, 100 * _GIB, 10, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 1000, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 10, None), Status.PASS),
+    ],
+)
+def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
+    assert folders.room(_facts(room=_FULL, quota=quota)).status is status
 
 
 @pytest.mark.parametrize(

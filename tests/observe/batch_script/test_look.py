@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.batch_script.activation import Activation, Kind
-from jobmon_core.domain.checks.facts import PathKind
+from jobmon_core.domain.checks.facts import PathKind, Quota
 from jobmon_core.observe.batch_script.environments import conda_environment, missing_packages, venv_of
 from jobmon_core.observe.batch_script.look import look_at, read_text, room_of
+from jobmon_core.observe.batch_script.quota import read_quota
 from jobmon_core.system.runner import Runner
+
+_HEAD = "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace\n"
 
 
 def test_files_folders_and_nothing(tmp_path: Path) -> None:
@@ -81,3 +84,22 @@ def test_without_a_conda_or_with_own_folders_nobody_can_tell(tmp_path: Path) -> 
     (tmp_path / "miniconda3" / "conda-meta").mkdir(parents=True)
     (tmp_path / ".condarc").write_text("envs_dirs:\n  - /scratch/envs\n")
     assert not conda_environment(activation, [], {"HOME": str(tmp_path)}).is_known
+
+
+@pytest.mark.parametrize(
+    ("text", "quota"),
+    [
+        ("Disk quotas for user ada (uid 1001): none\n", None),
+        (
+            f"Disk quotas for user ada (uid 1001): \n{_HEAD}nfs:/home 1048576* 900000 1048576 1795625866 5 0 100 0\n",
+            Quota(2**30, 2**30, 5, 100),
+        ),
+        (
+            "     /lustre       4       0       0       -       1       0       0       -\n",
+            Quota(4096, None, 1, None),
+        ),
+        ("quota: Mountpoint (or device) / not found or has no quota enabled.\n", None),
+    ],
+)
+def test_quotas_as_the_tools_print_them(text: str, quota: Quota | None) -> None:
+    assert read_quota(text) == quota

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from jobmon_core.domain.batch_script.paths import PathUse, Use
-from jobmon_core.domain.checks.facts import Facts, PathKind, Room
+from jobmon_core.domain.checks.facts import Facts, PathKind, Quota, Room
 from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
 from jobmon_core.domain.humanize import size
 
@@ -134,8 +134,8 @@ def _resumes(facts: Facts) -> bool:
 def room(facts: Facts) -> Item:
     """The file system of the outputs has free space and inodes, and no quota is used up."""
     name, found = "space", facts.room
-    if facts.quota:
-        return failed(name, facts.quota, "Delete files, or write to another file system.")
+    if facts.quota and (problem := _quota_problem(facts.quota)):
+        return problem
     if found is None or not found.total_bytes:
         return not_applicable(name, "the room on the file system of the outputs is not known")
     share = found.free_bytes / found.total_bytes
@@ -149,6 +149,21 @@ def room(facts: Facts) -> Item:
             name, f"only {free}", "Compare that with what the job will write; delete what is not needed."
         )
     return passed(name, free)
+
+
+def _quota_problem(quota: Quota) -> Item | None:
+    """Return a failure if a quota is used up, and a warning if it is nearly."""
+    shares = [
+        (quota.used_bytes, quota.limit_bytes, f"{size(quota.used_bytes)} of {size(quota.limit_bytes or 0)}"),
+        (quota.files, quota.files_limit, f"{quota.files:,} of {quota.files_limit or 0:,} files"),
+    ]
+    for used, limit, text in shares:
+        if limit and used > limit * (1 - _LOW_SHARE):
+            judged = failed if used >= limit else warned
+            return judged(
+                "space", f"your quota there: {text} used", "Delete files, or write to another file system."
+            )
+    return None
 
 
 def _inode_problem(found: Room) -> Item | None:
