@@ -91,7 +91,7 @@ def test_without_a_conda_or_with_own_folders_nobody_can_tell(tmp_path: Path) -> 
     [
         ("Disk quotas for user ada (uid 1001): none\n", None),
         (
-            f"Disk quotas for user ada (uid 1001): \n{_HEAD}nfs:/home 1048576* 900000 1048576 1795625866 5 0 100 0\n",
+            f"Disk quotas for user ada:\n{_HEAD}nfs:/home 1048576* 900000 1048576 1795625866 5 0 100 0\n",
             Quota(2**30, 2**30, 5, 100),
         ),
         (
