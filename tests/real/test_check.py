@@ -28,6 +28,7 @@ def submission(user: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[CheckSub
     make_workspace(user.work)
     monkeypatch.chdir(user.work)
     environment = {name: value for name, value in user.environment.items() if name != "PYTHONUNBUFFERED"}
+    environment["PATH"] = f"{user.work / 'bin'}:{environment['PATH']}"
     for name in ("SLURM_CONF", "PATH"):
         monkeypatch.setenv(name, environment[name])
     user.slurm("scontrol", "create", "PartitionName=brief", "Nodes=n5", "MaxTime=60")

@@ -45,7 +45,7 @@ _FILES = {
     "conda/envs/llm/conda-meta/history": "",
     "logs/keep": "",
 }
-_PROGRAMS = ("solver", "run.sh")
+_PROGRAMS = ("solver", "run.sh", "bin/torchrun", "bin/accelerate", "bin/deepspeed")
 _PYTHONS = ("venv/bin/python", "conda/envs/llm/bin/python")
 
 
@@ -55,6 +55,7 @@ def make_workspace(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    (folder / "bin").mkdir()
     for name in _PROGRAMS:
         (folder / name).write_text("#!/bin/bash\ntrue\n", encoding="utf-8")
         (folder / name).chmod(0o755)
@@ -255,6 +256,7 @@ BAD = {
     "a missing package": Case(
         "python3 -u needs.py\n", "packages", files={"needs.py": "import no_such_package\n"}
     ),
+    "a Python that is not on PATH": Case("python2.6 plain.py\n", "packages", Status.WARN),
     "a program that is not Python": Case(
         "python3 -u broken.py\n", "packages", files={"broken.py": "def f(:\n"}
     ),

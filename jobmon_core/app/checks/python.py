@@ -34,6 +34,7 @@ _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _CHANGES_PATH = ("PATH", "activate", "module", "conda", "eval")
 _INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|micromamba)\s+(?:\w+\s+)?(?:install|sync|add)\b")
 _MAKES_VENV = re.compile(r"\bvenv\b\s|\bvirtualenv\b|\b(?:conda|mamba)\s+(?:env\s+)?create\b")
+_NOT_ON_PATH = " is not on PATH"
 _CONDA_FUNCTION = "BASH_FUNC_conda%%"  # as bash exports a function
 
 
@@ -88,7 +89,10 @@ class Environments:
         text = read_text(path) if path else None
         source = None if text is None else read_source(text)
         python, why = self._interpreter(program)
-        fact = PythonFact(program, path if text is not None else "", source, python, unknown_because=why)
+        shown = path if text is not None else ""
+        fact = PythonFact(program, shown, source, python, unknown_because=why)
+        if why.endswith(_NOT_ON_PATH):
+            return fact._replace(not_found=why.removesuffix(_NOT_ON_PATH))
         if not python or source is None or source.fault or not source.imports:
             return fact
         if why := self._packages_unknown(source):
@@ -167,7 +171,7 @@ class Environments:
             return "", "the PATH of the job is not known"
         found = find_program(name, path)
         if not found:
-            return "", f"{name} is not on PATH"
+            return "", f"{name}{_NOT_ON_PATH}"
         if name in _LAUNCHERS:  # their Python is beside them
             beside = os.path.join(os.path.dirname(found), "python")  # noqa: PTH118, PTH120 - texts
             return (beside, "") if os.access(beside, os.X_OK) else ("", f"the Python of {name} is not known")

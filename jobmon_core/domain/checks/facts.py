@@ -104,6 +104,7 @@ class PythonFact(NamedTuple):
     python: str = ""  # the interpreter that will run it; empty if not known
     missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
     unknown_because: str = ""  # why nobody can tell without a node
+    not_found: str = ""  # the name of the interpreter or launcher, if no folder of PATH has it
 
 
 class PastRun(NamedTuple):

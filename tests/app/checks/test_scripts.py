@@ -27,7 +27,7 @@ def submission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CheckSubmissi
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").symlink_to(sys.executable)
     (tmp_path / "bin" / "env").symlink_to("/usr/bin/env")
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{tmp_path / 'work' / 'bin'}")
     home = tmp_path / "jobmon"
     home.mkdir(mode=0o700)
     webhook = "http://127.0.0.1:9/api/webhooks/1/abcdefghijklmnopqrstuvwxyz0123456789"

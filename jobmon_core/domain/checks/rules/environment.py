@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.checks.facts import Facts
-from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
 
 _SHOWN = 5
 
@@ -34,6 +34,13 @@ def packages(facts: Facts) -> Item:
         if each.source and each.source.fault:
             return failed(
                 name, f"{each.path} is not valid Python: {each.source.fault}", "Mend it before you submit."
+            )
+    for each in facts.python:
+        if each.not_found:
+            return warned(
+                name,
+                f"line {each.program.line}: {each.not_found} is not on PATH here",
+                "Activate the environment that has it, in the script or before you submit.",
             )
     for each in facts.python:
         if each.missing:
