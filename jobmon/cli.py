@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "submit and watch jobs": {
         "submit": "submit a job as sbatch does and watch it",
+        "check": "look for what would make a job fail, before it is submitted",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
@@ -75,6 +76,10 @@ def _run(argv: list[str]) -> int:
         from jobmon.commands import submit
 
         return submit.run(argv[1:])
+    if name == "check":  # its arguments too are those of sbatch
+        from jobmon.commands import check
+
+        return check.run(argv[1:])
     # only now, since `submit` is quicker without argparse
     from jobmon.parser import build_parser, command_parser, load_command
 

@@ -29,7 +29,11 @@ examples:
   jobmon submit --wrap 'python train.py'
   jobmon submit --array=1-20%4 sweep.sbatch
   jobmon submit --sentinel -t 7-00 train.sbatch
+  jobmon submit --checked train.sbatch
   jobmon submit --backend local train.sbatch"""
+
+
+_NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-agent",
         action="store_true",
         help="start nothing beside the job: no figures of its GPUs, memory and processes",
+    )
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="first look for what would make the job fail, as `jobmon check` does; submit nothing if it "
+        "finds a failure",
     )
     parser.add_argument(
         "--job-config",
@@ -81,6 +91,11 @@ def _submit(arguments: list[str]) -> int:
     backend, rest = own.backend, own.rest
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
+    if own.is_checked:
+        from jobmon.commands.check import refuses
+
+        if refuses(backend, rest):
+            return _NOT_SUBMITTED
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
     from jobmon_core.lifecycle.start import MonitorStarter
@@ -153,13 +168,17 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     return SentinelSubmitter(ctx, say).submit
 
 
-_OWN_OPTIONS = ("--backend", "--job-config", "--no-agent", "--sentinel")
+_OWN_OPTIONS = ("--backend", "--checked", "--job-config", "--no-agent", "--sentinel")
+
+
+_FLAGS = ("--sentinel", "--no-agent", "--checked")
 
 
 class _OwnOptions(NamedTuple):
     backend: str | None
     wants_sentinel: bool
     no_agent: bool
+    is_checked: bool
     job_config: str  # empty if there is none
     rest: list[str]  # for sbatch
 
@@ -169,7 +188,7 @@ def _own_options(arguments: list[str]) -> _OwnOptions:
     backend, flags, job_config = None, set[str](), ""
     while arguments:
         name, equals, value = arguments[0].partition("=")
-        if arguments[0] in ("--sentinel", "--no-agent"):
+        if arguments[0] in _FLAGS:
             flags.add(arguments[0])
         elif name in ("--backend", "--job-config"):
             if not equals:
@@ -183,7 +202,8 @@ def _own_options(arguments: list[str]) -> _OwnOptions:
         else:
             break
         del arguments[0]
-    return _OwnOptions(backend, "--sentinel" in flags, "--no-agent" in flags, job_config, arguments)
+    sentinel, no_agent, checked = (flag in flags for flag in _FLAGS)
+    return _OwnOptions(backend, sentinel, no_agent, checked, job_config, arguments)
 
 
 def _point_out_typo(argument: str) -> None:

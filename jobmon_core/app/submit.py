@@ -223,7 +223,7 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
     has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
-    flags = [flag for flag in ("--sentinel", "--no-agent") if flag in arguments]
+    flags = [flag for flag in ("--sentinel", "--no-agent", "--checked") if flag in arguments]
     return [*flags, *(["--job-config"] if has_job_config else []), *backends]
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
@@ -141,6 +142,43 @@ class AgentLaunch(NamedTuple):
     stop_signal: int  # has such a program end its agents in good order
 
 
+class SubmissionQueries(NamedTuple):
+    """What a scheduler says about a submission before it is made. A query never raises.
+
+    Attributes:
+        test_only: whether these arguments, in this environment, would be accepted.
+        partition: the limits of partitions (``a,b``; empty: the default one) of a cluster; None if not known.
+        version: that of the scheduler; None if not known.
+    """
+
+    test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], SubmissionAnswer]
+    partition: Callable[[Runner, str, str], Partition | None]
+    version: Callable[[Runner], tuple[int, int] | None]
+
+
+class ShortJobState(NamedTuple):
+    """Where a short job of jobmon's own is."""
+
+    state: str  # as the scheduler writes it; empty if it does not know the job any more
+    reason: str = ""  # why it waits
+    is_waiting: bool = False
+    is_over: bool = False
+
+
+class ShortJobs(NamedTuple):
+    """How a short job of jobmon's own is run.
+
+    Attributes:
+        submit: submits a script (its path) with options; its output goes to a file. Raises SchedulerRejected.
+        state: where the job is; None if the scheduler did not answer.
+        cancel: cancels the job.
+    """
+
+    submit: Callable[[Runner, Sequence[str], str, str], Submitted]
+    state: Callable[[Runner, Submitted], ShortJobState | None]
+    cancel: Callable[[Runner, Submitted], None]
+
+
 class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
@@ -157,6 +195,8 @@ class Backend(NamedTuple):
             cannot reach its processes.
         in_job: returns the command that runs a command once on each node of the running job with a raw id, on
             a named cluster; None if jobs run on this host.
+        submission_queries: what can be asked before a submission; None if nothing.
+        short_jobs: how a short job is run on the nodes; None if jobs run on this host.
     """
 
     name: str
@@ -168,3 +208,5 @@ class Backend(NamedTuple):
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
     agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()
     in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
+    submission_queries: Callable[[], SubmissionQueries] | None = None
+    short_jobs: Callable[[], ShortJobs] | None = None

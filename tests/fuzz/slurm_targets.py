@@ -5,6 +5,17 @@ from __future__ import annotations
 import re
 
 from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
+from jobmon_core.domain.batch_script.activation import activations_of
+from jobmon_core.domain.batch_script.parse import parse_script
+from jobmon_core.domain.batch_script.paths import paths_of
+from jobmon_core.domain.batch_script.programs import programs_of
+from jobmon_core.domain.batch_script.python_source import read_source
+from jobmon_core.domain.batch_script.request import read_request
+from jobmon_core.domain.batch_script.variables import uses_of, values_of
+from jobmon_core.domain.checks.check_all import check_all
+from jobmon_core.domain.checks.facts import Facts
+from jobmon_core.domain.checks.model import Status
+from jobmon_core.domain.checks.node_script import node_script
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
 from jobmon_core.domain.slurm.rows import (
@@ -41,6 +52,33 @@ def _slurm(text: str, code: int = 0) -> SlurmScheduler:
 def _ids(text: str) -> list[int]:
     ids = (int(number) for number in re.findall(r"^[ ]*(\d{1,10})", text, re.MULTILINE | re.ASCII))
     return [*dict.fromkeys(ids)][:_MAX_IDS]
+
+
+def batch_script(data: bytes) -> None:
+    """Any batch script has commands, programs, paths and variables, and can be judged."""
+    text = data.decode("utf-8", "replace")
+    script = parse_script(text)
+    lines = text.count("\n") + 1
+    assert all(1 <= command.line <= lines for command in script.commands)
+    values = values_of(script, {"HOME": "/home/me", "SLURM_JOB_ID": None})
+    programs = tuple(programs_of(script, values))
+    uses = tuple(paths_of(script, values, "/work"))
+    assert all(use.path.startswith("/") for use in uses)
+    list(uses_of(script))
+    list(activations_of(script, values))
+    read_source(text)
+    facts = Facts(
+        read_request(["job.sh"], {}, text),
+        script,
+        values=values,
+        programs=programs,
+        uses=uses,
+        folder="/work",
+    )
+    for item in check_all(facts):
+        assert item.text
+        assert bool(item.advice) or item.status in (Status.PASS, Status.NOT_APPLICABLE)
+    assert node_script(facts).text.startswith("#!")
 
 
 def squeue(data: bytes) -> None:

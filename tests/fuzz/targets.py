@@ -22,6 +22,7 @@ from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, Wa
 from jobmon_core.system.json_codec import to_json
 from tests.fuzz import file_targets, log_targets, message_targets, slurm_targets, table_targets
 from tests.fuzz.choices import SECRET
+from tests.support.batch_scripts import BAD, GOOD
 
 _TESTS = Path(__file__).resolve().parents[1]
 _ROOT = _TESTS.parent
@@ -54,6 +55,11 @@ def _recorded(*starts: str) -> Seeds:
         return tuple(json.loads(file.read_text("utf-8"))["stdout"].encode() for file in matching)
 
     return seeds
+
+
+def _batch_scripts() -> tuple[bytes, ...]:
+    cases = list(GOOD.values())[::3] + list(BAD.values())[::6]
+    return tuple(f"{case.shebang}\n{case.script}".encode() for case in cases)
 
 
 def _texts(*texts: str) -> Seeds:
@@ -184,6 +190,7 @@ TARGETS: Mapping[str, Target] = {
     "sbatch": Target(slurm_targets.sbatch, _recorded("sbatch")),
     "names": Target(slurm_targets.names, _texts(*_NAMES)),
     "script": Target(slurm_targets.script, _texts(_SCRIPT)),
+    "batch_script": Target(slurm_targets.batch_script, _batch_scripts, examples=100),
     "local": Target(slurm_targets.local, _texts(_LOCAL)),
     "state": Target(file_targets.state, _states),
     "records": Target(file_targets.records, _monitor_files),

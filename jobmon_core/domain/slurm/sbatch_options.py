@@ -5,6 +5,7 @@ Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
@@ -279,3 +280,30 @@ def _words(line: str) -> Iterator[str]:
             word += char
     if word is not None and not quote:
         yield word
+
+
+_NO_LIMIT = ("INFINITE", "UNLIMITED", "-1")
+_CLOCK_FIELDS = 3  # hours, minutes, seconds
+_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
+
+
+def parse_time_limit_s(text: str) -> int | None:
+    """Parse a time limit in any of Slurm's forms, in seconds; None (no limit) for 0, UNLIMITED and the like.
+
+    With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
+    up to whole minutes, but here ``0:02`` is two seconds.
+
+    Raises:
+        SchedulerRejected: the text is not a time limit.
+    """
+    if text.upper() in _NO_LIMIT:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None or not text:
+        raise SchedulerRejected("Invalid --time specification")
+    days, clock = match.groups()
+    numbers = [int(number) for number in clock.split(":")] if clock else []
+    if days is None and len(numbers) < _CLOCK_FIELDS:
+        numbers.insert(0, 0)  # without days the first number is minutes
+    hours, minutes, seconds = (*numbers, 0, 0, 0)[:3]
+    return (((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds) or None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import compact
 from jobmon_core.domain.slurm.log_paths import templates_from_record
-from jobmon_core.domain.slurm.sbatch_options import directive_words, read_arguments
+from jobmon_core.domain.slurm.sbatch_options import directive_words, parse_time_limit_s, read_arguments
 from jobmon_core.scheduler.local import options as local_options
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
 from jobmon_core.scheduler.local.task_env import TaskEnv
@@ -83,7 +83,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         stderr=logs.stderr,
         stdin=os.path.join(workdir, stdin) if has_stdin else _DEV_NULL,  # noqa: PTH118 - see above
         append=local_options.is_append_mode(options.get("open-mode", "")),
-        limit_s=local_options.parse_time_limit_s(options["time"]) if "time" in options else None,
+        limit_s=parse_time_limit_s(options["time"]) if "time" in options else None,
         array=array,
         export=options.get("export", ""),
         submit_s=int(time.time()),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         BackendResources,
         Scheduler,
         Sentinel,
+        ShortJobs,
+        SubmissionQueries,
         Submitted,
         Submitter,
     )
@@ -92,6 +94,25 @@ def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str,
     return tuple(on_each_node(raw_job_id, cluster, command))
 
 
+def _submission_queries() -> SubmissionQueries:
+    from jobmon_core.scheduler.base import SubmissionQueries
+    from jobmon_core.scheduler.slurm.submission.partition import partition_of
+    from jobmon_core.scheduler.slurm.submission.test_only import test_only, version
+
+    return SubmissionQueries(test_only, partition_of, version)
+
+
+def _short_jobs() -> ShortJobs:
+    from jobmon_core.scheduler.base import ShortJobs
+    from jobmon_core.scheduler.slurm.submission.short_job import (
+        cancel_short_job,
+        short_job_state,
+        submit_short_job,
+    )
+
+    return ShortJobs(submit_short_job, short_job_state, cancel_short_job)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -102,4 +123,6 @@ SLURM = Backend(
     controller_id=_controller_id,
     agent_launches=_agent_launches,
     in_job=_in_job,
+    submission_queries=_submission_queries,
+    short_jobs=_short_jobs,
 )

@@ -8,12 +8,17 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
-from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Treatment, directive_words, read_arguments
+from jobmon_core.domain.slurm.sbatch_options import (
+    OPTIONS,
+    Treatment,
+    directive_words,
+    parse_time_limit_s,
+    read_arguments,
+)
 from jobmon_core.scheduler.local.options import (
     ignored_options,
     is_append_mode,
     parse_array_indices,
-    parse_time_limit_s,
     read_options,
 )
 

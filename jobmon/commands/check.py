@@ -1,0 +1,153 @@
+"""``jobmon check``: look for what would make a job fail, before it is submitted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon.commands.common import jobmon_command, open_context, stdout_console
+from jobmon.commands.job_options import seconds
+from jobmon.errors import UsageError, say
+from jobmon.views.checks import check_lines, checks_json, problem_lines
+from jobmon.views.console import Console
+from jobmon_core.app.checks.check import CheckSubmission
+from jobmon_core.context import backend_names
+from jobmon_core.domain.checks.check_all import check_all
+from jobmon_core.domain.checks.model import FAILED, exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = """\
+Look for what would make a job fail, or waste its time, before it is submitted: the script and its options,
+what Slurm says (sbatch --test-only), files and folders, space, GPUs against workers, the time limit,
+checkpoints, exit codes, packages and variables. Nothing is submitted, nothing of the script is run."""
+EPILOG = """\
+The command line is that of `jobmon submit`: options of sbatch come before the script. jobmon's own
+options come first, or last. The exit code is 0 if all is well, 1 with warnings, 2 with failures.
+
+--on-node submits a job of seconds with the script's partition, account, QOS and GPUs, waits for it, and
+adds what only a node can show: imports, CUDA and its driver, GPU memory, network. Ctrl-C cancels it.
+
+--json prints one object:
+  exit_code   0, 1 or 2
+  failed, warned
+              the number of items that fail and warn
+  items       a list: id, status (fail, warn, pass, not_applicable), text,
+              advice (what to do; may be empty)
+
+examples:
+  jobmon check train.sbatch
+  jobmon check --gres=gpu:4 -t 02:00:00 train.sbatch --epochs 3
+  jobmon check --on-node train.sbatch
+  jobmon check train.sbatch --json | jq '.items[] | select(.status == "fail")'
+  jobmon submit --checked train.sbatch"""
+_FLAGS = ("--all", "--json", "--on-node")
+_VALUED = ("--backend", "--wait")
+_WAIT_S = 120.0
+
+
+class _Options(NamedTuple):
+    flags: frozenset[str]
+    backend: str | None
+    wait_s: float
+    rest: list[str]  # for sbatch
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
+    parser.usage = "jobmon check [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("--all", action="store_true", help="also show the items that do not apply, and why")
+    parser.add_argument(
+        "--backend",
+        choices=("slurm", "local"),
+        metavar="NAME",
+        help="slurm or local (default: the configured one)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    parser.add_argument("--on-node", action="store_true", help="also look at a node, by a job of seconds")
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        help=f"with --on-node: how long that job may be pending (default: {_WAIT_S:.0f})",
+    )
+    parser.add_argument(
+        "script", nargs="*", metavar="FILE", help="the batch script, with its own arguments after it"
+    )
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Check a submission; return 0, 1 (warnings) or 2 (failures)."""
+    if {"-h", "--help"} & set(arguments[:1]):
+        from jobmon.parser import command_parser
+
+        command_parser("check").print_help()
+        return 0
+    own = _own_options(list(arguments))
+    ctx = open_context()
+    submission = CheckSubmission(ctx, jobmon_command())
+    facts = submission.facts(own.backend, own.rest)
+    items = check_all(facts)
+    if "--on-node" in own.flags:
+        from jobmon_core.app.checks.on_node import CheckNode
+
+        items += tuple(CheckNode(ctx, say).check(submission.backend(own.backend), facts, own.wait_s))
+    if "--json" in own.flags:
+        print(json.dumps(checks_json(items), indent=2))
+    else:
+        print(*check_lines(items, stdout_console(), shows_all="--all" in own.flags), sep="\n")
+    return exit_code(items)
+
+
+def refuses(backend: str | None, arguments: Sequence[str]) -> bool:
+    """Return whether an item fails; what fails or warns is shown on stderr."""
+    submission = CheckSubmission(open_context(), jobmon_command())
+    items = submission.check(backend, arguments)
+    console = Console(shutil.get_terminal_size().columns, True) if sys.stderr.isatty() else Console()
+    for line in problem_lines(items, console):
+        print(line, file=sys.stderr)
+    is_refused = exit_code(items) == FAILED
+    if is_refused:
+        say("nothing was submitted; `jobmon check` shows the whole list")
+    return is_refused
+
+
+def _own_options(arguments: list[str]) -> _Options:
+    """Remove jobmon's options: those that come first, and flags at the very end."""
+    flags: set[str] = set()
+    values: dict[str, str] = {}
+    while arguments:
+        name, equals, value = arguments[0].partition("=")
+        if arguments[0] in _FLAGS:
+            flags.add(arguments[0])
+        elif name in _VALUED:
+            if not equals:
+                value = arguments.pop(1) if arguments[1:] else ""
+            values[name] = value
+        else:
+            break
+        del arguments[0]
+    while arguments and arguments[-1] in _FLAGS:
+        flags.add(arguments.pop())
+    return _Options(
+        frozenset(flags), _known_backend(values.get("--backend")), _wait_s(values.get("--wait")), arguments
+    )
+
+
+def _known_backend(name: str | None) -> str | None:
+    if name is not None and name not in backend_names():
+        raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {name!r}")
+    return name
+
+
+def _wait_s(text: str | None) -> float:
+    if text is None:
+        return _WAIT_S
+    try:
+        return seconds(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--wait: {error}") from error

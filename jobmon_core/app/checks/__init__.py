@@ -1,0 +1,1 @@
+"""Use cases: check a submission before it is made."""

@@ -1,0 +1,140 @@
+"""Use case: look at a node by a job of seconds that sets up what the script sets up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, warned
+from jobmon_core.domain.checks.node_report import NodeReport, node_items
+from jobmon_core.domain.checks.node_script import NodeScript, node_script
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.humanize import duration
+from jobmon_core.scheduler.backends import find_backend
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.checks.facts import Facts
+    from jobmon_core.scheduler.base import ShortJobs, Submitted
+
+_ITEM = "node"
+_POLL_S = 1.0
+_RUN_S = 240.0  # the job's own time limit is five minutes
+_LOG_S = 10.0  # a parallel file system may show a file late
+_FOLDER = "checks"
+
+
+class _End(NamedTuple):
+    """Why the wait for the short job ended."""
+
+    problem: Item | None = None
+    text: str = ""  # what the job wrote
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNode:
+    """Runs the short jobs of one user; ``tell`` prints a line for the user."""
+
+    ctx: Context
+    tell: Callable[[str], None]
+    runner: Runner = field(default_factory=Runner)
+
+    def check(self, backend: str, facts: Facts, wait_s: float) -> Iterator[Item]:
+        """Yield what a node shows about a submission.
+
+        The short job is cancelled if it is pending after ``wait_s`` seconds, and whenever this ends early.
+        """
+        jobs = find_backend(backend).short_jobs
+        if jobs is None:
+            yield not_applicable(_ITEM, f"jobs of the {backend} backend run on this host")
+            return
+        script = node_script(facts)
+        folder = self.ctx.home.backend_folder(_FOLDER)
+        name = f"{int(self.ctx.clock.now())}-{os.getpid()}"
+        path, log = folder / f"{name}.sh", folder / f"{name}.out"
+        path.write_text(script.text, encoding="utf-8")
+        try:
+            end = self._run(jobs(), script, path, log, wait_s)
+        finally:
+            path.unlink(missing_ok=True)
+            log.unlink(missing_ok=True)
+        yield from (end.problem,) if end.problem else node_items(facts, script, NodeReport.parse(end.text))
+
+    def _run(self, jobs: ShortJobs, script: NodeScript, path: Path, log: Path, wait_s: float) -> _End:
+        try:
+            job = jobs.submit(self.runner, script.options, str(path), str(log))
+        except SchedulerRejected as error:
+            return _End(
+                failed(_ITEM, f"sbatch refuses the short job: {error}", "Your own job may be refused too.")
+            )
+        self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
+        is_over = False
+        try:
+            end = self._follow(jobs, job, log, wait_s)
+            is_over = end.problem is None
+        finally:
+            if not is_over:
+                jobs.cancel(self.runner, job)
+        return end
+
+    def _follow(self, jobs: ShortJobs, job: Submitted, log: Path, wait_s: float) -> _End:
+        """Wait until the short job is over, and return what it wrote."""
+        clock = self.ctx.clock
+        asked_s = clock.now()
+        started_s: float | None = None
+        while True:
+            state = jobs.state(self.runner, job)
+            now_s = clock.now()
+            if state and state.is_over:
+                return self._result(job, log, state.state)
+            if state and not state.is_waiting:
+                started_s = now_s if started_s is None else started_s
+            if started_s is None and now_s - asked_s > wait_s:
+                return _End(_still_waiting(job, state.reason if state else "", wait_s))
+            if started_s is not None and now_s - started_s > _RUN_S:
+                return _End(
+                    warned(_ITEM, f"the short job {job.ref} did not end in time", "Look at the node.")
+                )
+            clock.wait(_POLL_S)
+
+    def _result(self, job: Submitted, log: Path, state: str) -> _End:
+        """Return what the short job wrote; a parallel file system may show it late."""
+        clock = self.ctx.clock
+        until_s = clock.now() + _LOG_S
+        while True:
+            text = log.read_text(errors="replace") if log.is_file() else ""
+            if NodeReport.parse(text).is_complete:
+                return _End(text=text)
+            if clock.now() > until_s:
+                break
+            clock.wait(_POLL_S)
+        if not text:
+            home = self.ctx.home.root
+            advice = (
+                "Put jobmon's home where the nodes see it ($JOBMON_HOME), or look for a fault of the node."
+            )
+            return _End(
+                warned(
+                    _ITEM, f"the short job {job.ref} ended {state or '?'} without output in {home}", advice
+                )
+            )
+        last = text.strip().splitlines()[-1]
+        return _End(
+            failed(
+                _ITEM, f"the short job {job.ref} ended {state or '?'}: {last}", "See what the script sets up."
+            )
+        )
+
+
+def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:
+    why = f" ({reason})" if reason not in ("", "None") else ""
+    return warned(
+        _ITEM,
+        f"the short job {job.ref} was still pending after {duration(wait_s)}{why}, and was cancelled",
+        "Try again with --wait 600, or when the partition is less busy.",
+    )

@@ -1,0 +1,1 @@
+"""What a batch script does, read from its text without running it."""

@@ -1,0 +1,187 @@
+"""A shell script as commands made of words, as far as its text shows it.
+
+Nothing is run, so the value of a word may be unknown: it is None then, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+_MAX_VALUE = 100_000  # characters: variables made of variables can grow without bound
+UNKNOWN = "\0"  # in place of a text that only the job will know
+_CONDITION = "condition"
+_LOOP = "loop"
+_FUNCTION = "function"
+
+
+class PartKind(StrEnum):
+    """What a part of a word is."""
+
+    LITERAL = "literal"
+    VARIABLE = "variable"
+    OTHER = "other"  # a command substitution, arithmetic, or an expansion that changes the value
+
+
+class Part(NamedTuple):
+    """A part of a word."""
+
+    kind: PartKind
+    text: str  # the literal text, the name of a variable, or the source of anything else
+    is_quoted: bool = False
+    default: tuple[Part, ...] | None = None  # of ``${NAME:-default}``; also if it has another guard
+
+
+class Word(NamedTuple):
+    """A word of a command."""
+
+    parts: tuple[Part, ...]
+    raw: str = ""  # as written
+
+    @property
+    def literal(self) -> str | None:
+        """The text of a word without variables and substitutions; None for any other."""
+        return self.value({})
+
+    def value(self, variables: Mapping[str, str | None]) -> str | None:
+        """Return the word with these variables expanded; None if one is not known.
+
+        A variable whose value is None has one that only the job will know.
+        """
+        texts = [_part_value(part, variables) for part in self.parts]
+        known = [text for text in texts if text is not None]
+        is_known = len(known) == len(texts) and sum(map(len, known)) <= _MAX_VALUE
+        return "".join(known) if is_known else None
+
+    def split(self, variables: Mapping[str, str | None]) -> list[str | None]:
+        """Return the words that the shell makes of it."""
+        value = self.value(variables)
+        first = self.parts[0] if self.parts else Part(PartKind.LITERAL, "")
+        if value is not None:
+            is_bare = len(self.parts) == 1 and first.kind is PartKind.VARIABLE and not first.is_quoted
+            return list(value.split()) if is_bare else [value]
+        is_option = first.kind is PartKind.LITERAL and first.text.startswith("-") and first.text.endswith("=")
+        return [f"{first.text}{UNKNOWN}"] if is_option else [None]
+
+    def is_glob(self) -> bool:
+        """Whether the shell replaces it by the names of files."""
+        return any(
+            part.kind is PartKind.LITERAL and not part.is_quoted and any(each in part.text for each in "*?[")
+            for part in self.parts
+        )
+
+    def uses(self) -> Iterator[Part]:
+        """Yield the parts that are variables, also those within defaults."""
+        for part in self.parts:
+            if part.kind is PartKind.VARIABLE:
+                yield part
+            yield from Word(part.default or ()).uses()
+
+
+def _part_value(part: Part, variables: Mapping[str, str | None]) -> str | None:
+    if part.kind is PartKind.LITERAL:
+        return part.text
+    if part.kind is PartKind.OTHER:
+        return None
+    if part.default and variables.get(part.text, "") == "":  # not if only the job will know it
+        return Word(part.default).value(variables)
+    return variables.get(part.text)
+
+
+class Assignment(NamedTuple):
+    """``NAME=value``, before a command or alone."""
+
+    name: str
+    value: Word
+
+
+class Redirection(NamedTuple):
+    """``> file``, ``2>> file``, ``< file``."""
+
+    operator: str  # without the descriptor, e.g. ``>>``
+    target: Word
+    descriptor: str = ""  # as written; ``&`` for both outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command, or the head of a loop (``for x in ...``)."""
+
+    line: int  # of its first word, from 1
+    words: tuple[Word, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    after: str = ""  # the operator before it; a newline counts as ``;``
+    before: str = ""  # the operator after it
+    within: tuple[str, ...] = ()  # the constructs around it, outermost first
+
+    @property
+    def name(self) -> str:
+        """The program as written, without its folder; empty if a variable names it."""
+        text = self.words[0].literal if self.words else ""
+        return (text or "").rpartition("/")[2]
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether its exit status decides what runs next."""
+        return _CONDITION in self.within[-1:]
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether it may run several times."""
+        return _LOOP in self.within
+
+    @property
+    def in_function(self) -> bool:
+        """Whether it belongs to the definition of a function."""
+        return _FUNCTION in self.within
+
+    @property
+    def in_background(self) -> bool:
+        """Whether the script does not wait for it."""
+        return self.before == "&"
+
+    def texts(self, variables: Mapping[str, str | None]) -> tuple[str | None, ...]:
+        """Return its words with these variables expanded; None for a word whose value is not known.
+
+        Of an option with a value that is not known, the value is `UNKNOWN`. An unquoted variable may be
+        several words.
+        """
+        return tuple(text for word in self.words for text in word.split(variables))
+
+    def every_word(self) -> Iterator[Word]:
+        """Yield its words, and those of its assignments and redirections."""
+        yield from self.words
+        yield from (each.value for each in self.assignments)
+        yield from (each.target for each in self.redirections)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchScript:
+    """A batch script."""
+
+    text: str = ""
+    shebang: str = ""  # the first line without ``#!``; empty if it has none
+    commands: tuple[Command, ...] = ()
+    comments: tuple[tuple[int, str], ...] = ()  # those at the start of a line, with its number
+
+    @property
+    def interpreter(self) -> tuple[str, ...]:
+        """The program that runs the script, with its arguments."""
+        return tuple(self.shebang.split())
+
+    @property
+    def language(self) -> str:
+        """The name of the program that runs it, e.g. ``bash`` or ``python3``; empty without a shebang."""
+        words = [word for word in self.interpreter if not word.startswith("-") and "=" not in word]
+        names = [word.rpartition("/")[2] for word in words]
+        if names[:1] == ["env"]:
+            names = names[1:]
+        return names[0] if names else ""
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether a Bourne shell runs it, so that its commands are known."""
+        return self.language in ("bash", "sh", "zsh", "ksh", "dash", "")

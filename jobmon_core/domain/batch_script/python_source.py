@@ -1,0 +1,116 @@
+"""What the source of a Python program shows: its imports, the variables that it needs, whether it saves."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+_SAVES = re.compile(
+    r"torch\.save|save_checkpoint|save_pretrained|ModelCheckpoint|save_state|save_weights|checkpoint|ckpt|"
+    r"joblib\.dump|pickle\.dump|np\.save|\.to_csv|\bTrainer\(",
+    re.IGNORECASE,
+)
+_RESUMES = re.compile(
+    r"resume|load_checkpoint|get_last_checkpoint|latest_checkpoint|ckpt_path|restore", re.IGNORECASE
+)
+_HANDLES_SIGNALS = re.compile(
+    r"signal\.(?:signal|sigaction|SIG)|SLURMEnvironment|submitit|\bpl\.Trainer|lightning"
+)
+_MANY_GPUS = re.compile(
+    r"DataParallel|device_count|device_map|Trainer|tensor_parallel|spawn|\bray\b|\bjax\b|MirroredStrategy|devices\s*=|"
+    r"accelerat|vllm|deepspeed|multiprocess|CUDA_VISIBLE_DEVICES|num_gpus|gpu_id|horovod|subprocess|torch\.distributed|"
+    r"cuda:\d|\.cuda\(\d|init_process_group|concurrent|tensorflow|fsdp|lightning",
+    re.IGNORECASE,
+)
+_WORKER_INDEX = re.compile(r"CUDA_VISIBLE_DEVICES['\"]\]\s*=\s*['\"]([\d,]+)['\"]")
+_FLUSHES = re.compile(r"flush\s*=\s*True|\.flush\(|line_buffering|PYTHONUNBUFFERED|functools\.partial\(print")
+_MAKES_FOLDERS = re.compile(
+    r"makedirs|\.mkdir\(|Trainer|save_pretrained|TensorBoard|SummaryWriter|hydra|lightning"
+)
+_OPTIONAL = (ast.Try, ast.If, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSource:
+    """What the source of a program shows."""
+
+    imports: tuple[str, ...] = ()  # top-level names that it cannot start without
+    required_variables: tuple[str, ...] = ()  # read as os.environ["NAME"] before anything else
+    saves: bool = False
+    resumes: bool = False
+    handles_signals: bool = False
+    may_use_many_gpus: bool = False
+    visible_devices: str = ""  # the GPUs that it chooses, e.g. "0,1"
+    prints: bool = False
+    flushes: bool = False
+    makes_folders: bool = False
+    changes_path: bool = False  # whether it adds folders to sys.path
+    fault: str = ""  # why it is not Python, with its line
+
+
+def read_source(text: str) -> PythonSource:
+    """Return what a source shows; never raises, a syntax error is its ``fault``."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about its strings: Python will show them itself
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        return PythonSource(fault=f"{line}{reason}")
+    devices = _WORKER_INDEX.search(text)
+    return PythonSource(
+        imports=tuple(dict.fromkeys(_imports(tree.body))),
+        required_variables=tuple(dict.fromkeys(_required_variables(tree))),
+        saves=bool(_SAVES.search(text)),
+        resumes=bool(_RESUMES.search(text)),
+        handles_signals=bool(_HANDLES_SIGNALS.search(text)),
+        may_use_many_gpus=bool(_MANY_GPUS.search(text)),
+        visible_devices=devices[1] if devices else "",
+        prints=any(_is_print(node) for node in ast.walk(tree)),
+        flushes=bool(_FLUSHES.search(text)),
+        makes_folders=bool(_MAKES_FOLDERS.search(text)),
+        changes_path="sys.path" in text or "site.addsitedir" in text,
+    )
+
+
+def _imports(body: list[ast.stmt]) -> list[str]:
+    """Return the packages that the statements of a module import unconditionally."""
+    names: list[str] = []
+    for node in body:
+        if isinstance(node, ast.Import):
+            names += [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module.partition(".")[0])
+    return names
+
+
+def _required_variables(tree: ast.Module) -> list[str]:
+    """Return the variables read as ``os.environ["NAME"]`` outside of functions, branches and `try`."""
+    found: list[str] = []
+    for statement in tree.body:
+        if isinstance(statement, _OPTIONAL):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_environ(node.value):
+                name = node.slice
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    found.append(name.value)
+    return found
+
+
+def _is_environ(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == "environ") or (
+        isinstance(node, ast.Name) and node.id == "environ"
+    )
+
+
+def _is_print(node: ast.AST) -> bool:
+    """Whether a node prints to stdout, and not to a file that it names."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+        and not any(keyword.arg == "file" for keyword in node.keywords)
+    )

@@ -1,0 +1,166 @@
+"""What a submission asks of Slurm: the options of the command line, the environment and the script.
+
+Source of the precedence: ``process_options_second_pass()`` of ``sbatch/opt.c``; see sbatch(1), INPUT
+ENVIRONMENT VARIABLES. A job_submit plugin of the site may change any of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.slurm.job_ids import IndexSet
+from jobmon_core.domain.slurm.sbatch_options import (
+    directive_words,
+    parse_time_limit_s,
+    read_with_unknown,
+    script_directives,
+)
+
+_VARIABLES = {
+    "SBATCH_ACCOUNT": "account",
+    "SBATCH_ARRAY_INX": "array",
+    "SBATCH_ERROR": "error",
+    "SBATCH_EXPORT": "export",
+    "SBATCH_GPUS": "gpus",
+    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+    "SBATCH_GRES": "gres",
+    "SBATCH_OUTPUT": "output",
+    "SBATCH_PARTITION": "partition",
+    "SBATCH_QOS": "qos",
+    "SBATCH_RESERVATION": "reservation",
+    "SBATCH_SIGNAL": "signal",
+    "SBATCH_TIMELIMIT": "time",
+}
+_NUMBER = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?:[:,].*)?")
+_MINUTE_S = 60
+_HET_JOB = ("hetjob", "packjob")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a submission asks for. None: not given, or not readable."""
+
+    script: str = ""  # as on the command line; empty for ``--wrap`` or a script on stdin
+    arguments: tuple[str, ...] = ()  # of the script
+    options: Mapping[str, str] = field(default_factory=dict)  # by their long names
+    is_het_job: bool = False
+    has_directives: bool = False
+
+    @property
+    def nodes(self) -> int | None:
+        """The number of nodes; the smaller one of a range."""
+        return _number(self.options.get("nodes", ""))
+
+    @property
+    def tasks(self) -> int | None:
+        """The number of tasks of all nodes."""
+        if tasks := _number(self.options.get("ntasks", "")):
+            return tasks
+        each = _number(self.options.get("ntasks-per-node", "") or self.options.get("tasks-per-node", ""))
+        return each * (self.nodes or 1) if each else None
+
+    @property
+    def gpus_per_node(self) -> int | None:
+        """The GPUs of one node; 0 if none are asked for; None if not known."""
+        options = self.options
+        if (each := options.get("gpus-per-node")) is not None:
+            return _gpus(each)
+        if (by_gres := _gres_gpus(options.get("gres", ""))) is not None:
+            return by_gres
+        total = self._gpus_of_job()
+        if total is None:  # --exclusive may include the GPUs of the node
+            return None if {"gpus", "gpus-per-task", "exclusive"} & set(options) else 0
+        if not total or not self.nodes:
+            return 0 if not total else (total if self.nodes is None and total <= 1 else None)
+        return total // self.nodes if total % self.nodes == 0 else None
+
+    @property
+    def gpus(self) -> int | None:
+        """The GPUs of the job; 0 if none are asked for; None if not known."""
+        total = self._gpus_of_job()
+        if total is not None:
+            return total
+        each = self.gpus_per_node
+        return None if each is None else each * (self.nodes or 1)
+
+    def _gpus_of_job(self) -> int | None:
+        if (total := self.options.get("gpus")) is not None:
+            return _gpus(total)
+        each = self.options.get("gpus-per-task")
+        if each is not None and self.tasks:
+            by_task = _gpus(each)
+            return None if by_task is None else by_task * self.tasks
+        return None
+
+    @property
+    def time_limit_s(self) -> int | None:
+        """The time limit in seconds; None if not given, unlimited or invalid."""
+        with suppress(SchedulerRejected):  # sbatch says so
+            limit_s = parse_time_limit_s(self.options["time"]) if "time" in self.options else None
+            return (
+                None if limit_s is None else -(-limit_s // _MINUTE_S) * _MINUTE_S
+            )  # rounded up, as by Slurm
+        return None
+
+    @property
+    def array(self) -> IndexSet | None:
+        """The indices of the array; None if it is none."""
+        indices = IndexSet.parse(self.options.get("array", ""))
+        return indices if len(indices) else None
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+        return self.options.get("job-name", "") or self.script.rpartition("/")[2] or "wrap"
+
+
+def read_request(arguments: Sequence[str], environment: Mapping[str, str], script_text: str) -> Request:
+    """Return what a command line of sbatch asks for.
+
+    Raises:
+        SchedulerRejected: an option before the script is unknown, or lacks its argument.
+    """
+    given, operands = read_with_unknown(arguments)
+    by_variable = {name: environment[key] for key, name in _VARIABLES.items() if key in environment}
+    options = {**script_directives(script_text), **by_variable, **dict(given)}
+    words = list(directive_words(script_text))
+    has_script = "wrap" not in options and bool(operands)
+    return Request(
+        operands[0] if has_script else "",
+        tuple(operands[1:]) if has_script else (),
+        options,
+        any(each[:1] in ([name] for name in _HET_JOB) for each in words) or ":" in arguments,
+        bool(words),
+    )
+
+
+def _number(text: str) -> int | None:
+    found = _NUMBER.fullmatch(text)
+    return int(found[1]) if found else None
+
+
+def _gpus(text: str) -> int | None:
+    """Return the sum of ``4``, ``a100:4`` or ``a100:2,v100:2``."""
+    counts = [part.rpartition(":")[2] for part in text.split(",")]
+    numbers = [
+        int(each) for each in counts if each.isascii() and each.isdigit() and len(each) < len("1000000")
+    ]
+    return sum(numbers) if len(numbers) == len(counts) else None
+
+
+def _gres_gpus(text: str) -> int | None:
+    """Return the GPUs of ``gpu:4``, ``gpu:a100:4`` or ``gpu``; 0 if it names other resources only."""
+    if not text:
+        return None
+    found = 0
+    for part in text.split(","):
+        name, *rest = part.removeprefix("gres/").removeprefix("gres:").partition("(")[0].split(":")
+        if name == "gpu" or name.startswith("gpu="):
+            last = rest[-1] if rest else name.partition("=")[2] or "1"
+            found += int(last) if last.isascii() and last.isdigit() and len(last) < len("1000000") else 1
+    return found

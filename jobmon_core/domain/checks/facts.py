@@ -1,0 +1,182 @@
+"""What was found out about a submission: the script, its files, Slurm's answers, and earlier jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobmon_core.domain.batch_script.activation import Activation
+from jobmon_core.domain.batch_script.model import BatchScript
+from jobmon_core.domain.batch_script.paths import PathUse
+from jobmon_core.domain.batch_script.programs import Program
+from jobmon_core.domain.batch_script.python_source import PythonSource
+from jobmon_core.domain.batch_script.request import Request
+
+
+class PathKind(StrEnum):
+    """What is at a path."""
+
+    MISSING = "missing"
+    FILE = "file"
+    FOLDER = "folder"
+    OTHER = "other"  # a pipe, a device
+    UNKNOWN = "unknown"  # a folder above it cannot be searched
+
+
+@dataclass(frozen=True, slots=True)
+class PathFact:
+    """What is at a path, as this host sees it."""
+
+    path: str
+    kind: PathKind = PathKind.UNKNOWN
+    can_read: bool = False
+    can_write: bool = False  # of a folder: whether files can be made in it
+    can_run: bool = False
+    size_bytes: int = 0
+    entries: int = 0  # of a folder, at most a few
+    above: str = ""  # the nearest folder above it that exists
+    can_write_above: bool = False
+    lines: int | None = None  # of a text whose lines the tasks of an array take
+    damage: str = ""  # why the content is not valid
+    has_line_ends_of_dos: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether nothing is there."""
+        return self.kind is PathKind.MISSING
+
+
+class SubmissionAnswer(NamedTuple):
+    """What ``sbatch --test-only`` answers."""
+
+    accepted: bool | None  # None: Slurm did not answer
+    text: str = ""
+    starts_s: int | None = None  # the estimate, in Unix seconds
+    nodes: str = ""
+    partition: str = ""
+
+
+class Partition(NamedTuple):
+    """The limits of a partition; None: not known, or no limit."""
+
+    name: str
+    max_time_s: int | None = None
+    default_time_s: int | None = None
+    state: str = ""  # as Slurm writes it, e.g. ``UP`` or ``DRAIN``
+
+
+class Room(NamedTuple):
+    """The room on the file system that a job writes to."""
+
+    folder: str
+    free_bytes: int
+    total_bytes: int
+    free_inodes: int | None = None  # None: the file system does not count them
+    total_inodes: int | None = None
+
+
+class Quota(NamedTuple):
+    """What a user has on a file system, and may have; None: no limit."""
+
+    used_bytes: int
+    limit_bytes: int | None
+    files: int
+    files_limit: int | None
+
+
+class EnvironmentFact(NamedTuple):
+    """Whether the environment that a script activates exists."""
+
+    activation: Activation
+    python: str = ""  # the path of its Python; empty if there is none, or if it is not known
+    problem: str = ""  # why it cannot be activated
+    is_known: bool = True  # whether this host can tell
+
+
+class PythonFact(NamedTuple):
+    """A Python program of a script, and what its environment lacks."""
+
+    program: Program
+    path: str = ""  # of its source; empty if it cannot be read
+    source: PythonSource | None = None
+    python: str = ""  # the interpreter that will run it; empty if not known
+    missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
+    unknown_because: str = ""  # why nobody can tell without a node
+    not_found: str = ""  # the name of the interpreter or launcher, if no folder of PATH has it
+
+
+class PastRun(NamedTuple):
+    """An earlier job of the same script or name that jobmon watched."""
+
+    job: str
+    ended_s: int
+    state: str  # as Slurm writes it
+    elapsed_s: int | None
+    limit_s: int | None
+    cause: str = ""  # the category of its failure
+    title: str = ""  # the failure in a few words
+    checkpoint_interval_s: float | None = None
+    had_progress: bool = False  # whether jobmon could read its progress
+
+
+class Setup(NamedTuple):
+    """How jobmon is set up."""
+
+    channels: tuple[str, ...] = ()  # the routes that have a channel
+    fault: str = ""  # why the configuration cannot be used
+    returns_by: str = ""  # what restarts monitors after a reboot; empty if nothing does
+    home: str = ""
+
+
+_NO_SETUP = Setup()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the rules look at. None: not known."""
+
+    request: Request
+    script: BatchScript
+    script_file: PathFact | None = None  # None: no file, e.g. ``--wrap``
+    now_s: float = 0.0  # Unix seconds
+    folder: str = ""  # where the job starts
+    misplaced: tuple[str, ...] = ()  # options after the script that look like sbatch's
+    values: Mapping[str, str | None] = field(default_factory=dict)  # of the script's variables
+    environment: Mapping[str, str] = field(default_factory=dict)  # that the job will get
+    programs: tuple[Program, ...] = ()
+    uses: tuple[PathUse, ...] = ()
+    task_uses: Mapping[int, tuple[PathUse, ...]] = field(
+        default_factory=dict
+    )  # by the index of the array task
+    paths: Mapping[str, PathFact] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
+    is_slurm: bool = True
+    slurm_version: tuple[int, int] | None = None
+    test_only: SubmissionAnswer | None = None
+    partition: Partition | None = None
+    room: Room | None = None
+    quota: Quota | None = None
+    environments: tuple[EnvironmentFact, ...] = ()
+    python: tuple[PythonFact, ...] = ()
+    sourced_names: frozenset[str] | None = frozenset()  # set by files that the script sources; None: any
+    past: tuple[PastRun, ...] = ()  # newest first
+    running: tuple[str, ...] = ()  # ids of jobs with the same script that have not ended
+    setup: Setup = _NO_SETUP
+    shell_files: tuple[PathFact, ...] = ()  # further shell scripts that the script runs
+    checkpoint_dir: str = ""  # as the job configuration names it
+    output_dir: str = ""
+
+    def path(self, path: str) -> PathFact:
+        """Return what is at an absolute path."""
+        return self.paths.get(path) or PathFact(path)
+
+    def source_of(self, program: Program) -> PythonSource | None:
+        """Return the source of a Python program; None if it cannot be read."""
+        return next((each.source for each in self.python if each.program is program), None)
+
+    @property
+    def work(self) -> tuple[Program, ...]:
+        """The programs for which the job exists."""
+        return tuple(each for each in self.programs if each.is_work and not each.command.is_condition)

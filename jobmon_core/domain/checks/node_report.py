@@ -1,0 +1,176 @@
+"""Judge what the short job reports about a node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jobmon_core.domain.checks.facts import Facts
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.checks.node_script import MARK, NodeScript
+from jobmon_core.domain.humanize import count, size
+
+_MIB = 1024**2
+_IN_USE = 0.1  # of a GPU's memory, before the job uses any
+_GPU_FIELDS = 5
+_MAX_REPORT = 100_000
+
+
+class _Gpu(NamedTuple):
+    number: str
+    name: str
+    total_bytes: int
+    used_bytes: int
+    driver: str
+
+
+class NodeReport(NamedTuple):
+    """The lines of the report, by kind; the kind is the first word after the mark."""
+
+    lines: dict[str, list[str]]
+
+    @classmethod
+    def parse(cls, text: str) -> NodeReport:
+        """Read the output of the short job; other lines in it are skipped."""
+        lines: dict[str, list[str]] = {}
+        for line in text[:_MAX_REPORT].splitlines():
+            if line.startswith(f"{MARK} "):
+                kind, _, rest = line.removeprefix(f"{MARK} ").partition(" ")
+                lines.setdefault(kind, []).append(rest.strip())
+        return cls(lines)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the short job came to its end."""
+        return "end" in self.lines
+
+    def of(self, kind: str) -> list[str]:
+        """Return the lines of one kind."""
+        return self.lines.get(kind, [])
+
+
+def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Item]:
+    """Yield the items that only a node can show."""
+    node = (report.of("node") or ["?"])[0]
+    yield _environment(facts, report, node)
+    yield _imports(report, node)
+    gpus = [gpu for line in report.of("gpu") if (gpu := _gpu(line))]
+    yield _cuda(script, report, gpus, node)
+    yield _gpu_memory(facts, script, gpus, node)
+    yield _network(script, report, node)
+
+
+def _environment(facts: Facts, report: NodeReport, node: str) -> Item:
+    name = "node_environment"
+    lines = facts.script.text.split("\n")
+    for text in report.of("setup"):
+        number = int(text) if text.isdigit() else 0
+        line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        return failed(
+            name, f"line {number} fails on {node}: {line}", "Check the names of modules and paths there."
+        )
+    return passed(name, f"what the script sets up works on {node}")
+
+
+def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
+    for line in report.of("python"):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _imports(report: NodeReport, node: str) -> Item:
+    name = "node_imports"
+    if lines := report.of("no-python"):
+        return failed(
+            name, f"the Python of line {lines[0]} does not start on {node}", "Load or activate it before."
+        )
+    found = list(_pythons(report))
+    if not found:
+        return not_applicable(name, "the script starts no Python program whose source can be read")
+    for each in found:
+        problems = each.get("failed")
+        if isinstance(problems, dict) and problems:
+            package, why = next(iter(problems.items()))
+            others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            return failed(
+                name,
+                f"on {node}, {each.get('executable')} cannot import {package}{others}: {why}",
+                "Install it in that environment, or load what it needs.",
+            )
+    return passed(name, f"Python {found[0].get('python')} on {node} imports all that the program imports")
+
+
+def _gpu(line: str) -> _Gpu | None:
+    fields = [field.strip() for field in line.split(",")]
+    if len(fields) != _GPU_FIELDS or not (fields[2].isdigit() and fields[3].isdigit()):
+        return None
+    return _Gpu(fields[0], fields[1], int(fields[2]) * _MIB, int(fields[3]) * _MIB, fields[4])
+
+
+def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -> Item:
+    name = "node_cuda"
+    if not script.needs_gpu:
+        return not_applicable(name, "the job asks for no GPU")
+    torch = next((each["torch"] for each in _pythons(report) if isinstance(each.get("torch"), dict)), None)
+    driver = (report.of("driver-cuda") or [""])[0]
+    if not isinstance(torch, dict):
+        if not gpus:
+            return not_applicable(name, f"nvidia-smi shows no GPU on {node}")
+        supports = f", which supports CUDA up to {driver}" if driver else ""
+        return passed(name, f"driver {gpus[0].driver} on {node}{supports}")
+    built_for = torch.get("cuda")
+    if not built_for:
+        return failed(
+            name, f"this PyTorch ({torch.get('version')}) is built without CUDA", "Install one with CUDA."
+        )
+    if not torch.get("available"):
+        newest = f"the driver supports CUDA up to {driver}" if driver else "no driver answers"
+        return failed(
+            name,
+            f"PyTorch for CUDA {built_for} finds no GPU on {node}; {newest}",
+            "Install a PyTorch for that version of CUDA.",
+        )
+    return passed(
+        name, f"PyTorch for CUDA {built_for} works on {node} ({count(_number(torch.get('gpus')), 'GPU')})"
+    )
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -> Item:
+    name = "node_gpu_memory"
+    if not script.needs_gpu:
+        return not_applicable(name, "the job asks for no GPU")
+    if not gpus:
+        return not_applicable(name, f"nvidia-smi shows no GPU on {node}")
+    asked = facts.request.gpus_per_node or 0
+    for gpu in gpus:
+        if len(gpus) <= asked and gpu.used_bytes > gpu.total_bytes * _IN_USE:
+            return warned(
+                name,
+                f"{size(gpu.used_bytes)} of GPU {gpu.number} on {node} are in use before the job uses any",
+                f"Tell your administrators, or leave the node out: --exclude={node}.",
+            )
+    return passed(name, f"{gpus[0].name}: {size(gpus[0].total_bytes)} each on {node}")
+
+
+def _network(script: NodeScript, report: NodeReport, node: str) -> Item:
+    name = "node_network"
+    if not script.hosts:
+        return not_applicable(name, "nothing in the script seems to need the Internet")
+    for line in report.of("host"):
+        host, _, code = line.partition(" ")
+        if code != "0":
+            return warned(
+                name,
+                f"{host} cannot be reached from {node}",
+                "Download before, and set HF_HUB_OFFLINE=1 or WANDB_MODE=offline; or use your site's proxy.",
+            )
+    return passed(name, f"{', '.join(script.hosts)} can be reached from {node}")

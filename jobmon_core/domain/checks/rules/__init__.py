@@ -1,0 +1,1 @@
+"""One pure rule for each item of the list."""

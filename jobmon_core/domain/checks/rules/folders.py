@@ -1,0 +1,180 @@
+"""The folders that a job writes to: do they exist, are they empty, is there room."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from jobmon_core.domain.batch_script.paths import PathUse, Use
+from jobmon_core.domain.checks.facts import Facts, PathKind, Quota, Room
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.humanize import size
+
+_WRITTEN = (Use.OUTPUT_FOLDER, Use.CHECKPOINTS)
+_RESUMES = (
+    "resume",
+    "restart",
+    "overwrite",
+    "ckpt_path",
+    "from_checkpoint",
+    "load",
+    "append",
+    "skip_existing",
+    "cpi",
+)
+_GIB = 1024**3
+_LOW_BYTES = 10 * _GIB
+_VERY_LOW_BYTES = _GIB
+_LOW_SHARE = 0.1
+_PLENTY_BYTES = 500 * _GIB  # of a large file system, a small share is still a lot
+_LOW_INODES = 10_000
+_PLENTY_INODES = 5_000_000
+
+
+def output_folders(facts: Facts) -> Item:
+    """The folders of outputs exist or are made, and can be written to."""
+    name = "outputs"
+    uses = [*(use for use in facts.uses if use.use in (*_WRITTEN, Use.REDIRECTED)), *_configured(facts)]
+    if not uses:
+        return not_applicable(name, "the script names no folder for its outputs")
+    for rule in (_unusable, _missing, _perhaps_missing):
+        if problem := next((item for use in uses if (item := rule(facts, use))), None):
+            return problem
+    return passed(name, f"{_folder_of(uses[0])} can be written to")
+
+
+def _configured(facts: Facts) -> Iterator[PathUse]:
+    for path, use in ((facts.output_dir, Use.OUTPUT_FOLDER), (facts.checkpoint_dir, Use.CHECKPOINTS)):
+        if path and "%" not in path:
+            yield PathUse(use, path, 0, "jobmon.yaml", is_made=True)
+
+
+def _folder_of(use: PathUse) -> str:
+    return posixpath.dirname(use.path) if use.use is Use.REDIRECTED else use.path
+
+
+def _unusable(facts: Facts, use: PathUse) -> Item | None:
+    """Return the failure of a folder that exists."""
+    folder = _folder_of(use)
+    found = facts.path(folder)
+    if found.kind is PathKind.FILE:
+        return failed(
+            "outputs", f"line {use.line}: {folder} is a file, not a folder", "Name a folder for the outputs."
+        )
+    if found.kind is PathKind.FOLDER and not found.can_write:
+        return failed(
+            "outputs", f"you may not write to {folder}", "Name another one, or change its permissions."
+        )
+    return None
+
+
+def _missing(facts: Facts, use: PathUse) -> Item | None:
+    """Return the failure of a folder that does not exist and will not."""
+    folder = _folder_of(use)
+    found = facts.path(folder)
+    if not found.is_missing:
+        return None
+    if not found.can_write_above:
+        return failed(
+            "outputs",
+            f"{folder} does not exist, and you may not make it in {found.above}",
+            "Name another one.",
+        )
+    if use.use is not Use.REDIRECTED or use.is_made:
+        return None
+    return failed(
+        "outputs",
+        f"line {use.line}: the folder of {use.path} does not exist, so the command would not start",
+        f"Put `mkdir -p {folder}` before it.",
+    )
+
+
+def _perhaps_missing(facts: Facts, use: PathUse) -> Item | None:
+    """Return the warning about a folder that only the program could make, and probably does not."""
+    folder = _folder_of(use)
+    sources = [each.source for each in facts.python if each.source]
+    if not facts.path(folder).is_missing or use.is_made or not sources:
+        return None
+    if any(source.makes_folders for source in sources):
+        return None
+    return warned(
+        "outputs",
+        f"line {use.line}: {folder} does not exist, and the script does not make it",
+        f"`mkdir -p {folder}`, unless the program makes it.",
+    )
+
+
+def earlier_outputs(facts: Facts) -> Item:
+    """The folder of outputs is empty, or the program resumes."""
+    name = "earlier_outputs"
+    folders = [facts.path(use.path) for use in facts.uses if use.use in _WRITTEN]
+    if facts.output_dir:
+        folders.append(facts.path(facts.output_dir))
+    filled = [folder for folder in folders if folder.kind is PathKind.FOLDER and folder.entries]
+    if not folders:
+        return not_applicable(name, "the script names no folder for its outputs")
+    if not filled:
+        is_new = folders[0].is_missing
+        return passed(name, f"{folders[0].path} {'does not exist yet' if is_new else 'is empty'}")
+    if _resumes(facts):
+        return passed(name, f"{filled[0].path} has files of an earlier run; the program resumes")
+    return warned(
+        name,
+        f"{filled[0].path} has files of an earlier run, and nothing tells the program to resume",
+        "Empty it, name a new folder, or set the program's option to resume.",
+    )
+
+
+def _resumes(facts: Facts) -> bool:
+    words = [word.lstrip("-").lower() for each in facts.work for word in each.arguments if word]
+    by_option = any(part in word for word in words for part in _RESUMES)
+    return by_option or any(each.source and each.source.resumes for each in facts.python)
+
+
+def room(facts: Facts) -> Item:
+    """The file system of the outputs has free space and inodes, and no quota is used up."""
+    name, found = "space", facts.room
+    if facts.quota and (problem := _quota_problem(facts.quota)):
+        return problem
+    if found is None or not found.total_bytes:
+        return not_applicable(name, "the room on the file system of the outputs is not known")
+    share = found.free_bytes / found.total_bytes
+    free = f"{size(found.free_bytes)} free ({share:.0%}) in {found.folder}"
+    if found.free_bytes < _VERY_LOW_BYTES:
+        return failed(name, f"only {free}", "Delete files, or write to another file system.")
+    if inodes := _inode_problem(found):
+        return inodes
+    if found.free_bytes < _LOW_BYTES or (share < _LOW_SHARE and found.free_bytes < _PLENTY_BYTES):
+        return warned(
+            name, f"only {free}", "Compare that with what the job will write; delete what is not needed."
+        )
+    return passed(name, free)
+
+
+def _quota_problem(quota: Quota) -> Item | None:
+    """Return a failure if a quota is used up, and a warning if it is nearly."""
+    shares = [
+        (quota.used_bytes, quota.limit_bytes, f"{size(quota.used_bytes)} of {size(quota.limit_bytes or 0)}"),
+        (quota.files, quota.files_limit, f"{quota.files:,} of {quota.files_limit or 0:,} files"),
+    ]
+    for used, limit, text in shares:
+        if limit and used > limit * (1 - _LOW_SHARE):
+            judged = failed if used >= limit else warned
+            return judged(
+                "space", f"your quota there: {text} used", "Delete files, or write to another file system."
+            )
+    return None
+
+
+def _inode_problem(found: Room) -> Item | None:
+    """Return a warning or a failure about the number of files; None if it is fine or not limited."""
+    free, total = found.free_inodes, found.total_inodes
+    if free is None or not total:
+        return None
+    text = f"only {free:,} more files (inodes) fit on the file system of {found.folder}"
+    advice = "Many small files use them up: pack them (tar, HDF5), or delete some."
+    if free == 0:
+        return failed("space", text, advice)
+    if free < _LOW_INODES or (free / total < _LOW_SHARE and free < _PLENTY_INODES):
+        return warned("space", text, advice)
+    return None

@@ -1,0 +1,194 @@
+"""What a job reads: programs, inputs, and the shares of its workers."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+
+from jobmon_core.domain.batch_script.paths import STARTED, PathUse, Use
+from jobmon_core.domain.checks.facts import Facts, PathKind
+from jobmon_core.domain.checks.model import Item, Status, failed, not_applicable, passed, warned
+from jobmon_core.domain.humanize import count
+
+_SHOWN = 3
+_READ = (Use.PROGRAM, Use.INPUT, Use.IMAGE, Use.FOLDER, Use.LIST)
+_SHARDS = (
+    "num_shards",
+    "nshards",
+    "n_shards",
+    "shards",
+    "total_shards",
+    "num_splits",
+    "num_chunks",
+    "n_chunks",
+)
+_INDEX = ("SLURM_ARRAY_TASK_ID",)
+
+
+def inputs(facts: Facts) -> Item:
+    """The programs and inputs exist and can be read."""
+    name = "inputs"
+    uses = [use for use in facts.uses if use.use in _READ and not use.is_made]
+    if not uses:
+        return not_applicable(name, "the script names no file that it reads")
+    found = [problem for use in uses if (problem := _problem(facts, use))]
+    for status in (Status.FAIL, Status.WARN):
+        if worst := next((problem for problem in found if problem.status is status), None):
+            return worst
+    return passed(name, _all_there(facts, uses))
+
+
+def _all_there(facts: Facts, uses: Iterable[PathUse]) -> str:
+    names = list(dict.fromkeys(use.path for use in uses if not facts.path(use.path).is_missing))
+    shown = ", ".join(posixpath.basename(path) or path for path in names[:_SHOWN])
+    others = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{shown}{others} can be read"
+
+
+def _problem(facts: Facts, use: PathUse) -> Item | None:
+    found = facts.path(use.path)
+    place = f"line {use.line}: " + (f"{use.name} " if use.name.startswith("-") else "")
+    if found.is_missing and (use.may_be_made or _may_be_downloaded(use)):
+        return warned(
+            "inputs",
+            f"{place}{use.path} does not exist",
+            "Check the path, unless a program makes it before it is needed.",
+        )
+    if found.is_missing:
+        return failed(
+            "inputs", f"{place}{use.path} does not exist", "Check the path, and the folder it is relative to."
+        )
+    if found.kind in (PathKind.FILE, PathKind.FOLDER) and not found.can_read:
+        return failed(
+            "inputs", f"{place}{use.path} cannot be read by you", f"`ls -ld {use.path}` shows who may."
+        )
+    return None
+
+
+def _may_be_downloaded(use: PathUse) -> bool:
+    """Whether a missing input may be a folder that the program itself fills."""
+    return use.use is Use.INPUT and use.name.startswith("-") and "." not in posixpath.basename(use.path)
+
+
+def executables(facts: Facts) -> Item:
+    """The programs that the script starts by their path can be executed."""
+    name = "executables"
+    started = [
+        (use, facts.path(use.path))
+        for use in facts.uses
+        if use.name == STARTED and facts.path(use.path).kind is PathKind.FILE
+    ]
+    if not started:
+        return not_applicable(name, "the script starts no program by its path")
+    for use, file in started:
+        if not file.can_run:
+            return failed(
+                name, f"line {use.line}: {file.path} cannot be executed", f"`chmod +x {file.path}` allows it."
+            )
+    return passed(name, f"{posixpath.basename(started[0][1].path)} can be executed")
+
+
+def valid_inputs(facts: Facts) -> Item:
+    """The content of the inputs is whole."""
+    name = "input_format"
+    files = [
+        (use, facts.path(use.path))
+        for use in facts.uses
+        if use.use is Use.INPUT and not use.is_made and facts.path(use.path).kind is PathKind.FILE
+    ]
+    if not files:
+        return not_applicable(name, "the script names no input file")
+    for use, file in files:
+        if not file.size_bytes:
+            return failed(
+                name, f"line {use.line}: {file.path} is empty", "Make it again, or name another file."
+            )
+        if file.damage:
+            return failed(
+                name, f"line {use.line}: {file.path}: {file.damage}", "Make it again, or copy it again."
+            )
+    return passed(name, f"{count(len(files), 'input file')} looked at, none empty or damaged")
+
+
+def split(facts: Facts) -> Item:
+    """Each worker or task of an array has its share of the input."""
+    name = "data_split"
+    problems = [*_missing_shares(facts), *_lists(facts), *_shard_counts(facts)]
+    if problems:
+        return problems[0]
+    if facts.request.array and (facts.task_uses or any(use.use is Use.LIST for use in facts.uses)):
+        return passed(name, f"each of the {len(facts.request.array)} tasks has its input")
+    return not_applicable(name, "how the work is split is not in the script")
+
+
+def _missing_shares(facts: Facts) -> Iterator[Item]:
+    missing: dict[int, str] = {}
+    for task, uses in facts.task_uses.items():
+        for use in uses:
+            if use.use in _READ and not (use.is_made or use.may_be_made) and facts.path(use.path).is_missing:
+                missing.setdefault(task, use.path)
+    if missing:
+        task, path = next(iter(missing.items()))
+        others = f", and that of {count(len(missing) - 1, 'other task')}" if len(missing) > 1 else ""
+        yield failed(
+            "data_split",
+            f"the input of array task {task}, {path}, does not exist{others}",
+            "Compare --array with the names of the files.",
+        )
+
+
+def _lists(facts: Facts) -> Iterator[Item]:
+    array = facts.request.array
+    last = max(array) if array else None
+    for use in facts.uses:
+        lines = facts.path(use.path).lines if use.use is Use.LIST else None
+        if last is None or lines is None:
+            continue
+        if last > lines:
+            yield failed(
+                "data_split",
+                f"array task {last} would take line {last} of {use.path}, which has {count(lines, 'line')}",
+                f"Use --array=1-{lines}.",
+            )
+        elif last < lines:
+            yield warned(
+                "data_split",
+                f"{use.path} has {count(lines, 'line')}, but the last array task is {last}",
+                f"Use --array=1-{lines}, unless the rest is meant to be left out.",
+            )
+        elif array and 0 in array:
+            yield warned(
+                "data_split",
+                f"array task 0 would take line 0 of {use.path}; lines begin at 1",
+                f"Use --array=1-{lines}.",
+            )
+
+
+def _shard_counts(facts: Facts) -> Iterator[Item]:
+    array = facts.request.array
+    for program in facts.work:
+        shards = _shards(program.arguments)
+        texts = [word.raw for word in program.command.words]
+        if shards is None or array is None or not any(index in text for text in texts for index in _INDEX):
+            continue
+        if shards != len(array):
+            yield warned(
+                "data_split",
+                f"line {program.line}: {shards} shards, but the array has {count(len(array), 'task')}",
+                f"Use --array=0-{shards - 1}, or another number of shards.",
+            )
+
+
+def _shards(arguments: tuple[str | None, ...]) -> int | None:
+    """Return the number of shards that the arguments of a program name."""
+    previous = ""
+    for word in arguments:
+        name, has_value, value = (word or "").partition("=")
+        if previous.lstrip("-").replace("-", "_") in _SHARDS:
+            value = word or ""
+        elif not has_value or name.lstrip("-").replace("-", "_") not in _SHARDS:
+            value = ""
+        if value.isascii() and value.isdigit() and int(value):
+            return int(value)
+        previous = name if not has_value else ""
+    return None

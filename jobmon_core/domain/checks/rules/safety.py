@@ -1,0 +1,179 @@
+"""What a job that is interrupted loses: checkpoints, signals, and what earlier runs say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jobmon_core.domain.batch_script.paths import Use
+from jobmon_core.domain.checks.facts import Facts
+from jobmon_core.domain.checks.model import Item, not_applicable, passed, warned
+from jobmon_core.domain.humanize import duration
+
+_HOUR_S = 3600
+_LONG_S = 4 * _HOUR_S  # a loss of so many hours hurts
+_SAVING = re.compile(r"save|checkpoint|ckpt|snapshot|restart|cpo|cpt|maxh", re.IGNORECASE)
+_NEVER = re.compile(r"--?(?:save_strategy|save-strategy)[= ]no\b|--no[-_](?:save|checkpoint)\w*")
+_SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
+_ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
+_OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
+_NARROW = 1.05  # the time limit against the longest run of before
+_SMALL_GPU_HOURS = 24.0
+
+
+def checkpoints(facts: Facts) -> Item:
+    """A long run saves checkpoints, and often enough."""
+    name, limit_s = "checkpoints", facts.request.time_limit_s
+    if limit_s is None or limit_s < _LONG_S:
+        return not_applicable(name, f"the time limit is not above {duration(_LONG_S)}")
+    line = " ".join(word for each in facts.work for word in each.arguments if word)
+    if _NEVER.search(line):
+        return warned(
+            name,
+            f"checkpoints are turned off, with a time limit of {duration(limit_s)}",
+            "Save them at intervals.",
+        )
+    intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
+    if intervals and intervals[0] > limit_s / 2:
+        return warned(
+            name,
+            f"the last run saved every {duration(intervals[0])}, with a time limit of {duration(limit_s)}",
+            "Save more often.",
+        )
+    if _saves(facts, line):
+        often = f", every {duration(intervals[0])} in the last run" if intervals else ""
+        return passed(name, f"the program saves checkpoints{often}")
+    sources = [each.source for each in facts.python if each.source and not each.source.fault]
+    if not sources or len(sources) < len([each for each in facts.work if each.python]):
+        return not_applicable(name, "whether the program saves checkpoints is not in the script")
+    return warned(
+        name,
+        f"nothing in the program saves a checkpoint, with a time limit of {duration(limit_s)}",
+        "Save one at intervals: at a crash or at the time limit, all since the last one is lost.",
+    )
+
+
+def _saves(facts: Facts, line: str) -> bool:
+    by_path = bool(facts.checkpoint_dir) or any(use.use is Use.CHECKPOINTS for use in facts.uses)
+    return (
+        by_path
+        or bool(_SAVING.search(line))
+        or any(each.source and each.source.saves for each in facts.python)
+    )
+
+
+def signals(facts: Facts) -> Item:
+    """A signal that Slurm sends before the time limit reaches something that handles it."""
+    name = "signals"
+    asked = _SIGNAL.fullmatch(facts.request.options.get("signal", ""))
+    traps = list(_traps(facts))
+    in_program = any(each.source and each.source.handles_signals for each in facts.python)
+    if asked is None:
+        if traps or in_program:
+            return passed(name, "the job handles a signal that ends it")
+        return not_applicable(
+            name, "no trap and no --signal: what follows the last checkpoint is lost at the limit"
+        )
+    to_shell, signal = "B" in (asked[1] or ""), asked[2].upper()
+    trapped = any(signal in names for _line, names in traps)
+    if to_shell and not trapped:
+        return warned(
+            name,
+            f"--signal=B:{signal} goes to the script, which has no trap for it and would end",
+            f"Add `trap '...' {signal}`, or leave out `B:` so that the program gets it.",
+        )
+    if trapped and not to_shell:
+        return warned(
+            name,
+            f"the script traps {signal}, but --signal without `B:` sends it to the steps of srun only",
+            f"Use --signal=B:{asked[2]}...",
+        )
+    if to_shell and (line := _blocking(facts)):
+        return warned(
+            name,
+            f"the shell handles {signal} only when the command in line {line} has ended",
+            "Start it in the background (`&`), followed by `wait`.",
+        )
+    return passed(name, f"{signal} goes to {'the script' if to_shell else 'the steps'} before the time limit")
+
+
+def _traps(facts: Facts) -> Iterator[tuple[int, set[str]]]:
+    for command in facts.script.commands:
+        if command.name == "trap":
+            names = {word.raw.strip("'\"").upper().removeprefix("SIG") for word in command.words[2:]}
+            if names & {*_ENDING, "10", "12", "15"}:
+                aliases = {"10": "USR1", "12": "USR2", "15": "TERM"}
+                yield command.line, {aliases.get(each, each) for each in names} - {"EXIT"}
+
+
+def _blocking(facts: Facts) -> int | None:
+    """Return the line of the last program if the shell waits for it in the foreground."""
+    work = facts.work
+    if not work or any(each.command.in_background for each in work):
+        return None
+    return None if "exec" in [launcher.name for launcher in work[-1].launchers] else work[-1].line
+
+
+def past_runs(facts: Facts) -> Item:
+    """The time limit is enough for runs like the earlier ones, and the last failure was dealt with."""
+    name, limit_s = "past_runs", facts.request.time_limit_s
+    if not facts.past:
+        return passed(name, "jobmon has watched no job of this script", _small_first(facts))
+    last = facts.past[0]
+    if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
+        return warned(
+            name,
+            f"the last one, {last.job}, ran out of memory ({last.title or last.state})",
+            "Lower the batch size or ask for more memory, unless you have.",
+        )
+    if last.state.startswith("TIMEOUT") and limit_s and limit_s <= (last.limit_s or last.elapsed_s or 0):
+        return warned(
+            name,
+            f"the last one, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
+            "Ask for more time, unless it resumes where that one ended.",
+        )
+    return _compared(facts, limit_s)
+
+
+def _compared(facts: Facts, limit_s: int | None) -> Item:
+    """Compare the time limit with the longest run that succeeded."""
+    done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
+    if not done:
+        return passed("past_runs", f"the last one, {facts.past[0].job}, ended {facts.past[0].state}")
+    longest = max(done, key=lambda run: run.elapsed_s or 0)
+    elapsed_s = longest.elapsed_s or 0
+    if limit_s is not None and limit_s < elapsed_s * _NARROW:
+        return warned(
+            "past_runs",
+            f"{longest.job} took {duration(elapsed_s)}, and the time limit is {duration(limit_s)}",
+            f"Ask for at least {duration(_rounded(elapsed_s * 1.2))}.",
+        )
+    return passed("past_runs", f"the longest that completed, {longest.job}, took {duration(elapsed_s)}")
+
+
+def _rounded(seconds: float) -> int:
+    """Round up to whole minutes."""
+    return int(-(-seconds // 60) * 60)
+
+
+def _small_first(facts: Facts) -> str:
+    gpus, limit_s = facts.request.gpus or 0, facts.request.time_limit_s or 0
+    if gpus * limit_s / _HOUR_S < _SMALL_GPU_HOURS:
+        return ""
+    return "Try it on a small part of the data first, with a short --time."
+
+
+def running(facts: Facts) -> Item:
+    """No other job of the same script is under way."""
+    name = "same_script"
+    if not facts.running:
+        return passed(name, "no other watched job of this script is under way")
+    shared = [use for use in facts.uses if use.use in (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)]
+    called = [file.path for file in facts.shell_files]
+    advice = "Give each its own folder." if shared else ""
+    if called:
+        advice = f"{advice} Do not edit {called[0]} while it runs: the shell reads it bit by bit.".strip()
+    job = facts.running[0]
+    if shared:
+        return warned(name, f"job {job} runs the same script and writes to {shared[0].path} too", advice)
+    return passed(name, f"job {job} runs the same script", advice)

@@ -1,0 +1,121 @@
+"""The batch script as a file: does it exist, will Slurm run it, will Slurm read its options."""
+
+from __future__ import annotations
+
+import re
+
+from jobmon_core.domain.checks.facts import Facts, PathKind
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.slurm.sbatch_options import directive_words
+
+_ALMOST = re.compile(r"\s+#SBATCH\s|#(?:sbatch|Sbatch|SBTACH|SBATH|SBACTH|SBTCH|SBATHC|S BATCH)\s+-")
+_EXPANDED = re.compile(r"\$\{?[A-Za-z_]\w*\}?|(?:^|=)~")
+_PATH_OPTIONS = ("--output", "--error", "--chdir", "--input", "-o", "-e", "-D")
+
+
+def script(facts: Facts) -> Item:
+    """The script exists and can be read."""
+    name, file = "script", facts.script_file
+    if file is None:
+        return not_applicable(name, "the commands are not in a file")
+    if file.is_missing:
+        return failed(
+            name, f"{file.path} does not exist", "Check the path; options of sbatch come before it."
+        )
+    if file.kind is not PathKind.FILE:
+        return failed(name, f"{file.path} is a {file.kind}, not a script", "Name the script itself.")
+    if not file.can_read:
+        return failed(name, f"{file.path} cannot be read", f"`chmod u+r {file.path}` allows it.")
+    return passed(name, f"{file.path} can be read")
+
+
+def shebang(facts: Facts) -> Item:
+    """The first line names a program that exists."""
+    name, script = "interpreter", facts.script
+    if not script.text:
+        return not_applicable(name, "there is no script to look at")
+    if not script.shebang:
+        return failed(
+            name, "the first line is not `#!`, so sbatch refuses the script", "Begin it with #!/bin/bash."
+        )
+    program = script.interpreter[0]
+    if not program.startswith("/"):
+        return failed(name, f"`#!{program}` is not an absolute path", "Begin the script with #!/bin/bash.")
+    found = facts.path(program)
+    if found.is_missing:
+        return failed(name, f"the interpreter {program} does not exist here", "Begin it with #!/bin/bash.")
+    if found.kind is PathKind.FILE and not found.can_run:
+        return failed(name, f"the interpreter {program} cannot be executed", "Name a program after `#!`.")
+    return passed(name, f"{program} runs the script")
+
+
+def line_endings(facts: Facts) -> Item:
+    """No line of the script ends with a carriage return."""
+    name = "line_endings"
+    if not facts.script.text:
+        return not_applicable(name, "there is no script to look at")
+    if "\r\n" in facts.script.text:
+        path = facts.script_file.path if facts.script_file else "FILE"
+        return failed(
+            name, "lines end as in DOS (CRLF), which sbatch refuses", f"`sed -i 's/\\r$//' {path}` mends it."
+        )
+    if bad := [file.path for file in facts.shell_files if file.has_line_ends_of_dos]:
+        return failed(
+            name, f"lines of {bad[0]} end as in DOS (CRLF)", f"`sed -i 's/\\r$//' {bad[0]}` mends it."
+        )
+    return passed(name, "lines end as in Unix")
+
+
+def options_order(facts: Facts) -> Item:
+    """No option for sbatch follows the script."""
+    if facts.misplaced:
+        options = " ".join(dict.fromkeys(facts.misplaced))
+        judged = warned if _takes_arguments(facts) else failed
+        return judged(
+            "options",
+            f"{options} after the script: passed to the script, not to sbatch",
+            "Put options of sbatch before the script.",
+        )
+    return passed("options", "no option of sbatch follows the script")
+
+
+def _takes_arguments(facts: Facts) -> bool:
+    """Whether the script uses its arguments, so that they may be its own options."""
+    names = {
+        part.text for each in facts.script.commands for word in each.every_word() for part in word.uses()
+    }
+    return not facts.script.is_shell or any(name in ("@", "*", "1", "2", "#") for name in names)
+
+
+def directives(facts: Facts) -> Item:
+    """Slurm reads every ``#SBATCH`` line, and takes it as it is meant."""
+    name = "directives"
+    comments, commands = facts.script.comments, facts.script.commands
+    first = commands[0].line if commands else None
+    late = [line for line, text in comments if text.startswith("#SBATCH") and first and line > first]
+    if late:
+        return failed(
+            name,
+            f"line {late[0]}: #SBATCH after the first command (line {first}), so Slurm ignores it",
+            "Move all #SBATCH lines above the first command.",
+        )
+    literal = [
+        word for words in directive_words(facts.script.text) for word in words if _EXPANDED.search(word)
+    ]
+    if literal:
+        judged = failed if literal[0].startswith(_PATH_OPTIONS) or "/" in literal[0] else warned
+        return judged(
+            name,
+            f"#SBATCH {literal[0]}: Slurm expands neither variables nor ~ there",
+            "Write the value itself, use Slurm's own patterns (%u, %j, %x), or pass it on the command line.",
+        )
+    for number, line in enumerate(facts.script.text.split("\n"), 1):
+        if (first is None or number < first) and _ALMOST.match(line):
+            return warned(
+                name,
+                f"line {number} is a comment for Slurm: it does not begin with #SBATCH",
+                "Begin it with #SBATCH, in capitals and without a space before it.",
+            )
+    if not facts.request.has_directives:
+        return not_applicable(name, "the script has no #SBATCH lines")
+    return passed(name, "Slurm reads all #SBATCH lines")

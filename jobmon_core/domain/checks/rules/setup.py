@@ -1,0 +1,53 @@
+"""How jobmon itself is set up for this job."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.checks.facts import Facts
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.humanize import duration
+
+_LONG_S = 24 * 3600  # a login node may well be rebooted within a longer job
+
+
+def webhooks(facts: Facts) -> Item:
+    """A message about the end reaches somebody."""
+    name, setup = "messages", facts.setup
+    if setup.fault:
+        return failed(name, setup.fault, "Mend it: `jobmon submit` refuses to start with it.")
+    missing = [route for route in ("success", "error") if route not in setup.channels]
+    if missing:
+        return warned(
+            name, f"no channel gets messages about {' and '.join(_OF[route] for route in missing)}",
+            "`jobmon init` connects jobmon to Discord.",
+        )  # fmt: skip
+    return passed(name, "messages about successes and failures have a channel")
+
+
+_OF = {"success": "successes", "error": "failures"}
+
+
+def monitor_returns(facts: Facts) -> Item:
+    """The monitor of a long job is restarted after a reboot."""
+    name, limit_s = "monitor", facts.request.time_limit_s
+    if facts.setup.returns_by:
+        return passed(name, f"{facts.setup.returns_by} restarts the monitor after a reboot")
+    advice = "`jobmon recover --install` restarts it by itself."
+    if limit_s is not None and limit_s > _LONG_S:
+        return warned(
+            name, f"nothing restarts the monitor if this host reboots within {duration(limit_s)}", advice
+        )
+    return passed(name, "after a reboot, the monitor waits for `jobmon recover`", advice)
+
+
+def progress(facts: Facts) -> Item:
+    """The progress of earlier runs could be read."""
+    name = "progress"
+    if not facts.past:
+        return not_applicable(name, "without an earlier run, nobody knows whether its progress can be read")
+    if any(run.had_progress for run in facts.past):
+        return passed(name, "jobmon could read the progress of an earlier run")
+    return passed(
+        name,
+        "jobmon could not read the progress of the last run",
+        "Print lines such as `step 30/500 loss 0.3`, or describe them in jobmon.yaml.",
+    )

@@ -1,0 +1,112 @@
+"""What Slurm makes of the request: is it accepted, can it start, where do its logs go."""
+
+from __future__ import annotations
+
+import posixpath
+
+from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind, SubmissionAnswer
+from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.humanize import duration
+
+_MAKES_LOG_FOLDERS = (23, 2)  # slurmd of this version makes the folder of a log
+_SOON_S = 60
+_RUNNABLE = ("UP", "")
+
+
+def test_only(facts: Facts) -> Item:
+    """The real sbatch accepts the request (``--test-only``)."""
+    name, answer = "sbatch", facts.test_only
+    if answer is None:
+        return not_applicable(name, "the job is not for Slurm, or its script cannot be read")
+    if answer.accepted is None:
+        return not_applicable(name, f"Slurm did not say whether it accepts the job: {answer.text}")
+    if not answer.accepted:
+        return failed(
+            name, f"refused: {answer.text}", "Change the option that it names; submitting fails as well."
+        )
+    return passed(name, f"{answer.text}{_start(facts, answer)}")
+
+
+def _start(facts: Facts, answer: SubmissionAnswer) -> str:
+    if answer.starts_s is None:
+        return ""
+    wait_s = answer.starts_s - facts.now_s
+    when = "now" if wait_s < _SOON_S else f"in {duration(wait_s)}"
+    return f"; it could start {when} on {answer.nodes}"
+
+
+def time_limit(facts: Facts) -> Item:
+    """The time limit is no longer than the partition's."""
+    name, limit_s, partition = "time_limit", facts.request.time_limit_s, facts.partition
+    if partition is None:
+        return not_applicable(name, "the limits of the partition are not known")
+    if partition.state not in _RUNNABLE:
+        return warned(
+            name,
+            f"partition {partition.name} is {partition.state}: no job starts there",
+            "`sinfo -s` lists the partitions that are up.",
+        )
+    longest_s = partition.max_time_s
+    if limit_s is None:
+        default_s = partition.default_time_s or longest_s
+        default = duration(default_s) if default_s else "unlimited"
+        return passed(
+            name, f"none given; that of partition {partition.name} is {default}",
+            "A --time of your own lets the job start earlier.",
+        )  # fmt: skip
+    if longest_s is not None and limit_s > longest_s:
+        judged = warned if "qos" in facts.request.options else failed  # a QOS may allow more
+        return judged(
+            name,
+            f"{duration(limit_s)} is more than partition {partition.name} allows ({duration(longest_s)})",
+            f"Ask for at most {duration(longest_s)}, or for another partition (`sinfo -o '%P %l'`).",
+        )
+    return passed(name, f"{duration(limit_s)}, which partition {partition.name} allows")
+
+
+def logs(facts: Facts) -> Item:
+    """The folders of the job's own output exist, and each task has a file of its own."""
+    name = "logs"
+    if not facts.logs:
+        return not_applicable(name, "nobody knows where the output of the job goes")
+    for template in facts.logs:
+        if problem := _log_problem(facts, template):
+            return problem
+    options = facts.request.options
+    output = options.get("output", "")
+    if facts.request.array and output and not any(each in output for each in ("%a", "%j", "%A_%a", "%b")):
+        return warned(
+            name,
+            f"all tasks of the array write to {output}",
+            "Put %A_%a into the name: --output=%x-%A_%a.out.",
+        )
+    return passed(name, f"the output goes to {facts.logs[0]}")
+
+
+def _log_problem(facts: Facts, template: str) -> Item | None:
+    if template.startswith("/dev/"):
+        return None
+    folder = posixpath.dirname(template)
+    if any(char in folder for char in "%$~"):  # only Slurm knows it, or another item says so
+        return None
+    found = facts.path(folder)
+    if found.is_missing:
+        return _missing_log_folder(facts, found)
+    if found.kind is PathKind.FILE:
+        return failed("logs", f"{folder} is a file, so no log can be in it", "Name a folder in --output.")
+    if found.kind is PathKind.FOLDER and not found.can_write:
+        return failed(
+            "logs", f"you may not write to {folder}", "Name another folder in --output and --error."
+        )
+    return None
+
+
+def _missing_log_folder(facts: Facts, found: PathFact) -> Item | None:
+    makes_it = facts.slurm_version is not None and facts.slurm_version >= _MAKES_LOG_FOLDERS
+    if (makes_it or not facts.is_slurm) and found.can_write_above:
+        return None
+    return failed(
+        "logs",
+        f"the folder of the logs, {found.path}, does not exist: the job would fail without a log",
+        f"`mkdir -p {found.path}` makes it; a mkdir within the script comes too late.",
+    )

@@ -1,0 +1,1 @@
+"""Look at the files and the software that a batch script names."""

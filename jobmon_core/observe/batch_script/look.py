@@ -1,0 +1,123 @@
+"""Look at the paths that a script names. Nothing is changed; little is read, and nothing for long."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from jobmon_core.domain.checks.facts import PathFact, PathKind, Room
+
+_MAX_ENTRIES = 20
+_MAX_LIST_BYTES = 64 * 1024 * 1024
+_MAX_TEXT_BYTES = 2 * 1024 * 1024
+_BLOCK = 1024 * 1024
+
+
+def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
+    """Return what is at an absolute path; never raises."""
+    above = _existing(path)
+    place = PathFact(path, above=above, can_write_above=_may(above, os.W_OK | os.X_OK))
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path may hold characters that pathlib does not accept
+    except (FileNotFoundError, NotADirectoryError):
+        return _with(place, PathKind.MISSING)
+    except (OSError, ValueError):
+        return place
+    kind = _kind(status.st_mode)
+    is_folder = kind is PathKind.FOLDER
+    return PathFact(
+        path,
+        kind,
+        can_read=_may(path, os.R_OK | (os.X_OK if is_folder else 0)),
+        can_write=_may(path, os.W_OK | (os.X_OK if is_folder else 0)),
+        can_run=_may(path, os.X_OK),
+        size_bytes=status.st_size,
+        entries=_entries(path) if is_folder else 0,
+        above=above,
+        can_write_above=place.can_write_above,
+        lines=_lines(path) if counts_lines and kind is PathKind.FILE else None,
+    )
+
+
+def _with(place: PathFact, kind: PathKind) -> PathFact:
+    return PathFact(place.path, kind, above=place.above, can_write_above=place.can_write_above)
+
+
+def _kind(mode: int) -> PathKind:
+    if stat.S_ISREG(mode):
+        return PathKind.FILE
+    return PathKind.FOLDER if stat.S_ISDIR(mode) else PathKind.OTHER
+
+
+def _may(path: str, mode: int) -> bool:
+    with suppress(ValueError):  # a NUL in the path
+        return bool(path) and os.access(path, mode)
+    return False
+
+
+def _existing(path: str) -> str:
+    """Return the nearest folder above ``path`` that exists."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - as above
+    while folder not in ("", "/"):
+        with suppress(ValueError):
+            if os.path.isdir(folder):  # noqa: PTH112 - as above
+                return folder
+        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+    return folder
+
+
+def _entries(folder: str) -> int:
+    try:
+        with os.scandir(folder) as entries:
+            return sum(1 for _ in islice(entries, _MAX_ENTRIES))
+    except OSError:  # it cannot be read, which another item says
+        return 0
+
+
+def _lines(path: str) -> int | None:
+    try:
+        with Path(path).open("rb") as file:
+            blocks = iter(lambda: file.read(_BLOCK), b"")
+            counted = last = 0
+            ends = True
+            for block in blocks:
+                counted += block.count(b"\n")
+                last += len(block)
+                ends = block.endswith(b"\n")
+                if last > _MAX_LIST_BYTES:
+                    return None
+    except OSError:
+        return None
+    return counted + (not ends)
+
+
+def read_text(path: str) -> str | None:
+    """Return the text of a regular file of at most 2 MiB; None if there is none or it cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above; a pipe would block
+            return None
+        with Path(path).open("rb") as file:
+            return file.read(_MAX_TEXT_BYTES).decode(errors="replace")
+    except (OSError, ValueError):
+        return None
+
+
+def room_of(folder: str) -> Room | None:
+    """Return the free space and inodes of the file system of a folder, or of the nearest one above it."""
+    existing = folder if os.path.isdir(folder) else _existing(folder)  # noqa: PTH112 - as above
+    try:
+        found = os.statvfs(existing)
+    except OSError:
+        return None
+    total = found.f_blocks - found.f_bfree + found.f_bavail  # some may be reserved for root
+    has_inodes = found.f_files > 0
+    return Room(
+        existing,
+        found.f_bavail * found.f_frsize,
+        total * found.f_frsize,
+        found.f_favail if has_inodes else None,
+        found.f_files if has_inodes else None,
+    )

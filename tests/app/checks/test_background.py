@@ -1,0 +1,78 @@
+"""What jobmon knows of earlier jobs of the same script bears on the next submission."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.checks.check import CheckSubmission
+from jobmon_core.context import Context
+from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints
+from jobmon_core.domain.checks.model import Item, Status
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.store.home import Home
+from tests.support.job_records import OOM, RUNNING, failed, job_of, succeeded
+
+_SCRIPT = "#!/bin/bash\n#SBATCH -t 5:00:00\n./run.sh --output_dir out\n"
+
+
+@pytest.fixture
+def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+    """The jobmon of a user who has a script."""
+    work = tmp_path / "work"
+    (work / "out").mkdir(parents=True)
+    (work / "job.sbatch").write_text(_SCRIPT)
+    (work / "run.sh").write_text("#!/bin/bash\n")
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PATH", str(work))
+    return Context(Home(tmp_path / "jobmon"), dict(os.environ))
+
+
+def _items(ctx: Context, *jobs: WatchedJob) -> dict[str, Item]:
+    for job in jobs:
+        ctx.store.save(job)
+    found = CheckSubmission(ctx, ("jobmon",)).check("local", ["job.sbatch"])
+    return {item.id: item for item in found}
+
+
+def test_nothing_is_made_in_the_home_if_there_is_none(ctx: Context) -> None:
+    assert _items(ctx)["past_runs"].status is Status.PASS
+    assert not ctx.home.root.exists()
+
+
+def test_jobs_of_the_same_script_count_before_those_of_the_same_name(ctx: Context) -> None:
+    same_name = job_of(succeeded(), name="job.sbatch", job_id=11, concluded_s=1.0)
+    assert "11, took 1m" in _items(ctx, same_name)["past_runs"].text
+    same_script = replace(
+        job_of(succeeded(), job_id=12, concluded_s=1.0), command=str(Path.cwd() / "job.sbatch")
+    )
+    assert "12, took 1m" in _items(ctx, same_script)["past_runs"].text
+
+
+def test_the_last_run_that_ran_out_of_memory_is_named(ctx: Context) -> None:
+    job = job_of(failed(diagnosis=replace(OOM, label="cuda_oom")), name="job.sbatch", concluded_s=1.0)
+    item = _items(ctx, job)["past_runs"]
+    assert (item.status, item.text) == (
+        Status.WARN,
+        "the last one, 12, ran out of memory (CUDA out of memory)",
+    )
+
+
+def test_checkpoints_of_an_earlier_run_are_compared_with_the_time_limit(ctx: Context) -> None:
+    job = job_of(succeeded(), name="job.sbatch", concluded_s=1.0)
+    saved = Artifacts(checkpoints=Checkpoints("/c", interval_s=4 * 3600.0))
+    ctx.progress_file(job.id).write(JobProgress(artifacts={"": saved}))
+    item = _items(ctx, job)["checkpoints"]
+    assert item.status is Status.WARN
+    assert "every 4h, with a time limit of 5h" in item.text
+
+
+def test_a_running_job_that_writes_to_the_same_folder_is_named(ctx: Context) -> None:
+    item = _items(ctx, job_of(RUNNING, name="job.sbatch"))["same_script"]
+    assert item.status is Status.WARN
+    assert item.text == f"job 12 runs the same script and writes to {Path.cwd()}/out too"
+    assert f"Do not edit {Path.cwd()}/run.sh while it runs" in item.advice

@@ -1,0 +1,108 @@
+"""``jobmon check`` and ``jobmon submit --checked`` in a shell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.batch_scripts import Case, make_workspace
+from tests.support.shell import Shell, complaint
+
+_WEBHOOK = "http://127.0.0.1:9/api/webhooks/1/abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+@pytest.fixture
+def shell(shell: Shell) -> Shell:
+    """A shell of a user with two webhooks and a folder of files."""
+    make_workspace(shell.work)
+    config = {"discord": {"success_webhook": _WEBHOOK, "error_webhook": _WEBHOOK}}
+    (shell.home / "config.json").write_text(json.dumps(config))
+    (shell.home / "config.json").chmod(0o600)
+    return shell
+
+
+def _check(shell: Shell, case: Case, *options: str) -> subprocess.CompletedProcess[str]:
+    return shell.jobmon("check", "--backend", "local", *options, *case.write(shell.work))
+
+
+def test_the_exit_code_tells_failures_and_warnings(shell: Shell) -> None:
+    assert _check(shell, Case("./solver\n")).returncode == 0
+    assert _check(shell, Case("./solver\necho done\n")).returncode == 1
+    assert _check(shell, Case("./no_solver\n")).returncode == 2
+
+
+def test_the_text_shows_the_worst_first_and_hides_what_does_not_apply(shell: Shell) -> None:
+    done = _check(shell, Case("./no_solver\necho done\n"))
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"FAIL  inputs: line 2: {shell.work}/no_solver does not exist"
+    assert lines[1].startswith("      -> ")
+    assert lines[2].startswith("WARN  exit status: line 2: after a failure of no_solver")
+    assert lines[-1].startswith("1 failure, 1 warning, ")
+    assert lines[-1].endswith("not applicable (--all shows them): do not submit it like this")
+    assert not any(line.startswith("-") for line in lines)
+    shown = _check(shell, Case("./no_solver\n"), "--all").stdout
+    assert "-     completion marker: the script writes no completion marker" in shown
+
+
+def test_json_has_every_item_and_its_keys_are_documented(shell: Shell) -> None:
+    case = Case("./no_solver\n")
+    found = json.loads(_check(shell, case, "--json").stdout)
+    assert (found["exit_code"], found["failed"], found["warned"]) == (2, 1, 0)
+    assert {item["status"] for item in found["items"]} == {"fail", "pass", "not_applicable"}
+    shown = shell.jobmon("check", "--help").stdout
+    assert [key for key in (*found, *found["items"][0]) if key not in shown] == []
+    # jobmon's own flags may also come last
+    last = shell.jobmon("check", "--backend", "local", *case.write(shell.work), "--json")
+    assert json.loads(last.stdout) == found
+
+
+def test_bad_command_lines_are_one_error(shell: Shell) -> None:
+    assert "no script given" in complaint(shell.jobmon("check"))
+    assert "--backend takes one of slurm, local" in complaint(
+        shell.jobmon("check", "--backend", "pbs", "a.sh")
+    )
+    assert "--wait: " in complaint(shell.jobmon("check", "--wait", "soon", "a.sh"))
+    assert "option --tim not a unique prefix" in complaint(shell.jobmon("check", "--t", "5", "a.sh")).replace(
+        "option --t not", "option --tim not"
+    )
+
+
+def test_a_script_that_does_not_exist_is_a_failure(shell: Shell) -> None:
+    done = shell.jobmon("check", "no.sbatch")
+    assert done.returncode == 2
+    assert "no.sbatch does not exist" in done.stdout
+
+
+def test_a_script_that_is_no_text_is_no_internal_error(shell: Shell) -> None:
+    (shell.work / "job.sbatch").write_bytes(bytes(range(256)) * 100)
+    assert shell.jobmon("check", "--backend", "local", "job.sbatch").returncode == 2
+
+
+def test_commands_instead_of_a_script(shell: Shell) -> None:
+    done = shell.jobmon("check", "--backend", "local", "--wrap", "./no_solver")
+    assert "line 2: " in done.stdout
+    assert done.returncode == 2
+
+
+def test_submit_checked_refuses_with_one_overview(shell: Shell) -> None:
+    arguments = Case("./no_solver\necho done\n").write(shell.work)
+    done = shell.jobmon("submit", "--backend", "local", "--checked", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert [line[:4] for line in done.stderr.splitlines() if line[0] != " "] == ["FAIL", "WARN", "jobm"]
+    assert not list(shell.state.glob("*.json"))
+
+
+def test_submit_without_checked_loads_nothing_of_it(shell: Shell) -> None:
+    script = "import sys\nfrom jobmon.cli import main\nmain(sys.argv[1:])\n"
+    script += (
+        "assert not [name for name in sys.modules if 'check' in name and 'jobmon' in name], sys.modules\n"
+    )
+    program = shell.work / "submits.py"
+    program.write_text(script)
+    done = shell.line(
+        f"PYTHONPATH={':'.join(sys.path)} {sys.executable} submits.py submit --backend local missing.sh"
+    )
+    assert "AssertionError" not in done.stderr

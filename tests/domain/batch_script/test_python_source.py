@@ -1,0 +1,28 @@
+"""What the source of a program shows."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.batch_script.python_source import read_source
+
+
+def test_only_imports_without_which_it_cannot_start_count() -> None:
+    text = "import a.b, c\nfrom d.e import f\nfrom . import g\n"
+    text += "try:\n    import h\nexcept ImportError:\n    h = None\n"
+    assert read_source(f"{text}def f():\n    import i\nif x:\n    import j\n").imports == ("a", "c", "d")
+
+
+def test_variables_that_it_needs_at_once() -> None:
+    text = "import os\nA = os.environ['A']\nB = os.environ.get('B')\nos.environ['C'] = '1'\n"
+    text += "def f():\n    os.environ['D']\n"
+    assert read_source(text).required_variables == ("A",)
+
+
+def test_prints_that_are_not_flushed() -> None:
+    assert read_source("print(1)").prints
+    assert not read_source("print(1, file=f)").prints
+    assert read_source("print(1, flush=True)").flushes
+
+
+def test_a_syntax_error_is_its_fault_with_the_line() -> None:
+    assert read_source("a = 1\ndef f(:\n").fault.startswith("line 2: ")
+    assert read_source("\0").fault

@@ -1,0 +1,55 @@
+"""What a submission asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.batch_script.request import Request, read_request
+
+
+def _request(*arguments: str, script: str = "", **environment: str) -> Request:
+    return read_request([*arguments, "job.sh"], environment, f"#!/bin/bash\n{script}\ntrue\n")
+
+
+def test_the_command_line_overrides_the_environment_which_overrides_the_script() -> None:
+    script = "#SBATCH -t 10 -p a --output=x"
+    assert _request(script=script).time_limit_s == 600
+    assert _request(script=script, SBATCH_TIMELIMIT="20").time_limit_s == 1200
+    assert _request("-t", "30", script=script, SBATCH_TIMELIMIT="20").time_limit_s == 1800
+    assert _request(script=script).options["partition"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("options", "per_node", "total"),
+    [
+        ((), 0, 0),
+        (("--gres=gpu:4",), 4, 4),
+        (("--gres=gpu:a100:4", "-N", "2"), 4, 8),
+        (("--gres=gpu",), 1, 1),
+        (("--gres=lustre:1,gpu:2",), 2, 2),
+        (("--gres=shard:1",), 0, 0),
+        (("--gpus=8", "-N2"), 4, 8),
+        (("--gpus=1",), 1, 1),
+        (("-G", "a100:3"), None, 3),  # how many on each node, Slurm decides
+        (("--gpus-per-node=h100:8", "--nodes=4"), 8, 32),
+        (("--gpus-per-task=1", "-n", "4", "-N", "1"), 4, 4),
+        (("--gpus=some",), None, None),
+    ],
+)
+def test_gpus(options: tuple[str, ...], per_node: int | None, total: int | None) -> None:
+    request = _request(*options)
+    assert (request.gpus_per_node, request.gpus) == (per_node, total)
+
+
+def test_tasks_and_arrays() -> None:
+    assert _request("-N", "2", "--ntasks-per-node=4").tasks == 8
+    assert _request().tasks is None
+    array = _request("--array=1-5:2%2").array
+    assert array is not None
+    assert list(array) == [1, 3, 5]
+    assert _request("--array=x").array is None
+
+
+def test_a_het_job_is_recognized() -> None:
+    assert _request(script="#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1").is_het_job
+    assert not _request(script="#SBATCH -n1").is_het_job

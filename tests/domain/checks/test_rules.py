@@ -1,0 +1,151 @@
+"""Rules about what no script shows: space, earlier jobs, the set-up of jobmon, Slurm's answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.domain.batch_script.parse import parse_script
+from jobmon_core.domain.batch_script.request import read_request
+from jobmon_core.domain.checks.facts import Facts, Partition, PastRun, Quota, Room, Setup, SubmissionAnswer
+from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
+from jobmon_core.domain.checks.rules import folders, safety, setup, slurm
+
+_GIB = 1024**3
+_FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
+_RUN = PastRun("8123", 1, "COMPLETED", 3600, 7200)
+
+
+def _facts(*options: str, **known: object) -> Facts:
+    text = "#!/bin/bash\n./solver --output_dir /out\n"
+    return replace(Facts(read_request([*options, "job.sh"], {}, text), parse_script(text)), **known)  # type: ignore[arg-type] # fields by name
+
+
+@pytest.mark.parametrize(
+    ("room", "status"),
+    [
+        (_FULL, Status.PASS),
+        (_FULL._replace(free_bytes=9 * _GIB), Status.WARN),
+        (_FULL._replace(free_bytes=50 * _GIB), Status.WARN),  # 5 %
+        (_FULL._replace(free_bytes=800 * _GIB, total_bytes=100_000 * _GIB), Status.PASS),  # little, but a lot
+        (_FULL._replace(free_bytes=_GIB // 2), Status.FAIL),
+        (_FULL._replace(free_inodes=0), Status.FAIL),
+        (_FULL._replace(free_inodes=500_000), Status.WARN),
+        (_FULL._replace(free_inodes=None, total_inodes=None), Status.PASS),
+        (None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_bytes_and_inodes_of_the_file_system(room: Room | None, status: Status) -> None:
+    assert folders.room(_facts(room=room)).status is status
+
+
+@pytest.mark.parametrize(
+    ("quota", "status"),
+    [
+        (Quota(10 * _GIB, 100 * _GIB, 10, 1000), Status.PASS),
+        (Quota(95 * _GIB, 100 * _GIB, 10, 1000), Status.WARN),
+        (Quota(100 * _GIB, 100 * _GIB, 10, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 1000, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 10, None), Status.PASS),
+    ],
+)
+def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
+    assert folders.room(_facts(room=_FULL, quota=quota)).status is status
+
+
+@pytest.mark.parametrize(
+    ("limit", "run", "status", "text"),
+    [
+        ("120", _RUN, Status.PASS, "the longest that completed, 8123, took 1h"),
+        ("60", _RUN, Status.WARN, "8123 took 1h, and the time limit is 1h"),
+        ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.WARN, "reached its limit of 2h"),
+        ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.PASS, "ended TIMEOUT"),
+        (
+            "120",
+            _RUN._replace(state="FAILED", cause="cuda_oom", title="CUDA out of memory"),
+            Status.WARN,
+            "memory",
+        ),
+        ("120", _RUN._replace(state="OUT_OF_MEMORY"), Status.WARN, "ran out of memory"),
+        ("120", _RUN._replace(state="FAILED"), Status.PASS, "8123, ended FAILED"),
+    ],
+)
+def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Status, text: str) -> None:
+    item = safety.past_runs(_facts("-t", limit, past=(run,)))
+    assert item.status is status
+    assert text in item.text
+
+
+def test_a_large_first_run_is_advised_to_begin_small() -> None:
+    assert "small part" in safety.past_runs(_facts("--gres=gpu:8", "-t", "24:00:00")).advice
+    assert safety.past_runs(_facts("-t", "10")).advice == ""
+
+
+def test_checkpoints_that_are_too_rare_for_the_time_limit() -> None:
+    run = _RUN._replace(checkpoint_interval_s=4 * 3600.0)
+    assert safety.checkpoints(_facts("-t", "6:00:00", past=(run,))).status is Status.WARN
+    assert (
+        safety.checkpoints(_facts("-t", "24:00:00", past=(run,), checkpoint_dir="/c")).status is Status.PASS
+    )
+
+
+def test_a_job_of_the_same_script_that_writes_to_the_same_folder() -> None:
+    assert safety.running(_facts()).status is Status.PASS
+    assert safety.running(_facts(running=("8123",))).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("known", "status"),
+    [
+        (Setup(("success", "error")), Status.PASS),
+        (Setup(("error",)), Status.WARN),
+        (Setup(fault="config.json is not usable"), Status.FAIL),
+    ],
+)
+def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
+    assert setup.webhooks(_facts(setup=known)).status is status
+
+
+def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
+    assert setup.monitor_returns(_facts("-t", "10")).status is Status.PASS
+    assert setup.monitor_returns(_facts("-t", "3-0")).status is Status.WARN
+    assert setup.monitor_returns(_facts("-t", "3-0", setup=Setup(returns_by="cron"))).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("limit", "partition", "status"),
+    [
+        ("2:00:00", Partition("main", 3600, None, "UP"), Status.FAIL),
+        ("0:30:00", Partition("main", 3600, None, "UP"), Status.PASS),
+        ("2:00:00", Partition("main", None, None, "UP"), Status.PASS),
+        ("2:00:00", Partition("main", None, None, "DRAIN"), Status.WARN),
+        ("2:00:00", None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_the_time_limit_against_the_partition(
+    limit: str, partition: Partition | None, status: Status
+) -> None:
+    assert slurm.time_limit(_facts("-t", limit, partition=partition)).status is status
+
+
+def test_what_sbatch_answers() -> None:
+    assert slurm.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account"))).status is Status.FAIL
+    assert (
+        slurm.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status is Status.NOT_APPLICABLE
+    )
+    later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
+    assert slurm.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ((), 0),
+        ((passed("a", "b"),), 0),
+        ((warned("a", "b", "c"),), 1),
+        ((warned("a", "b", "c"), failed("a", "b", "c")), 2),
+    ],
+)
+def test_the_exit_code(items: tuple[Item, ...], code: int) -> None:
+    assert exit_code(items) == code

@@ -1,0 +1,116 @@
+"""`jobmon check` with the real sbatch, and on a real node."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.checks.check import CheckSubmission
+from jobmon_core.context import Context
+from jobmon_core.domain.checks.model import Status
+from jobmon_core.store.home import Home
+from tests.support.batch_scripts import BAD, GOOD, Case, make_workspace, problems
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_SLURM = "slurm"
+
+
+@pytest.fixture
+def submission(user: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[CheckSubmission]:
+    """Checks what the user submits in a folder with the files that the scripts name."""
+    make_workspace(user.work)
+    monkeypatch.chdir(user.work)
+    environment = {name: value for name, value in user.environment.items() if name != "PYTHONUNBUFFERED"}
+    environment["PATH"] = f"{user.work / 'bin'}:{environment['PATH']}"
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, environment[name])
+    user.slurm("scontrol", "create", "PartitionName=brief", "Nodes=n5", "MaxTime=60")
+    yield CheckSubmission(Context(Home(user.home), environment), ("jobmon",))
+    user.slurm("scontrol", "delete", "PartitionName=brief")
+
+
+def test_the_real_sbatch_accepts_the_good_scripts_and_every_planted_fault_is_named(
+    submission: CheckSubmission,
+) -> None:
+    work = Path.cwd()
+    for name, case in GOOD.items():
+        found = {item.id: item for item in submission.check(_SLURM, case.write(work))}
+        assert problems(tuple(found.values())) == case.expected, name
+        assert found["sbatch"].status is Status.PASS, (name, found["sbatch"])
+        assert "it could start now on n" in found["sbatch"].text
+    for name, case in BAD.items():
+        items = submission.check(_SLURM, case.write(work))
+        # sbatch itself refuses some of them, too
+        assert problems(items) | {"sbatch": Status.FAIL} == {
+            case.fault: case.status,
+            "sbatch": Status.FAIL,
+        }, name
+        if case.needs_slurm:
+            assert problems(items) == {case.fault: case.status}, name
+
+
+def _on_node(user: User, *arguments: str) -> dict[str, dict[str, str]]:
+    done = user.jobmon("check", "--json", "--on-node", *arguments)
+    assert "looks at a node" in done.stderr, done
+    return {item["id"]: item for item in json.loads(done.stdout)["items"]}
+
+
+def test_a_short_job_tries_the_environment_and_the_imports_on_a_node_of_the_partition(user: User) -> None:
+    make_workspace(user.work)
+    lines = "#SBATCH -p doomed --gres=gpu:2 -t 600\nexport WHERE=here\nsource venv/bin/activate\n"
+    good = Case(f"{lines}python -u train.py --data data/train.csv\n")
+    found = _on_node(user, *good.write(user.work))
+    assert found["node_imports"]["status"] == "pass", found["node_imports"]
+    assert " on n4 imports all" in found["node_imports"]["text"]
+    assert found["node_environment"]["status"] == "pass"
+    missing = "import json\nimport no_such_package\n"
+    bad = Case(f"{lines}module load cuda/99\npython -u needs.py\n", files={"needs.py": missing})
+    found = _on_node(user, *bad.write(user.work))
+    assert found["node_imports"]["status"] == "fail"
+    assert "cannot import no_such_package: ModuleNotFoundError" in found["node_imports"]["text"]
+    assert found["node_environment"]["text"] == "line 5 fails on n4: module load cuda/99"
+    assert user.slurm("squeue", "-h", "-n", "jobmon-check") == ""
+    assert list((user.home / "state" / "checks").iterdir()) == []
+
+
+def test_a_short_job_that_stays_pending_is_cancelled_also_by_ctrl_c(user: User) -> None:
+    make_workspace(user.work)
+    user.slurm("scontrol", "create", "PartitionName=closed", "Nodes=n5", "State=DOWN")
+    try:
+        arguments = Case("#SBATCH -p closed -t 5\n./solver\n").write(user.work)
+        found = _on_node(user, "--wait", "1", *arguments)
+        assert found["node"]["status"] == "warn"
+        assert "still pending after 1s (PartitionDown), and was cancelled" in found["node"]["text"]
+        _interrupt_a_check(user, arguments)
+        eventually(lambda: user.slurm("squeue", "-h", "-n", "jobmon-check") == "")
+    finally:
+        user.slurm("scontrol", "delete", "PartitionName=closed")
+
+
+def _interrupt_a_check(user: User, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "jobmon", "check", "--on-node", *arguments]
+    checking = subprocess.Popen(command, cwd=user.work, env=user.environment, stdout=subprocess.DEVNULL)
+    eventually(lambda: user.slurm("squeue", "-h", "-n", "jobmon-check") != "")
+    checking.send_signal(signal.SIGINT)
+    assert checking.wait(30) == 130
+
+
+def test_a_checked_submission_is_refused_with_one_overview_or_made(user: User) -> None:
+    make_workspace(user.work)
+    bad = Case("#SBATCH -o no/such/%j.out -p nope\n./solver\n").write(user.work)
+    done = user.jobmon("submit", "--checked", *bad)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "FAIL  logs: " in done.stderr
+    assert "FAIL  sbatch: refused: invalid partition specified: nope" in done.stderr
+    assert done.stderr.endswith("jobmon: nothing was submitted; `jobmon check` shows the whole list\n")
+    good = Case("#SBATCH -t 5\n./solver\n").write(user.work)
+    done = user.jobmon("submit", "--checked", *good)
+    assert done.returncode == 0, done
+    assert done.stdout.startswith("Submitted batch job ")

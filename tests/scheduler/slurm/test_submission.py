@@ -1,0 +1,73 @@
+"""Slurm's answers about a submission; what sbatch printed is from 22.05."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
+from jobmon_core.scheduler.slurm.submission.partition import read_partition
+from jobmon_core.scheduler.slurm.submission.test_only import read_test_only
+from jobmon_core.scheduler.slurm.submission.test_only import test_only as ask_test_only
+from jobmon_core.system.runner import NotStarted, TimedOut
+from tests.support.fake_runner import FakeRunner, said
+
+_START = "sbatch: Job 1001 to start at 1795625866 using 1 processors on nodes n1 in partition main\n"
+_START_25 = "sbatch: Job 7 to start at 1795625866 a using 8 processors on nodes n[1-2] in partition gpu\n"
+_PARTITIONS = (
+    "PartitionName=main AllowGroups=ALL Default=YES DefaultTime=01:00:00 MaxTime=2-00:00:00 State=UP\n"
+    "PartitionName=long Default=NO DefaultTime=NONE MaxTime=UNLIMITED State=UP\n"
+    "PartitionName=old Default=NO MaxTime=UNLIMITED State=DOWN\n"
+)
+
+
+def test_an_accepted_job_with_its_estimate() -> None:
+    assert read_test_only(said("", _START)) == SubmissionAnswer(
+        True, "sbatch accepts the job", 1795625866, "n1", "main"
+    )
+    assert read_test_only(said("", _START_25)).nodes == "n[1-2]"
+
+
+def test_a_refusal_in_the_words_of_sbatch() -> None:
+    errors = "sbatch: error: invalid partition specified: nope\n"
+    errors += "allocation failure: Invalid partition name specified\n"
+    answer = read_test_only(said("", errors, 1))
+    assert answer == SubmissionAnswer(
+        False, "invalid partition specified: nope; Invalid partition name specified"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "allocation failure: Unable to contact slurm controller (connect failure)",
+        "allocation failure: Socket timed out on send/recv operation",
+        "sbatch: fatal: Could not establish a configuration source",
+    ],
+)
+def test_a_slurm_that_does_not_answer_refuses_nothing(text: str) -> None:
+    assert read_test_only(said("", text, 1)).accepted is None
+    assert read_test_only(TimedOut(("sbatch",), 20.0)).accepted is None
+    assert read_test_only(NotStarted(("env",), "not found on PATH")).accepted is None
+    assert read_test_only(said("", "env: 'sbatch': No such file or directory", 127)).accepted is None
+
+
+def test_the_users_own_variables_of_sbatch_count() -> None:
+    runner = FakeRunner().on("env", answers=[said("", _START)])
+    ask_test_only(
+        runner, ["-t", "5", "a.sh"], {"SBATCH_PARTITION": "long", "SLURM_JOB_ID": "7", "PATH": "/bin"}
+    )
+    assert runner.asked == [("env", "SBATCH_PARTITION=long", "sbatch", "--test-only", "-t", "5", "a.sh")]
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ("", Partition("main", 172_800, 3600, "UP")),
+        ("long", Partition("long", None, None, "UP")),
+        ("main,long", Partition("main,long", None, 3600, "UP")),
+        ("old", Partition("old", None, None, "DOWN")),
+        ("none", None),
+    ],
+)
+def test_the_limits_of_partitions(names: str, found: Partition | None) -> None:
+    assert read_partition(_PARTITIONS, names) == found

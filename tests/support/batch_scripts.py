@@ -1,0 +1,275 @@
+"""Batch scripts of many kinds: good ones, ones with a single planted fault, and a folder for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobmon_core.domain.checks.model import Item, Status
+
+_TRAIN = """\
+import argparse
+import json
+import logging
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume", action="store_true")
+model = torch.nn.parallel.DistributedDataParallel(None)
+logging.info("started")
+torch.save(model, "checkpoint.pt")
+"""
+_PLAIN = "import csv\nimport sys\n\nfor number in range(3):\n    print(number, flush=True)\n"
+_FILES = {
+    "train.py": _TRAIN,
+    "plain.py": _PLAIN,
+    "prints.py": "import time\nprint('step 1/10')\n",
+    "one_gpu.py": "import torch\nmodel = torch.nn.Linear(1, 1).cuda()\nmodel(None)\n",
+    "endless.py": "import json\njson.loads('1')\n",
+    "model.R": "print(1)\n",
+    "torch/__init__.py": "",
+    "data/train.csv": "a,b\n1,2\n",
+    "data/part_1.csv": "a\n1\n",
+    "data/part_2.csv": "a\n1\n",
+    "data/part_3.csv": "a\n1\n",
+    "empty.csv": "",
+    "names.txt": "a\nb\nc\n",
+    "case.in": "n = 10\n",
+    "img.sif": "an image\n",
+    "old/model.pt": "weights\n",
+    "venv/bin/activate": "VIRTUAL_ENV=venv\n",
+    "conda/etc/profile.d/conda.sh": "conda() { :; }\n",
+    "conda/envs/llm/conda-meta/history": "",
+    "logs/keep": "",
+}
+_PROGRAMS = ("solver", "run.sh", "bin/torchrun", "bin/accelerate", "bin/deepspeed")
+_PYTHONS = ("venv/bin/python", "conda/envs/llm/bin/python")
+
+
+def make_workspace(folder: Path) -> None:
+    """Make the files that the scripts name."""
+    for name, text in _FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "bin").mkdir()
+    for name in _PROGRAMS:
+        (folder / name).write_text("#!/bin/bash\ntrue\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    (folder / "not_executable").write_text("#!/bin/bash\n", encoding="utf-8")
+    for name in _PYTHONS:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(sys.executable)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A submission, and the item in which its fault shows; a good one has none, or a single warning."""
+
+    script: str  # lines after the shebang
+    fault: str = ""  # the id of the item
+    status: Status = Status.FAIL
+    options: tuple[str, ...] = ()  # before the script
+    arguments: tuple[str, ...] = ()  # after it
+    shebang: str = "#!/bin/bash"
+    files: Mapping[str, str] = field(default_factory=dict)
+    needs_slurm: bool = False
+
+    @property
+    def expected(self) -> dict[str, Status]:
+        """The items that fail or warn."""
+        return {self.fault: self.status} if self.fault else {}
+
+    def write(self, folder: Path) -> list[str]:
+        """Write the script into the workspace, and return the arguments of sbatch."""
+        text = f"{self.shebang}\n{self.script}" if self.shebang else self.script
+        (folder / "job.sbatch").write_bytes(text.encode())
+        for name, content in self.files.items():
+            (folder / name).write_text(content, encoding="utf-8")
+        return [*self.options, "job.sbatch", *self.arguments]
+
+
+def problems(items: tuple[Item, ...]) -> dict[str, Status]:
+    """Return the items that fail or warn."""
+    return {item.id: item.status for item in items if item.status in (Status.FAIL, Status.WARN)}
+
+
+_GPUS = "#SBATCH --gres=gpu:4\n#SBATCH --time=02:00:00\n"
+
+GOOD = {
+    "plain python": Case("#SBATCH --time=10\npython3 -u plain.py data/train.csv\n"),
+    "torchrun in a venv, with checkpoints": Case(
+        "#SBATCH --gres=gpu:4\n#SBATCH --time=20:00:00\n#SBATCH --output=logs/%x-%j.out\n"
+        "set -euo pipefail\nsource venv/bin/activate\nexport OMP_NUM_THREADS=4\n"
+        'OUT=out/$SLURM_JOB_ID\nmkdir -p "$OUT"\n'
+        "torchrun --standalone --nproc_per_node=4 train.py --data data/train.csv \\\n"
+        '    --output_dir "$OUT" --checkpoint_dir "$OUT/ckpt" --resume\n'
+    ),
+    "srun python on two nodes": Case(
+        "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n#SBATCH -t 2:00:00\n"
+        'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n1)\n'
+        "export MASTER_PORT=$((10000 + SLURM_JOB_ID % 50000))\n"
+        "srun --cpu-bind=none python3 -u train.py --data-dir data\n"
+    ),
+    "torchrun started by srun, a launcher on each node": Case(
+        "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4 -t 60\n"
+        "head=$(hostname)\n"
+        "srun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_endpoint=$head:29500 train.py\n"
+    ),
+    "accelerate": Case(
+        f"{_GPUS}source venv/bin/activate\n"
+        "accelerate launch --multi_gpu --num_processes 4 train.py --train_file data/train.csv\n"
+    ),
+    "mpirun of a compiled solver": Case(
+        "#SBATCH --nodes=2 --ntasks=8 --time=03:00:00\nset -e\nmodule load openmpi\n"
+        "mpirun -np $SLURM_NTASKS ./solver -i case.in > solver.log 2>&1\n"
+    ),
+    "array with a file for each task": Case(
+        "#SBATCH --array=1-3%2\n#SBATCH --output=logs/%A_%a.out\n#SBATCH -t 30\n"
+        'INPUT=data/part_${SLURM_ARRAY_TASK_ID}.csv\npython3 -u plain.py --input "$INPUT"\n'
+    ),
+    "array with a list": Case(
+        '#SBATCH --array=1-3 -t 5\nNAME=$(sed -n "${SLURM_ARRAY_TASK_ID}p" names.txt)\n./solver "$NAME"\n'
+    ),
+    "conda": Case(
+        "#SBATCH --gres=gpu:1 -t 90\nsource conda/etc/profile.d/conda.sh\nconda activate llm\n"
+        "python -u one_gpu.py --config case.in\n"
+    ),
+    "apptainer with modules": Case(
+        f"{_GPUS}module purge\nmodule load apptainer/1.2 cuda\nmkdir -p results\n"
+        "srun apptainer exec --nv --bind $PWD:/work img.sif python3 /work/train.py --out /work/results\n"
+    ),
+    "R": Case("#SBATCH -t 20 --mem=1G\nmodule load R\nRscript --vanilla model.R\n"),
+    "deepspeed": Case(
+        f"{_GPUS}deepspeed --num_gpus=4 train.py --deepspeed ds.json\n", files={"ds.json": '{"zero": 1}\n'}
+    ),
+    "workers in the background, one GPU each": Case(
+        f"{_GPUS}pids=()\nfor gpu in 0 1 2 3; do\n"
+        '  CUDA_VISIBLE_DEVICES=$gpu python3 -u train.py --shard "$gpu" > logs/worker_$gpu.log 2>&1 &\n'
+        '  pids+=($!)\ndone\nfor pid in "${pids[@]}"; do wait "$pid" || exit 1; done\n'
+    ),
+    "a trap that requeues": Case(
+        f"{_GPUS}#SBATCH --signal=B:USR1@120 --requeue\n"
+        'save() { scontrol requeue "$SLURM_JOB_ID"; }\ntrap save USR1\n'
+        "torchrun --nproc_per_node=gpu train.py --resume &\nwait $!\n"
+    ),
+    "stages joined by &&": Case(
+        "#SBATCH -t 60\npython3 -u plain.py prepare && python3 -u plain.py evaluate && touch EVAL_DONE\n"
+    ),
+    "arguments, a function and a here-document": Case(
+        '#SBATCH -t 60\nset -euo pipefail\nNAME=${1:?name}\nusage() { echo "usage: $0 NAME"; }\n'
+        'cat > "conf_$NAME.txt" <<EOF\n#SBATCH --not=one\nname = $NAME\nEOF\n'
+        'if [[ -z "${DEBUG:-}" ]]; then LEVEL=1; else LEVEL=2; fi\n'
+        './solver --config conf_$NAME.txt --level "$LEVEL" | tee solver.log\n',
+        arguments=("x",),
+    ),
+    "prepare, then train": Case(
+        "#SBATCH -t 60\nset -e\nmake solver2\n./solver2 --threads 4\n./solver --data data/train.csv\n",
+        "inputs",
+        Status.WARN,
+    ),
+    "a venv of its own, with packages from the network": Case(
+        "#SBATCH -t 60\nset -e\npython3 -m venv env\nsource env/bin/activate\npip install -r names.txt\n"
+        "export PYTHONPATH=$PWD/src:$PYTHONPATH\npython -u needs.py\n",
+        files={"needs.py": "import no_such_package\n"},
+    ),
+    "a container of another kind, and a disk of the node": Case(
+        "#SBATCH -t 60\nset -e\ncp -r data $TMPDIR\ndocker run --rm i:1 python /app/t.py --data /app/d.csv\n"
+    ),
+    "a batch script in Python": Case(
+        "#SBATCH -t 5\nimport json\nprint(json.dumps({}), flush=True)\n", shebang="#!/usr/bin/env python3"
+    ),
+}
+
+BAD = {
+    "the interpreter does not exist": Case("true\n", "interpreter", shebang="#!/usr/local/bin/no-such-bash"),
+    "no shebang": Case("python3 -u plain.py\n", "interpreter", shebang=""),
+    "line ends of DOS": Case("./solver\r\n", "line_endings", shebang="#!/bin/bash\r"),
+    "an option after the script": Case("./solver\n", "options", arguments=("--gres=gpu:1",)),
+    "#SBATCH after the first command": Case("module purge\n#SBATCH --gres=gpu:1\n./solver\n", "directives"),
+    "a variable in #SBATCH": Case("#SBATCH --output=$HOME/%j.out\n./solver\n", "directives"),
+    "#SBATCH in small letters": Case("#sbatch --mem=4G\n./solver\n", "directives", Status.WARN),
+    "no such partition": Case("#SBATCH -p nope\n./solver\n", "sbatch", needs_slurm=True),
+    "more GPUs than a node has": Case("#SBATCH --gres=gpu:64\n./solver\n", "sbatch", needs_slurm=True),
+    "a time limit above the partition's": Case(
+        "#SBATCH -p brief --time=20:00:00\n./solver\n", "time_limit", needs_slurm=True
+    ),
+    "no folder for the log": Case("#SBATCH --output=no/such/%j.out\n./solver\n", "logs"),
+    "one log for all tasks": Case("#SBATCH --array=1-3 -o all.out\n./solver\n", "logs", Status.WARN),
+    "the program does not exist": Case("python3 -u trian.py\n", "inputs"),
+    "the input does not exist": Case("python3 -u plain.py --data data/trian.csv\n", "inputs"),
+    "the image does not exist": Case("apptainer exec ./no.sif python3 plain.py\n", "inputs"),
+    "a folder that does not exist": Case("cd experiments/\n./solver\n", "inputs"),
+    "the input is empty": Case("python3 -u plain.py --data empty.csv\n", "input_format"),
+    "the program cannot be executed": Case("./not_executable\n", "executables"),
+    "an input of one task is missing": Case(
+        "#SBATCH --array=1-4\npython3 -u plain.py --input data/part_$SLURM_ARRAY_TASK_ID.csv\n", "data_split"
+    ),
+    "more tasks than lines": Case(
+        '#SBATCH --array=1-5\nNAME=$(sed -n "${SLURM_ARRAY_TASK_ID}p" names.txt)\n./solver $NAME\n',
+        "data_split",
+    ),
+    "another number of shards than tasks": Case(
+        "#SBATCH --array=0-3\n./solver --num-shards 8 --shard $SLURM_ARRAY_TASK_ID\n",
+        "data_split",
+        Status.WARN,
+    ),
+    "the output folder is a file": Case("python3 -u plain.py --output_dir case.in\n", "outputs"),
+    "the output folder does not exist": Case(
+        "python3 -u plain.py --output_dir results/run1\n", "outputs", Status.WARN
+    ),
+    "a redirection into no folder": Case("./solver > results/solver.log\n", "outputs"),
+    "results of an earlier run": Case("./solver --output_dir old\n", "earlier_outputs", Status.WARN),
+    "more workers than GPUs": Case(f"{_GPUS}torchrun --nproc_per_node=8 train.py\n", "gpus"),
+    "four GPUs asked for, one worker": Case(
+        f"{_GPUS}torchrun --nproc_per_node 1 train.py\n", "gpus", Status.WARN
+    ),
+    "four GPUs asked for, one process": Case(f"{_GPUS}python3 -u one_gpu.py\n", "gpus", Status.WARN),
+    "accelerate with too many processes": Case(
+        f"{_GPUS}accelerate launch --num_processes=6 train.py\n", "gpus"
+    ),
+    "more processes than tasks": Case("#SBATCH -n 4 --gres=gpu:4\nmpirun -np 8 ./solver\n", "gpus"),
+    "workers without GPUs": Case("torchrun --nproc_per_node=4 train.py\n", "gpus", Status.WARN),
+    "a GPU by number": Case(
+        "#SBATCH --gres=gpu:1\nexport CUDA_VISIBLE_DEVICES=0\npython3 -u one_gpu.py\n", "gpu_ids", Status.WARN
+    ),
+    "a GPU that the job does not have": Case(
+        "#SBATCH --gres=gpu:2\nCUDA_VISIBLE_DEVICES=3 python3 -u train.py\n", "gpu_ids"
+    ),
+    "a long run without checkpoints": Case(
+        "#SBATCH --time=23:00:00\npython3 -u endless.py\n", "checkpoints", Status.WARN
+    ),
+    "a signal to a script without a trap": Case(
+        "#SBATCH --signal=B:USR1@60\n./solver\n", "signals", Status.WARN
+    ),
+    "a trap that waits for the program": Case(
+        "#SBATCH --signal=B:TERM@60\ntrap 'touch stop' TERM\n./solver\n", "signals", Status.WARN
+    ),
+    "a pipe that hides the failure": Case("./solver | tee solver.log\n", "exit_status", Status.WARN),
+    "an echo that hides the failure": Case("./solver\necho finished\n", "exit_status", Status.WARN),
+    "a marker after a semicolon": Case("./solver; touch RUN_DONE\n", "completion_marker", Status.WARN),
+    "output in a buffer": Case("python3 prints.py\n", "python_output", Status.WARN),
+    "a missing package": Case(
+        "python3 -u needs.py\n", "packages", files={"needs.py": "import no_such_package\n"}
+    ),
+    "a Python that is not on PATH": Case("python2.6 plain.py\n", "packages", Status.WARN),
+    "a program that is not Python": Case(
+        "python3 -u broken.py\n", "packages", files={"broken.py": "def f(:\n"}
+    ),
+    "a venv that does not exist": Case("source env/bin/activate\npython -u plain.py\n", "environment"),
+    "a conda environment that does not exist": Case(
+        "source conda/etc/profile.d/conda.sh\nconda activate lmm\npython -u plain.py\n", "environment"
+    ),
+    "conda activate without its set-up": Case("conda activate llm\npython -u plain.py\n", "environment"),
+    "a variable that nothing sets": Case("set -u\n./solver --name $RUN_NAME\n", "variables", Status.WARN),
+    "an argument that is not given": Case('./solver "$1" "$2"\n', "variables", Status.WARN, arguments=("a",)),
+    "a variable that only torchrun sets": Case(
+        "#SBATCH --gres=gpu:1\nsrun python3 -u rank.py\n",
+        "variables",
+        files={"rank.py": "import os\nrank = int(os.environ['LOCAL_RANK'])\n"},
+    ),
+}
