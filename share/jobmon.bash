@@ -4,16 +4,20 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit run watch cancel forget prune status top show logs progress report diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
         patterns) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
     esac
     case $command in
-        "submit") options="-h --help --backend --sentinel --no-agent --job-config" words= kind="file" ;;
+        "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config" words= kind="file" ;;
+        "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
         "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
         "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
+        "rerun") options="-h --help --yes" words= kind="job" ;;
+        "note") options="-h --help" words= kind="job" ;;
+        "archive") options="-h --help" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run --yes" ;;
@@ -24,6 +28,7 @@ _jobmon() {
         "progress") options="-h --help -f --follow --json" words= kind="job or file" ;;
         "report") options="-h --help --html --json" words= kind="job" ;;
         "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
+        "diff") options="-h --help --json" words= kind="job" ;;
         "init") options="-h --help --no-check" ;;
         "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
@@ -33,12 +38,14 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit run watch cancel forget prune status top show logs progress report diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
         "submit --backend") options= words="slurm local" kind= ;;
         "submit --job-config") options= words= kind="file" ;;
+        "check --backend") options= words="slurm local" kind= ;;
+        "check --wait") options= words= kind="text" ;;
         "run --name"|"run --job-name") options= words= kind="text" ;;
         "run -o"|"run --output") options= words= kind="file" ;;
         "run -e"|"run --error") options= words= kind="file" ;;
