@@ -29,6 +29,7 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.launch.model import LaunchState
+from jobmon_core.domain.launch.repeats import without_repeats
 from jobmon_core.domain.progress.events.errors import ErrorWatch
 from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.progress.history import add_sample, is_sound
@@ -142,7 +143,8 @@ def _with_launches(
         telemetry = look.telemetry_of(job.id, task.key) if look.telemetry_of else None
         seen = SeenAtLaunch(telemetry, record.tasks[task.key], record.readers[task.key], own)
         states[task.key], found = verify_launch(states.get(task.key), job, task, seen, look.now_s)
-        events += tuple(replace(event, task=task.key) for event in found)
+        new = (replace(event, task=task.key) for event in found)
+        events += tuple(without_repeats(new, events, task.key))
     return replace(record, launches=states, events=_latest(events))
 
 
@@ -163,7 +165,8 @@ def _with_triage(
         seen = Seen(now_s, last_write_s(followed.logs), followed, known)
         before = states.get(task.key, _NO_TRIAGE)
         states[task.key], found = triage_task(before, job, task, telemetry_of(job.id, task.key), seen)
-        events += tuple(replace(event, task=task.key) for event in found)
+        new = (replace(event, task=task.key) for event in found)
+        events += tuple(without_repeats(new, events, task.key))
     return replace(record, triage=states, events=_latest(with_explained_stalls(events, now_s)))
 
 
