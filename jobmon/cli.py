@@ -32,6 +32,7 @@ GROUPS = {
         "progress": "show how far a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
+        "why": "explain why a job is pending",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

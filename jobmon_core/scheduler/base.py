@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
         AccountingRow,
         Disabled,
+        NotListed,
         QueueRow,
         RawAnswer,
         RecordAnswer,
@@ -157,6 +159,7 @@ class Backend(NamedTuple):
             cannot reach its processes.
         in_job: returns the command that runs a command once on each node of the running job with a raw id, on
             a named cluster; None if jobs run on this host.
+        pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
     """
 
     name: str
@@ -168,3 +171,4 @@ class Backend(NamedTuple):
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
     agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()
     in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
+    pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None

@@ -12,6 +12,7 @@ from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.parts import job_title, where_fields
+from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -152,6 +153,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
+    if (wait := wait_of(task)) and is_worth_saying(wait):
+        yield Field("Waited", wait_text(wait))
     if task.diagnosis and (work := task.diagnosis.work):
         yield Field("Work", f"{work[0].upper()}{work[1:]}")
     if memory := _memory_text(end):

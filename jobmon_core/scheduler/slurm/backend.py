@@ -11,6 +11,9 @@ from jobmon_core.scheduler.base import AgentLaunch, Backend
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobmon_core.domain.pending.model import PendingFacts
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.slurm.rows import NotListed, Unreachable
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
@@ -92,6 +95,13 @@ def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str,
     return tuple(on_each_node(raw_job_id, cluster, command))
 
 
+def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
+    from jobmon_core.scheduler.slurm.site.pending import ask_pending
+    from jobmon_core.system.runner import Runner
+
+    return ask_pending(Runner(), ref, cluster)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -102,4 +112,5 @@ SLURM = Backend(
     controller_id=_controller_id,
     agent_launches=_agent_launches,
     in_job=_in_job,
+    pending_facts=_pending_facts,
 )
