@@ -19,7 +19,7 @@ class Obstacle(NamedTuple):
     Attributes:
         reservation: the reservation, which ends in the future.
         takes_all: whether it takes all nodes that the job could use.
-        is_active: whether it has begun.
+        is_active: whether it is active now.
     """
 
     reservation: Reservation
@@ -48,7 +48,7 @@ def obstacles(
 def limit_before(obstacle: Obstacle, now_s: float) -> int | None:
     """Return the longest useful time limit of a job that ends before a reservation begins (seconds).
 
-    None if it has begun or is too near.
+    None if it is active already or too near.
     """
     if obstacle.is_active or obstacle.reservation.start_s is None:
         return None

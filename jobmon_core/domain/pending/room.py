@@ -84,7 +84,7 @@ def _period(case: Case, reservation: Reservation) -> str:
 
 
 def reservation(case: Case) -> Explanation:
-    """Explain a reservation that has not begun, or one that keeps the job from its nodes."""
+    """Explain a reservation that is not active yet, or one that keeps the job from its nodes."""
     job = case.job
     own = next((each for each in case.facts.reservations if each.name == job.reservation), None)
     if own and reason_name(job.reason) == "Reservation":

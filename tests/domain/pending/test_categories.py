@@ -46,7 +46,15 @@ def test_a_job_held_after_a_special_exit_is_held_whatever_the_reason() -> None:
 
 
 def test_every_category_but_the_unknown_has_words_that_fit_a_column() -> None:
-    reasons = ("None", "Priority", "Resources", "QOSGrpCpuLimit", "Dependency", "JobHeldUser", "BeginTime")
+    reasons: tuple[str, ...] = (
+        "None",
+        "Priority",
+        "Resources",
+        "QOSGrpCpuLimit",
+        "Dependency",
+        "JobHeldUser",
+        "BeginTime",
+    )
     reasons += ("launch failed requeued held", "Reservation", "Licenses", "BadConstraints", "PartitionDown")
     reasons += ("JobArrayTaskLimit", "InvalidAccount", "ReqNodeNotAvail, UnavailableNodes:n1")
     for reason in reasons:

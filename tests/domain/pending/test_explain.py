@@ -119,10 +119,10 @@ class TestReservations:
         assert "weekly" not in " ".join(explained("Resources", {"limit_s": 60 * HOUR_S}, **facts).evidence)
         assert "weekly" in " ".join(explained("Resources", {"limit_s": 63 * HOUR_S}, **facts).evidence)
 
-    def test_no_limit_helps_before_a_reservation_that_has_begun_or_is_near(self) -> None:
+    def test_no_limit_helps_before_a_reservation_that_is_active_or_is_near(self) -> None:
         for start_s in (NOW_S - 10, NOW_S + 300):
-            begun = replace(MAINTENANCE, start_s=start_s)
-            found = explained(self.REASON, nodes=nodes(0), reservations=(begun,))
+            active = replace(MAINTENANCE, start_s=start_s)
+            found = explained(self.REASON, nodes=nodes(0), reservations=(active,))
             assert "timelimit" not in found.action
 
     def test_a_reservation_of_other_nodes_or_of_the_past_says_nothing(self) -> None:
