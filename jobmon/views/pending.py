@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
 from jobmon.views.model import span, stamp
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.pending.categories import is_eligible
 from jobmon_core.domain.pending.explain import explain, pending_tasks, place_text
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -90,10 +91,12 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     yield from (("because", text) for text in found.evidence)
     if place := place_text(facts):
         yield "queue", place
-    if is_eligible(found.category) and not answer.unreachable:
+    # of a job in a reservation, Slurm estimates nothing before that begins
+    has_start = facts.job.expected_start_s is not None or not facts.job.reservation
+    if is_eligible(found.category) and has_start and not answer.unreachable:
         yield "start", _start(answer, now_s)
     if facts.also_pending:
-        yield "tasks", f"{facts.also_pending} more of its tasks are pending for other reasons."
+        yield "tasks", f"Also pending, for other reasons: {count(facts.also_pending, 'task')}."
     if found.action:
         yield "to do", found.action
     yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)

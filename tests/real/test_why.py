@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -198,6 +199,15 @@ def test_programs_get_the_category_the_estimate_and_the_place(waiting: Waiting) 
     assert found["array"]["job_id"] == jobs["array"]
     assert (found["big"]["is_pending"], found["big"]["category"]) == (False, None)
     assert "it is RUNNING" in found["big"]["problem"]
+
+
+def test_the_advised_time_limit_lets_a_job_start_before_the_maintenance(waiting: Waiting) -> None:
+    user, jobs = waiting
+    advice = _as_json(user, jobs["maintenance"])["action"]
+    command = re.search(r"`(scontrol update jobid=\d+ timelimit=[\d:-]+)`", advice)
+    assert command, advice
+    user.slurm(*command[1].split())
+    user.in_state(jobs["maintenance"], "RUNNING")
 
 
 def test_a_job_that_ended_is_one_sentence_and_the_wait_of_a_held_one_is_split(waiting: Waiting) -> None:

@@ -32,7 +32,10 @@ def explain(facts: PendingFacts, now_s: float, at: Callable[[float], str]) -> Ex
     """Return why a job is pending; ``at`` formats a point in time (Unix seconds) for a sentence."""
     rule = _RULES.get(category_of(facts.job.reason, facts.job.state), by_hint)
     found = rule(Case(facts, now_s, at))
-    return replace(found, action=found.action.replace("JOBID", str(facts.job.ref)))
+    ref = facts.job.ref
+    # Slurm holds, releases and changes all components of a het job by the id of the first
+    job_id = str(ref) if ref.component is None else str(ref.job_id)
+    return replace(found, action=found.action.replace("JOBID", job_id))
 
 
 def place_text(facts: PendingFacts) -> str:

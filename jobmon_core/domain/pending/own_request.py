@@ -35,10 +35,10 @@ def dependency(case: Case) -> Explanation:
     evidence = tuple(_dependency_text(each) for each in case.facts.dependencies)
     if pending_hint(case.job.reason):
         return Explanation(Category.DEPENDENCY, found.problem, evidence, found.action)
+    pending = next((each.job for each in case.facts.dependencies if each.job_state == JobState.PENDING), "")
+    first = f"`jobmon why {pending}` explains why job {pending} is pending." if pending else NO_ACTION
     change = "To drop the condition: `scontrol update jobid=JOBID dependency=`."
-    held = any(each.job_state == JobState.PENDING for each in case.facts.dependencies)
-    why = f" `jobmon why {case.facts.dependencies[0].job}` explains why that one is pending." if held else ""
-    return Explanation(Category.DEPENDENCY, "waits for another job", evidence, f"{NO_ACTION}{why} {change}")
+    return Explanation(Category.DEPENDENCY, "waits for another job", evidence, f"{first} {change}")
 
 
 _CONDITIONS = {

@@ -149,7 +149,12 @@ class TestConditions:
             "It starts once job 7 (prepare) has ended with success (afterok); that is PENDING.",
             "It starts after all earlier jobs of the same name and user (singleton).",
         )
-        assert "`jobmon why 7` explains why that one is pending." in found.action
+        assert found.action.startswith(
+            "`jobmon why 7` explains why job 7 is pending. To drop the condition: "
+        )
+        active = (Dependency("afterok", "7", job_state="RUNNING"),)
+        running = explained("Dependency", dependencies=active)
+        assert running.action.startswith("No action is needed")
 
     def test_a_dependency_that_cannot_be_met_says_what_became_of_the_other_job(self) -> None:
         other = Dependency("afterok", "7", is_failed=True, job_name="prepare", job_state="FAILED")
@@ -179,6 +184,12 @@ class TestConditions:
             "It asks for nodes with the features h100.",
             "The features of the nodes in partition gpu: a100, nvlink.",
         )
+
+
+class TestHetJobs:
+    def test_the_first_component_stands_for_all_in_commands(self) -> None:
+        found = explained("JobHeldUser", {"ref": JobRef(12, component=1)})
+        assert found.action == "Release it with `scontrol release 12`."
 
 
 class TestPartitions:

@@ -53,9 +53,12 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
     pending = [job for job in jobs if job.state.phase is Phase.WAITING]
     if not pending:
         return PendingFacts(next((job for job in jobs if job.state.is_alive), jobs[0]))
+    # the components of a het job start together: the one that was named, or the first, stands for all
+    pending.sort(key=lambda job: (job.ref != ref, job.ref.component or 0))
+    others = [job for job in pending[1:] if job.ref.component is None]
     facts = PendingFacts(
         pending[0],
-        also_pending=sum(len(job.pending_indices or (0,)) for job in pending[1:]),
+        also_pending=sum(len(job.pending_indices or (0,)) for job in others),
         running=sum(job.state.phase is Phase.ACTIVE for job in jobs),
     )
     return _Site(runner, cluster).complete(facts)

@@ -213,6 +213,13 @@ class TestQueries:
         assert self.ask(gone) == NotListed()
         assert isinstance(self.ask(FakeRunner()), Unreachable)
 
+    def test_a_het_job_is_explained_by_its_first_component_or_the_one_that_is_named(self) -> None:
+        rows = job_row(JobArrayID="12+1", Reason="JobHeldUser") + job_row(JobArrayID="12+0", Reason="None")
+        runner = FakeRunner().on("squeue", answers=[said(rows)]).on("scontrol", answers=[said(PARTITION)])
+        facts = [ask_pending(runner, ref, "") for ref in (JobRef(12), JobRef(12, component=1))]
+        assert [each.job.ref.component for each in facts if isinstance(each, PendingFacts)] == [0, 1]
+        assert [each.also_pending for each in facts if isinstance(each, PendingFacts)] == [0, 0]
+
     def test_an_array_is_explained_by_its_pending_tasks(self) -> None:
         rows = job_row(JobArrayID="12_1", State="RUNNING") + job_row(JobArrayID="12_[3-9%1]", Reason="None")
         runner = FakeRunner().on("squeue", answers=[said(rows)]).on("scontrol", answers=[said(PARTITION)])
