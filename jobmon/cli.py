@@ -37,6 +37,7 @@ GROUPS = {
         "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
+        "why": "explain why a job is pending",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

@@ -33,6 +33,8 @@ replaced. The file is readable by you alone, since the page quotes the log of th
 --json prints one object. Times are Unix seconds, sizes are bytes; what is not known is null.
 
   job_id, name, state, outcome, submitted_at, started_at, ended_at
+  wait       waited_s, split into held_s (it could not start) and eligible_s;
+             and running_s
   verdict, is_bad, explanation, evidence, advice
              what is or was wrong; evidence is a list of lines
   progress   current, total, unit, rate_per_s, average_rate_per_s

@@ -38,6 +38,8 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   tasks      a list: job_id, state, outcome, witness (what proves the end),
              exit_code, signal, why, nodes, started_at, ended_at (Unix
              seconds), max_rss_bytes, restarts, cause, title, advice, log,
+             wait (of the latest run: waited_s, split into held_s, in which
+             it could not start, and eligible_s; and running_s),
              evidence (file, line, text) and history (state, reason, and
              at: when jobmon saw it, in Unix seconds)
   launch     how a job with a single task was launched: verdict (checking,

@@ -16,6 +16,8 @@ from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.pending.categories import category_of
+from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
@@ -223,7 +225,17 @@ def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = 
         "restarts": task.restarts if task else 0,
         "as_of": job.answered_s,
         "stale_since": outage.since_s if outage and not job.closed else None,
+        **_pending_json(job),
     }
+
+
+def _pending_json(job: WatchedJob) -> dict[str, Any]:
+    """Return why a job or the rest of an array is pending; null if nothing is."""
+    phases = (JobState.from_slurm(each).phase for each in state_counts(job))
+    is_pending = not job.closed and Phase.WAITING in phases
+    reason = pending_reason(job) if is_pending else None
+    category = category_of(reason) if reason is not None else None
+    return {"pending_reason": reason, "pending_category": category}
 
 
 def _whole_run_time_s(task: Task, now_s: float) -> int | None:
@@ -274,6 +286,7 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
         "ended_at": end.ended_s if end else None,
         "max_rss_bytes": end.usage.max_rss_bytes if end else None,
         "restarts": task.restarts,
+        "wait": wait_json(task),
         "cause": found.cause,
         "title": found.title,
         "advice": found.advice,

@@ -28,6 +28,7 @@ from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of, run
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.lifecycle.health import Health
@@ -209,7 +210,10 @@ def _why_pending(job: WatchedJob) -> tuple[str, ...]:
         problem = hint.problem.removeprefix("is ")
         clause = problem.partition(":")[0]
         return f"{problem} ({reason})", f"{clause}: {reason}", clause
-    return (reason,) if len(state_counts(job)) == 1 else ("",)
+    if len(state_counts(job)) > 1:
+        return ("",)
+    words = pending_words(reason)
+    return (f"{words} ({reason})", f"{words}: {reason}", words) if words and reason else (reason,)
 
 
 def health_text(status: JobStatus) -> str:

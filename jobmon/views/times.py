@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.model import clock, span, task_elapsed
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.pending.wait import held_text, wait_of
 from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
 
 def _start_text(task: Task, started_s: int, now_s: float) -> str:
     waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
-    return f"{clock(started_s, now_s)}{waited}"
+    wait = wait_of(task)
+    return f"{clock(started_s, now_s)}{waited}{held_text(wait) if wait else ''}"
 
 
 def history_rows(task: Task, now_s: float) -> Rows:

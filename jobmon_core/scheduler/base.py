@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
+    from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
         AccountingRow,
         Disabled,
+        NotListed,
         QueueRow,
         RawAnswer,
         RecordAnswer,
@@ -197,6 +199,7 @@ class Backend(NamedTuple):
             a named cluster; None if jobs run on this host.
         submission_queries: what can be asked before a submission; None if nothing.
         short_jobs: how a short job is run on the nodes; None if jobs run on this host.
+        pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
     """
 
     name: str
@@ -210,3 +213,4 @@ class Backend(NamedTuple):
     in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
     submission_queries: Callable[[], SubmissionQueries] | None = None
     short_jobs: Callable[[], ShortJobs] | None = None
+    pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None

@@ -60,3 +60,23 @@ def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(
     assert title(payload) == f"⚠ lost ({job_id}) ended, outcome unknown"
     assert "keeps no accounting" in read(payload)
     assert user.status(job_id)["outcome"] == "unknown"
+
+
+def test_a_pending_job_is_explained_and_its_wait_is_split(user: User, slurm: Cluster) -> None:
+    user.environment |= slurm.env
+    job_id = user.submit("-H", "--wrap", "true")
+    user.watched_as(job_id, "PENDING")
+    done = user.jobmon("why", str(job_id))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "It is held by its user." in done.stdout
+    drained = user.slurm("sbatch", "--parsable", "-N", "99", "--wrap", "true").strip()
+    eventually(lambda: "Partition main allows 3 nodes; it asks for 99." in user.jobmon("why", drained).stdout)
+    user.slurm("scancel", drained)
+    user.slurm("scontrol", "release", str(job_id))
+    (task,) = user.told(job_id).tasks.values()
+    assert task.end
+    assert task.submit_s is not None
+    assert task.end.eligible_s is not None
+    assert task.end.eligible_s >= task.submit_s
+    done = user.jobmon("why", str(job_id))
+    assert "is not pending, it has ended: COMPLETED" in done.stdout

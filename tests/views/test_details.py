@@ -106,6 +106,9 @@ def test_what_happened_and_why_comes_first_and_the_bookkeeping_last() -> None:
     ]  # fmt: skip
     assert "  state     FAILED, exit code 1\n" in text
     assert ", after 1m 30s in the queue\n" in text
+    assert task.end
+    held = replace(task, end=replace(task.end, eligible_s=(task.submit_s or 0) + 75))
+    assert ", after 1m 30s in the queue (1m 15s held)\n" in shown(job_of(held, concluded_s=NOW_S))
     assert ", ran 1m of 10m\n" in text
     assert "  peak RAM  1.0 GiB of 2.0 GiB requested\n" in text
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.notes import notes_json
 from jobmon.views.report import facts
+from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.report.course import loss_course
 from jobmon_core.domain.report.usage import energy_kwh
@@ -28,6 +29,7 @@ def report_json(data: ReportData) -> dict[str, Any]:
         "submitted_at": data.task.submit_s,
         "started_at": data.window.start_s,
         "ended_at": data.window.end_s if end else None,
+        "wait": wait_json(data.task),
         "verdict": found.headline,
         "is_bad": found.is_bad,
         "explanation": found.explanation,

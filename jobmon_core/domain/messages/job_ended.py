@@ -12,6 +12,7 @@ from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.parts import job_title, where_fields
+from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -149,9 +150,7 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield _exit_field(end)
     if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
         yield Field("State", state)
-    if end.elapsed_s is not None:
-        limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
-        yield Field("Wall time", duration(end.elapsed_s) + limit)
+    yield from _time_fields(task, end)
     if task.diagnosis and (work := task.diagnosis.work):
         yield Field("Work", f"{work[0].upper()}{work[1:]}")
     if memory := _memory_text(end):
@@ -165,6 +164,14 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield Field("Changed", changes)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
+
+
+def _time_fields(task: Task, end: End) -> Iterator[Field]:
+    if end.elapsed_s is not None:
+        limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
+        yield Field("Wall time", duration(end.elapsed_s) + limit)
+    if (wait := wait_of(task)) and is_worth_saying(wait):
+        yield Field("Waited", wait_text(wait))
 
 
 def _state_text(end: End, *, is_explained: bool) -> str:

@@ -78,6 +78,7 @@ class DetailedRow(JobRow):
     stderr: str = ""
     exit_code: int | None = None
     signal: int | None = None
+    eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         nodes=nodes,
         reason=(record.reason if record else "") or (row.reason if row else "") or task.reason,
         usage=row.usage if row else Usage(),
+        eligible_s=(row.eligible_s if row else None) or (record.eligible_s if record else None),
         why="" if has_details else _missing_details(state, record, started_s),
     )
 

@@ -70,6 +70,7 @@ class End:
     reason: str = ""
     usage: Usage = Usage()
     why: str = ""  # what the user should know about this conclusion
+    eligible_s: int | None = None  # since when it could start; see DetailedRow
 
     @property
     def elapsed_s(self) -> int | None:

@@ -11,6 +11,9 @@ from jobmon_core.scheduler.base import AgentLaunch, Backend
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobmon_core.domain.pending.model import PendingFacts
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.slurm.rows import NotListed, Unreachable
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
@@ -113,6 +116,13 @@ def _short_jobs() -> ShortJobs:
     return ShortJobs(submit_short_job, short_job_state, cancel_short_job)
 
 
+def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
+    from jobmon_core.scheduler.slurm.site.pending import ask_pending
+    from jobmon_core.system.runner import Runner
+
+    return ask_pending(Runner(), ref, cluster)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -125,4 +135,5 @@ SLURM = Backend(
     in_job=_in_job,
     submission_queries=_submission_queries,
     short_jobs=_short_jobs,
+    pending_facts=_pending_facts,
 )

@@ -32,6 +32,7 @@ ACCOUNTING_FIELDS = (
     "ExitCode",
     "DerivedExitCode",
     "Submit",
+    "Eligible",
     "Start",
     "End",
     "ElapsedRaw",
@@ -89,30 +90,30 @@ def submit(arguments: Sequence[str]) -> list[str]:
 
 def queue(user: str, cluster: str) -> list[str]:
     """List all jobs of a user, also those that ended recently; ``-a`` because a partition may be hidden."""
-    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
 
 def sessions(user: str, cluster: str) -> list[str]:
     """List all jobs of a user, each with the login session that it was submitted from."""
-    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-O", _columns(SESSION_FIELDS)]
 
 
 def templates(job_id: int, cluster: str) -> list[str]:
     """Show the unexpanded patterns of a job's output files."""
-    listing = ["squeue", *_cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
     return [*listing, "-O", _columns(TEMPLATE_FIELDS)]
 
 
 def record(job_id: int, cluster: str) -> list[str]:
     """Show everything that slurmctld remembers of a job, including its array tasks."""
-    return ["scontrol", *_cluster_args(cluster), "show", "job", str(job_id)]
+    return ["scontrol", *cluster_args(cluster), "show", "job", str(job_id)]
 
 
 def script(job_id: int, cluster: str) -> list[str]:
     """Print the job's batch script."""
-    return ["scontrol", *_cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
+    return ["scontrol", *cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
 
 
 def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Version) -> list[str]:
@@ -160,7 +161,7 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
     """
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
-    return ["sacct", *_cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
+    return ["sacct", *cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
 
 
 def accounting_version() -> list[str]:
@@ -173,7 +174,7 @@ def supported_accounting_fields() -> list[str]:
     return ["sacct", "--helpformat"]
 
 
-def _cluster_args(cluster: str) -> list[str]:
+def cluster_args(cluster: str) -> list[str]:
     """Return the options that select a cluster; ``--local`` saves a query about federations."""
     return ["-M", cluster] if cluster else ["--local"]
 

@@ -106,6 +106,7 @@ def _row(run: _Run) -> AccountingRow | None:
         signal=signal,
         derived_exit_code=_derived_exit_code(run),
         submit_s=values.unix_time(main.get("Submit", "")),
+        eligible_s=values.unix_time(main.get("Eligible", "")),
         start_s=values.unix_time(main.get("Start", "")),
         end_s=values.unix_time(main.get("End", "")),
         elapsed_s=values.number(main.get("ElapsedRaw", "")),

@@ -91,6 +91,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
         signal=signal,
         restarts=values.number(fields.get("Restarts", "")),
         submit_s=_time(fields, "SubmitTime"),
+        eligible_s=_time(fields, "EligibleTime"),
         start_s=start_s,
         end_s=end_s,
         limit_s=values.limit_s(fields.get("TimeLimit", "")),

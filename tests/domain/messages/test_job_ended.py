@@ -56,6 +56,19 @@ def test_an_array_causes_one_digest() -> None:
     )
 
 
+def test_a_message_says_how_long_the_job_waited_and_was_held_if_that_is_worth_a_word() -> None:
+    def waited(*eligible_and_start_s: int) -> list[str]:
+        eligible_s, start_s = (1_000_000 + each for each in eligible_and_start_s)
+        ended_row = replace(sacct_row("12", "COMPLETED"), eligible_s=eligible_s, start_s=start_s)
+        play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3)
+        play.accounting(replace(ended_row, end_s=start_s + 60))
+        return [field.value for field in play.job.outbox[0].message.fields if field.name == "Waited"]
+
+    assert waited(0, 7800) == ["2h 10m"]
+    assert waited(5400, 7800) == ["2h 10m (1h 30m held)"]
+    assert waited(0, 59) == []
+
+
 def test_a_signal_is_not_called_an_exit_code() -> None:
     play = Play().queue(row("12", "FAILED")).record(replace(record("12", "FAILED"), signal=15)).later(3)
     play.accounting(replace(sacct_row("12", "FAILED"), signal=15))

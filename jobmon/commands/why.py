@@ -1,0 +1,68 @@
+"""``jobmon why``: explain why a job is pending."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.views.pending import why_json, why_lines
+from jobmon_core.app.pending.why import why_pending
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Explain why a job is pending: what it waits for, the evidence, when Slurm expects it to start, its place in
+the queue, and what you can do. The job need not be watched. Slurm is asked once, also for the nodes, the
+reservations, the limits or the other jobs that the reason is about. Of an array, the first pending tasks
+are explained."""
+EPILOG = """\
+The place in the queue counts the jobs that squeue shows you: a site may hide those of others.
+
+--json prints one object. Times are Unix seconds; what is not known is null or an empty text.
+
+  job_id, name, state, partition, priority, submitted_at, is_watched
+  is_pending  false for a job that has started or ended; problem says so
+  reason      as Slurm writes it
+  category    scheduling, priority, resources, limit, dependency, held,
+              launch_failed, reservation, nodes, begin_time, licenses,
+              constraints, array_limit, partition, account, other, unknown
+  problem, evidence (a list of sentences), action
+  eligible_at since when, or from when on, it may start
+  expected_start_at, expected_nodes
+              Slurm's estimate
+  jobs_ahead, jobs_waiting
+              the pending jobs of the partition that come before it, and all
+              others; jobs that cannot start now are not counted
+  pending_tasks
+              of an array: the indices that this is about
+  as_of       when jobmon saw this, if Slurm does not answer now
+  unavailable a list: what Slurm did not answer, and why
+
+examples:
+  jobmon why 8123
+  jobmon why 8123_7
+  jobmon why latest
+  jobmon why train --json | jq .category"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "job",
+        metavar="JOB",
+        help="any job id of Slurm (12, 12_3, 12+1), the name of a watched job, or `latest`",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print why the job is pending."""
+    ctx = open_context()
+    answer, now_s = why_pending(ctx, options.job), ctx.clock.now()
+    if options.json:
+        print(json.dumps(why_json(answer, now_s), indent=2))
+    else:
+        print(*why_lines(answer, now_s, stdout_console()), sep="\n")
+    return 0

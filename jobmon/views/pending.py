@@ -1,0 +1,144 @@
+"""The screen of ``jobmon why``, and the same for a program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import Style
+from jobmon.views.model import span, stamp
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.pending.categories import is_eligible
+from jobmon_core.domain.pending.explain import explain, pending_tasks, place_text
+from jobmon_core.domain.slurm.states import Phase, stated_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.pending.why import PendingAnswer
+    from jobmon_core.domain.pending.model import Explanation
+
+    Rows = Iterator[tuple[str, str]]
+
+_NAME_WIDTH = 9
+_DAY_S = 86_400.0
+_WEEK_S = 6 * _DAY_S  # within it, the name of a day is clear
+_ENDLESS_S = 300 * _DAY_S  # Slurm counts a job without a time limit as one of a year
+
+
+def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator[str]:
+    """Yield why a job is pending; of a job that is not, one sentence."""
+    if not answer.is_pending:
+        yield from console.prose(not_pending(answer), hanging="  ")
+        return
+    explanation = _explanation(answer, now_s)
+    yield from (
+        console.styled(line, Style.BOLD) for line in console.prose(_heading(answer, now_s), hanging="  ")
+    )
+    last = ""
+    for name, text in _rows(answer, explanation, now_s):
+        before = f"  {'' if name == last else name:<{_NAME_WIDTH}} "
+        last = name
+        draw = console.advice if name == "to do" else console.prose
+        yield from draw(text, before, " " * len(before))
+
+
+def not_pending(answer: PendingAnswer) -> str:
+    """Return a sentence about a job that has started, with the command that says more."""
+    job, more = answer.facts.job, f"`jobmon diagnose {answer.ref}`"
+    who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
+    if answer.never_pending:
+        return f"{who} runs on this machine without a queue, so it is never pending; {more} says how it is."
+    if job.state.phase in (Phase.ACTIVE, Phase.FINISHING):
+        return f"{who} is not pending, it is {job.raw_state}; {more} says how it is."
+    if job.state.phase is Phase.UNKNOWN:
+        return f"{who} is not known to be pending (state {job.raw_state}); {more} asks all sources."
+    return f"{who} is not pending, it has ended: {job.raw_state}; {more} explains how."
+
+
+def _explanation(answer: PendingAnswer, now_s: float) -> Explanation:
+    return explain(answer.facts, now_s, lambda at_s: moment(at_s, now_s))
+
+
+def moment(at_s: float, now_s: float) -> str:
+    """Return a time as ``14:05``, ``Tue 08:00`` or ``2026-12-24 08:00``, in local time."""
+    if stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d"):
+        return stamp(at_s, "%H:%M")
+    is_near = abs(at_s - now_s) < _WEEK_S
+    return stamp(at_s, "%a %H:%M" if is_near else "%Y-%m-%d %H:%M")
+
+
+def _heading(answer: PendingAnswer, now_s: float) -> str:
+    job = answer.facts.job
+    tasks = pending_tasks(answer.facts)
+    listed = f"{job.ref}_[{tasks}]" if tasks else str(job.ref)
+    waited = f" for {span(now_s - job.submit_s)}" if job.submit_s and now_s > job.submit_s else ""
+    reason = f" ({reason})" if (reason := stated_reason(job.reason)) else ""
+    return f"{f'{listed} {job.name}'.rstrip()}: {job.raw_state}{waited}{reason}"
+
+
+def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
+    facts = answer.facts
+    if answer.unreachable or answer.seen_s is not None:
+        why = (
+            f"Slurm is not responding ({answer.unreachable})"
+            if answer.unreachable
+            else "Slurm no longer lists it"
+        )
+        age = f", {span(now_s - answer.seen_s)} ago" if answer.seen_s is not None else ""
+        yield "as of", f"{why}. This is what jobmon saw last{age}."
+    yield "why", f"It {found.problem}."
+    yield from (("because", text) for text in found.evidence)
+    if place := place_text(facts):
+        yield "queue", place
+    # of a job in a reservation, Slurm estimates nothing before that begins
+    has_start = facts.job.expected_start_s is not None or not facts.job.reservation
+    if is_eligible(found.category) and has_start and not answer.unreachable:
+        yield "start", _start(answer, now_s)
+    if facts.also_pending:
+        yield "tasks", f"Also pending, for other reasons: {count(facts.also_pending, 'task')}."
+    if found.action:
+        yield "to do", found.action
+    yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)
+
+
+def _start(answer: PendingAnswer, now_s: float) -> str:
+    """Return when Slurm expects the start."""
+    job = answer.facts.job
+    expected_s = job.expected_start_s
+    if expected_s is None or expected_s <= now_s:
+        return "Slurm has no estimate."
+    if expected_s - now_s > _ENDLESS_S:
+        return "Slurm expects no start: jobs before it have no time limit."
+    on = f", on {job.expected_nodes}" if job.expected_nodes else ""
+    return f"Slurm's estimate: {moment(expected_s, now_s)}, in {span(expected_s - now_s)}{on}."
+
+
+def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
+    """Return the documented object of ``jobmon why --json``; what is not known is null."""
+    facts, job = answer.facts, answer.facts.job
+    found = _explanation(answer, now_s) if answer.is_pending else None
+    place = facts.place
+    return {
+        "job_id": str(job.ref),
+        "name": job.name,
+        "state": job.raw_state,
+        "is_pending": answer.is_pending,
+        "reason": job.reason if found else "",
+        "category": found.category if found else None,
+        "problem": found.problem if found else not_pending(answer),
+        "evidence": list(found.evidence) if found else [],
+        "action": found.action if found else "",
+        "partition": ",".join(job.partitions),
+        "priority": job.priority,
+        "submitted_at": job.submit_s,
+        "eligible_at": job.eligible_s,
+        "expected_start_at": job.expected_start_s if found else None,
+        "expected_nodes": job.expected_nodes if found else "",
+        "jobs_ahead": place.ahead if place else None,
+        "jobs_waiting": place.others if place else None,
+        "pending_tasks": pending_tasks(facts) or None,
+        "is_watched": answer.is_watched,
+        "as_of": answer.seen_s,
+        "unavailable": [*([answer.unreachable] if answer.unreachable else []), *facts.unavailable],
+    }

@@ -1,0 +1,121 @@
+"""Use case: find out why a job is pending. Asks the scheduler once; the job need not be watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
+from jobmon_core.app.jobs.find import find_ref
+from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.pending.model import PendingFacts, PendingJob
+from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.tracking.duplicates import without_duplicates
+from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.scheduler.backends import display_name, find_backend
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswer:
+    """What is known about a job that may be pending."""
+
+    ref: JobRef
+    facts: PendingFacts
+    backend: str = DEFAULT_BACKEND
+    is_watched: bool = False
+    seen_s: float | None = None  # of what jobmon remembers: when the scheduler last said so
+    unreachable: str = ""  # why the scheduler did not answer now
+    never_pending: bool = False  # of a backend that starts its jobs at once
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the job waits for its start."""
+        return self.facts.job.state.phase is Phase.WAITING and not self.never_pending
+
+
+def why_pending(ctx: Context, argument: str) -> PendingAnswer:
+    """Return what the scheduler says about a job that ``argument`` names; a job id need not be watched.
+
+    If the scheduler does not answer, or no longer lists a watched job, it is what jobmon remembers.
+
+    Raises:
+        UnknownJob: neither the scheduler nor jobmon knows the job.
+        SchedulerUnavailable: the scheduler is not responding, and jobmon does not watch the job.
+    """
+    ref = find_ref(ctx, argument)
+    watched = without_duplicates(find_watched(ctx, ref))
+    job = watched[-1] if watched else None
+    backend = job.backend if job else DEFAULT_BACKEND
+    ask = find_backend(backend).pending_facts
+    if ask is None and job:
+        return PendingAnswer(ref, _remembered(job, ref), backend, is_watched=True, never_pending=True)
+    cluster = job.cluster if job and job.remote else ""
+    answer = ask(ref, cluster) if ask else NotListed()
+    if isinstance(answer, PendingFacts):
+        return PendingAnswer(ref, answer, backend, is_watched=job is not None)
+    why = answer.why if isinstance(answer, Unreachable) else ""
+    if job is not None:
+        remembered = _remembered(job, ref)
+        return PendingAnswer(
+            ref, remembered, backend, is_watched=True, seen_s=job.answered_s, unreachable=why
+        )
+    if not why and (ended := _ended(ctx, ref)):
+        return PendingAnswer(ref, PendingFacts(ended), backend)
+    if why:
+        raise SchedulerUnavailable(
+            f"{display_name(backend)} is not responding, so job {ref} is not known: {why}"
+        )
+    raise UnknownJob(f"unknown job {ref}: {display_name(backend)} does not know it (any more)")
+
+
+def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:
+    """Return what accounting says of a job that the queue no longer lists; None if it says nothing."""
+    scheduler = ctx.scheduler(DEFAULT_BACKEND)
+    answer = scheduler.ask_accounting([ref.job_id])
+    rows = scheduler.read_accounting(answer.text, ref.job_id) if isinstance(answer, RawAnswer) else ()
+    row = next((row for row in reversed(rows) if ref.key in ("", row.ref.key)), None)
+    return PendingJob(ref=ref, state=row.state, raw_state=row.raw_state, name=row.name) if row else None
+
+
+def _remembered(job: WatchedJob, ref: JobRef) -> PendingFacts:
+    """Return what the state file says of the task that ``ref`` names."""
+    tasks = [task for task in job.tasks.values() if ref.key in ("", task.key)]
+    waiting = next((task for task in tasks if is_waiting(task)), None)
+    if job.pending_indices and not waiting and not job.closed:
+        waiting_tasks = IndexSet.parse(job.pending_indices)
+        state = JobState.PENDING
+        pending = PendingJob(
+            ref=job.ref,
+            state=state,
+            raw_state=state,
+            reason=job.pending_reason,
+            pending_indices=waiting_tasks,
+            name=job.name,
+            partitions=tuple(filter(None, job.partition.split(","))),
+        )
+        return PendingFacts(pending)
+    return PendingFacts(_pending_job(job, ref, waiting or worst_task(tasks)))
+
+
+def _pending_job(job: WatchedJob, ref: JobRef, task: Task | None) -> PendingJob:
+    state = (task.end.state if task.end else task.state) if task else JobState.UNKNOWN
+    raw_state = (task.end.raw_state if task.end else task.raw_state) if task else ""
+    return PendingJob(
+        ref=ref_of(job.job_id, task.key) if task else ref,
+        state=state,
+        raw_state=raw_state or state,
+        reason=task.reason if task else "",
+        name=job.name,
+        user=job.user,
+        partitions=tuple(filter(None, job.partition.split(","))),
+        submit_s=task.submit_s if task else None,
+        limit_s=task.limit_s if task else None,
+    )

@@ -1,0 +1,106 @@
+"""Which limits a reason such as ``QOSMaxJobsPerUserLimit`` stands for, and limits as sentences.
+
+Source: the names in ``job_state_reason.c`` and those that ``scontrol show assoc_mgr`` prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.pending.model import Limit
+
+_REASON = re.compile(
+    r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)(?P<what>[A-Za-z]+?)"
+    r"(?P<period>RunMinutes|Minutes)?(?P<scope>PerJob|PerNode|PerUser|PerAccount)?(?:Limit|NotSatisfied)?",
+    re.ASCII,
+)
+_RESOURCES = {
+    "cpu": "cpu",
+    "mem": "mem",
+    "memory": "mem",
+    "node": "node",
+    "gres": "gres/",
+    "license": "license/",
+}
+_RESOURCES |= {"energy": "energy", "billing": "billing", "bb": "bb/"}
+_SCOPES = {"PerJob": "PJ", "PerNode": "PN", "PerUser": "PU", "PerAccount": "PA"}
+_MEGABYTE = 1024**2
+_WORDS = {
+    "GrpJobs": "{} in all",
+    "GrpSubmitJobs": "{} in all",
+    "GrpWall": "{} of run time in all",
+    "GrpTRES": "{} in all",
+    "GrpTRESMins": "{} times minutes in all",
+    "GrpTRESRunMins": "{} times minutes of running jobs",
+    "MaxJobs": "{}",
+    "MaxJobsPU": "{} per user",
+    "MaxJobsPA": "{} per account",
+    "MaxSubmitJobs": "{}",
+    "MaxSubmitJobsPU": "{} per user",
+    "MaxSubmitJobsPA": "{} per account",
+    "MaxTRESPU": "{} per user",
+    "MaxTRESPA": "{} per account",
+    "MaxTRESPJ": "{} per job",
+    "MaxTRESPN": "{} per node",
+    "MaxTRESMinsPJ": "{} times minutes per job",
+    "MaxWallPJ": "{} of run time per job",
+    "MinTRESPJ": "{} per job",
+}
+_RESOURCE_WORDS = {"cpu": "CPUs", "node": "nodes", "billing": "billing units", "energy": "joules"}
+_MINUTES = ("GrpWall", "MaxWallPJ")
+
+
+def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
+    """Yield what each limit that the reason stands for allows, and what counts towards it."""
+    matching = [limit for limit in limits if _matches(reason_name, limit)]
+    exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
+    for limit in exhausted or matching:
+        at_most = "at least" if limit.name.startswith("Min") else "at most"
+        allowed = _WORDS.get(limit.name, f"{{}} ({limit.name})").format(_amount(limit, limit.allowed))
+        used = "" if limit.used is None else f"; counted now: {_amount(limit, limit.used)}"
+        yield f"{limit.owner} allows {at_most} {allowed} ({limit.name}){used}."
+
+
+def _matches(reason_name: str, limit: Limit) -> bool:
+    """Whether a reason stands for a limit; a reason that names none stands for all."""
+    match = _REASON.fullmatch(reason_name)
+    if match is None:
+        return True
+    owner = "QOS" if match["owner"] != "Assoc" else ""
+    if limit.owner.startswith("QOS") != bool(owner):
+        return False
+    name, resource = _limit_name(match)
+    return limit.name == name and limit.resource.startswith(resource)
+
+
+def _limit_name(match: re.Match[str]) -> tuple[str, str]:
+    """Return the name of a limit in ``scontrol show assoc_mgr``, and the start of its resource."""
+    kind, what, scope = match["kind"], match["what"].lower(), _SCOPES.get(match["scope"] or "", "")
+    if what == "wallduration":
+        return "MaxWallPJ", ""
+    if what == "wall":
+        return "GrpWall", ""
+    if what in ("jobs", "submitjob", "submitjobs"):
+        return f"{kind}{'Jobs' if what == 'jobs' else 'SubmitJobs'}{scope}", ""
+    resource = _RESOURCES.get(what, "?")
+    if kind == "Min":
+        return "MinTRESPJ", resource
+    period = {"Minutes": "Mins", "RunMinutes": "RunMins"}.get(match["period"] or "", "")
+    return f"{kind}TRES{period}{scope}", resource
+
+
+def _amount(limit: Limit, value: float) -> str:
+    """Return e.g. ``4 CPUs``, ``2h``, ``64.0 GiB``."""
+    if limit.name in _MINUTES:
+        return duration(value * 60)
+    if not limit.resource:
+        return count(round(value), "submitted job" if "Submit" in limit.name else "running job")
+    number = f"{value:,.0f}"
+    if limit.resource == "mem":
+        return size(value * _MEGABYTE)
+    name = limit.resource.removeprefix("gres/").removeprefix("license/")
+    if limit.resource.startswith("gres/gpu"):
+        name = f"{name.removeprefix('gpu').lstrip(':')} GPUs".strip()
+    return f"{number} {_RESOURCE_WORDS.get(limit.resource, name)}"

@@ -1,0 +1,193 @@
+"""What a scheduler says about a pending job and about what it waits for, as values.
+
+Times are Unix seconds, durations seconds, sizes bytes. None means "not known" or "not available".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
+from jobmon_core.domain.slurm.states import JobState
+
+
+class Category(StrEnum):
+    """The kind of thing that a pending job waits for. The values are in ``--json`` output."""
+
+    SCHEDULING = "scheduling"  # the scheduler has not considered it yet
+    PRIORITY = "priority"
+    RESOURCES = "resources"
+    LIMIT = "limit"  # of its account, its QOS or their users
+    DEPENDENCY = "dependency"
+    HELD = "held"
+    LAUNCH = "launch_failed"  # held after its launch failed
+    RESERVATION = "reservation"
+    NODES = "nodes"  # that are down, drained or reserved
+    BEGIN_TIME = "begin_time"
+    LICENSES = "licenses"
+    CONSTRAINTS = "constraints"  # no node can satisfy the request
+    ARRAY_LIMIT = "array_limit"
+    PARTITION = "partition"  # its state or its limits
+    ACCOUNT = "account"  # an invalid account or QOS
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingJob:
+    """What the queue says about a job, or about those tasks of an array that have not started."""
+
+    ref: JobRef
+    state: JobState
+    raw_state: str
+    reason: str = ""
+    pending_indices: IndexSet | None = None  # of an array: those that this stands for
+    at_once: int | None = None  # of an array: how many tasks may run at the same time
+    name: str = ""
+    user: str = ""
+    uid: int | None = None
+    partitions: tuple[str, ...] = ()  # it starts in the first that can take it
+    account: str = ""
+    qos: str = ""
+    priority: int | None = None
+    submit_s: int | None = None
+    eligible_s: int | None = None  # since when, or from when on, it may start
+    expected_start_s: int | None = None  # the scheduler's estimate
+    expected_nodes: str = ""
+    limit_s: int | None = None  # also None if there is no limit
+    dependency: str = ""  # as Slurm writes it
+    licenses: str = ""
+    features: str = ""
+    requested_nodes: str = ""
+    reservation: str = ""
+    request: Request | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The resources that a job asks for: in all, on at least ``nodes`` nodes."""
+
+    nodes: int = 1
+    cpus: int | None = None
+    memory: int | None = None
+    gpus: int = 0
+    gpu_type: str = ""  # empty: any
+    is_exclusive: bool = False  # it wants whole nodes
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """How many of the pending jobs of a partition that may start now come before a job."""
+
+    ahead: int  # with a higher priority, or with the same and submitted earlier
+    others: int  # all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition; an empty or missing limit is none."""
+
+    name: str
+    state: str = ""  # UP, DOWN, DRAIN, INACTIVE
+    nodes: str = ""  # as a list of Slurm: n[1-3]
+    total_nodes: int | None = None
+    max_nodes: int | None = None
+    max_time_s: int | None = None
+    qos: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the job's partitions: what it has, and what jobs use of it."""
+
+    name: str
+    state: str = ""  # as scontrol writes it: IDLE+DRAIN, DOWN*, MIXED
+    why: str = ""  # why it is down or drained, in an administrator's words
+    cpus: int = 0
+    used_cpus: int = 0
+    memory: int = 0
+    used_memory: int = 0
+    gpus: dict[str, int] = field(default_factory=dict)  # by type, which may be empty
+    used_gpus: dict[str, int] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Nodes that are kept for some users, or for maintenance."""
+
+    name: str
+    start_s: int | None = None
+    end_s: int | None = None
+    nodes: str = ""  # as a list of Slurm; empty if it reserves no nodes
+    is_maintenance: bool = False
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit of a QOS or an association that is set, and what counts towards it."""
+
+    owner: str  # e.g. ``QOS long``, ``account physics``
+    name: str  # as scontrol writes it: MaxJobsPU, GrpTRES
+    resource: str = ""  # of a limit on resources: cpu, mem, gres/gpu
+    allowed: float = 0.0
+    used: float | None = None  # None if nothing counts towards it, as with a limit of each job
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """One condition of a dependency."""
+
+    kind: str  # afterok, afterany, singleton
+    job: str = ""  # the id of the other job; empty for a singleton
+    is_failed: bool = False  # it can no longer be met
+    job_name: str = ""
+    job_state: str = ""  # empty if no source knows it
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """The licences of one kind."""
+
+    name: str
+    total: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingFacts:
+    """Everything that was asked about one pending job.
+
+    What the category of its reason does not need is not asked, and is None or empty.
+    """
+
+    job: PendingJob
+    also_pending: int = 0  # further pending tasks of the same array
+    running: int = 0  # tasks of the same array that run
+    place: QueuePlace | None = None
+    partitions: tuple[Partition, ...] = ()
+    nodes: tuple[Node, ...] | None = None
+    reservations: tuple[Reservation, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    licenses: tuple[License, ...] = ()
+    unavailable: tuple[str, ...] = ()  # what the scheduler did not answer, and why
+
+    @property
+    def where(self) -> str:
+        """The job's partitions, as words: ``partition main``."""
+        names = self.job.partitions
+        return f"partition{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "its partition"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a job is pending. ``problem`` goes on after "It"; ``evidence`` and ``action`` are sentences."""
+
+    category: Category
+    problem: str
+    evidence: tuple[str, ...] = ()
+    action: str = ""

@@ -1,0 +1,124 @@
+"""Rules about jobs that wait for room: behind other jobs, for resources, nodes or a reservation."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.pending.capacity import unusable_texts
+from jobmon_core.domain.pending.case import NO_ACTION, Case, free_sentences, request_sentences
+from jobmon_core.domain.pending.categories import reason_name
+from jobmon_core.domain.pending.model import Category, Explanation, Reservation
+from jobmon_core.domain.pending.reserved import Obstacle, limit_before, time_option
+
+_EARLIER = (
+    "No action is needed. A shorter time limit (`scontrol update jobid=JOBID timelimit=...`) may let it "
+    "start earlier, in a gap before larger jobs."
+)
+_CHANGE = "Cancel it (`scancel JOBID`), ask for less or use another partition, and submit it again."
+_SHORTER = "`scontrol update jobid=JOBID timelimit={}`"
+
+
+def scheduling(_case: Case) -> Explanation:
+    """Explain a job that the scheduler has not considered yet."""
+    problem = "waits: Slurm has not considered it yet"
+    advice = "No action is needed. Slurm looks at new jobs within a minute or so."
+    return Explanation(Category.SCHEDULING, problem, (), advice)
+
+
+def priority(case: Case) -> Explanation:
+    """Explain a job behind others."""
+    problem = "waits: jobs with a higher priority come first"
+    blocked = _blocked(case)
+    evidence = (*request_sentences(case), *blocked.evidence)
+    return Explanation(Category.PRIORITY, problem, evidence, blocked.action or _EARLIER)
+
+
+def resources(case: Case) -> Explanation:
+    """Explain resources that are in use, or that no node has."""
+    fit, job = case.fit, case.job
+    blocked = _blocked(case)
+    needed = job.request.nodes if job.request else 1
+    evidence = (*request_sentences(case), *free_sentences(case), *blocked.evidence)
+    if fit and fit.ever + fit.would < needed:
+        problem = f"will not start: {case.facts.where} does not have what it asks for"
+        return Explanation(Category.RESOURCES, problem, evidence, _CHANGE)
+    if fit and fit.ever < needed:
+        problem = f"waits: too many nodes of {case.facts.where} are down or drained"
+        down = tuple(unusable_texts(case.facts.nodes or ()))
+        advice = "It starts when the nodes are back; `sinfo -R` shows why they are not."
+        return Explanation(Category.RESOURCES, problem, (*evidence, *down), advice)
+    problem = "waits: what it asks for is not free now"
+    return Explanation(Category.RESOURCES, problem, evidence, blocked.action or _EARLIER)
+
+
+def _blocked(case: Case) -> Explanation:
+    """Explain which reservations keep the job from nodes, and what it could do before they begin."""
+    found = case.obstacles()
+    if not found:
+        return Explanation(Category.RESERVATION, "")
+    evidence = tuple(_obstacle_text(case, each) for each in found[:2])
+    action = ""
+    if (limit_s := limit_before(found[0], case.now_s)) and found[0].takes_all:
+        kind = "maintenance" if found[0].reservation.is_maintenance else "reservation"
+        shorter = _SHORTER.format(time_option(limit_s))
+        action = (
+            f"With a time limit of {duration(limit_s)} or less ({shorter}), it could start before the {kind}."
+        )
+    return Explanation(Category.RESERVATION, "", evidence, action)
+
+
+def _obstacle_text(case: Case, obstacle: Obstacle) -> str:
+    each = obstacle.reservation
+    what = "Maintenance" if each.is_maintenance else "Reservation"
+    on = "all nodes it could use" if obstacle.takes_all else each.nodes
+    if obstacle.is_active:
+        until = f" until {case.at(each.end_s)}" if each.end_s else ""
+        return f"{what} {each.name} has {on}{until}."
+    limit = f"its time limit is {duration(case.job.limit_s)}" if case.job.limit_s else "it has no time limit"
+    return f"{what} {each.name} takes {on} ({_period(case, each)}), and {limit}."
+
+
+def _period(case: Case, reservation: Reservation) -> str:
+    """Return e.g. ``Tue 08:00 to Tue 17:00``."""
+    times = (case.at(each) if each else "?" for each in (reservation.start_s, reservation.end_s))
+    return " to ".join(times)
+
+
+def reservation(case: Case) -> Explanation:
+    """Explain a reservation that is not active yet, or one that keeps the job from its nodes."""
+    job = case.job
+    own = next((each for each in case.facts.reservations if each.name == job.reservation), None)
+    if own and reason_name(job.reason) == "Reservation":
+        starts_later = own.start_s is not None and own.start_s > case.now_s
+        problem = f"waits for its reservation {own.name}"
+        advice = NO_ACTION if starts_later else "It starts when nodes of the reservation are free."
+        return Explanation(
+            Category.RESERVATION, problem, (f"The reservation lasts from {_period(case, own)}.",), advice
+        )
+    if reason_name(job.reason) in ("ReservationDeleted", "ReservationInvalid"):
+        problem = "will not start: its reservation does not exist any more"
+        advice = (
+            "Remove it (`scontrol update jobid=JOBID reservationname=`), or cancel the job (`scancel JOBID`)."
+        )
+        return Explanation(Category.RESERVATION, problem, (), advice)
+    blocked = _blocked(case)
+    problem = "waits: nodes that it needs are reserved"
+    if any(each.reservation.is_maintenance for each in case.obstacles()):
+        problem = "waits: it would run into a maintenance"
+    advice = blocked.action or "It starts after the reservation; `scontrol show reservation` lists all."
+    return Explanation(Category.RESERVATION, problem, blocked.evidence, advice)
+
+
+def nodes(case: Case) -> Explanation:
+    """Explain nodes that are down, drained or reserved."""
+    blocked = _blocked(case)
+    down = tuple(unusable_texts(case.facts.nodes or ()))
+    wanted = f"It asks for the nodes {case.job.requested_nodes}." if case.job.requested_nodes else ""
+    evidence = tuple(filter(None, (wanted, *down, *blocked.evidence)))
+    problem = "waits: nodes that it needs are down, drained or reserved"
+    advice = blocked.action or "It starts when they are back. `sinfo -R` shows why nodes are down or drained."
+    if case.job.requested_nodes and not blocked.action:
+        advice = (
+            "It starts when they are back. To use other nodes, lift the request: "
+            "`scontrol update jobid=JOBID reqnodelist=`."
+        )
+    return Explanation(Category.NODES, problem, evidence, advice)

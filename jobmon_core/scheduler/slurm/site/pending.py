@@ -1,0 +1,155 @@
+"""Ask Slurm about one pending job and what it waits for. What a query does not answer is "not available"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.pending.categories import Need, category_of, is_eligible, needs_of
+from jobmon_core.domain.pending.model import PendingFacts
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.scheduler.slurm.commands import SEP
+from jobmon_core.scheduler.slurm.site import commands
+from jobmon_core.scheduler.slurm.site.dependencies import read_dependencies
+from jobmon_core.scheduler.slurm.site.licenses import read_licenses
+from jobmon_core.scheduler.slurm.site.limit_usage import read_limits
+from jobmon_core.scheduler.slurm.site.partitions import read_nodes, read_partitions
+from jobmon_core.scheduler.slurm.site.queue_place import place_of
+from jobmon_core.scheduler.slurm.site.reservations import read_reservations
+from jobmon_core.scheduler.slurm.site.squeue_job import read_jobs
+from jobmon_core.system.runner import Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jobmon_core.domain.pending.model import Dependency, Limit, Node, Partition, PendingJob
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.system.runner import Runner
+
+_TIMEOUT_S = 30.0  # of each query; the user waits
+_UNKNOWN_JOB = "Invalid job id specified"
+_MOST_DEPENDENCIES = 4  # that are looked up
+
+
+def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
+    """Return what Slurm says about a job; of an array, about the first of its pending tasks.
+
+    The job may have started, or ended lately: then its state says so and nothing else is asked.
+    """
+    argv = commands.job(str(ref), cluster)
+    answer = runner.capture(argv, _TIMEOUT_S)
+    if isinstance(answer, Ran) and answer.exit_code and _UNKNOWN_JOB in answer.stderr:
+        return NotListed()
+    if not isinstance(answer, Ran) or answer.exit_code:
+        return Unreachable(answer.error_text)
+    jobs = read_jobs(answer.stdout)
+    if not jobs:
+        return (
+            Unreachable(f"squeue: unintelligible output: {answer.stdout[:80]!r:.120}")
+            if answer.stdout
+            else NotListed()
+        )
+    pending = [job for job in jobs if job.state.phase is Phase.WAITING]
+    if not pending:
+        return PendingFacts(next((job for job in jobs if job.state.is_alive), jobs[0]))
+    # the components of a het job start together: the one that was named, or the first, stands for all
+    pending.sort(key=lambda job: (job.ref != ref, job.ref.component or 0))
+    others = [job for job in pending[1:] if job.ref.component is None]
+    facts = PendingFacts(
+        pending[0],
+        also_pending=sum(len(job.pending_indices or (0,)) for job in others),
+        running=sum(job.state.phase is Phase.ACTIVE for job in jobs),
+    )
+    return _Site(runner, cluster).complete(facts)
+
+
+class _Site:
+    """Asks what the category of a reason needs, and collects what was not answered."""
+
+    def __init__(self, runner: Runner, cluster: str) -> None:
+        self._runner = runner
+        self._cluster = cluster
+        self._unavailable: list[str] = []
+
+    def complete(self, facts: PendingFacts) -> PendingFacts:
+        job = facts.job
+        category = category_of(job.reason, job.state)
+        partitions = tuple(self._partitions(job))
+        facts = replace(facts, partitions=partitions)
+        for need in needs_of(category):
+            facts = _ASK[need](self, facts)
+        return replace(facts, unavailable=tuple(self._unavailable))
+
+    def _output(self, argv: Sequence[str]) -> str:
+        """Return the output of a query; empty if it failed, which is noted."""
+        answer = self._runner.capture(argv, _TIMEOUT_S)
+        if isinstance(answer, Ran) and answer.exit_code == 0:
+            return answer.stdout
+        self._unavailable.append(answer.error_text)
+        return ""
+
+    def _partitions(self, job: PendingJob) -> Iterator[Partition]:
+        for name in job.partitions:
+            yield from read_partitions(self._output(commands.partition(name, self._cluster)))
+
+    def place(self, facts: PendingFacts) -> PendingFacts:
+        job = facts.job
+        if job.reservation or not job.partitions or not is_eligible(category_of(job.reason, job.state)):
+            return facts
+        text = self._output(commands.waiting(job.partitions, self._cluster))
+        return replace(facts, place=place_of(job, text) if text else None)
+
+    def nodes(self, facts: PendingFacts) -> PendingFacts:
+        names = ",".join(each.nodes for each in facts.partitions if each.nodes)
+        if not names:
+            return facts
+        found: dict[str, Node] = {
+            node.name: node for node in read_nodes(self._output(commands.nodes(names, self._cluster)))
+        }
+        return replace(facts, nodes=tuple(found.values()) or None)
+
+    def reservations(self, facts: PendingFacts) -> PendingFacts:
+        text = self._output(commands.reservations(self._cluster))
+        return replace(facts, reservations=read_reservations(text))
+
+    def limits(self, facts: PendingFacts) -> PendingFacts:
+        job = facts.job
+        qos = [name for name in (job.qos, *(each.qos for each in facts.partitions)) if name]
+        text = self._output(commands.limits(job.user, job.account, qos, self._cluster))
+        found: tuple[Limit, ...] = read_limits(text, job.user, job.uid, job.account)
+        return replace(facts, limits=found)
+
+    def dependencies(self, facts: PendingFacts) -> PendingFacts:
+        found = read_dependencies(facts.job.dependency)
+        looked_up = tuple(map(self._with_state, found[:_MOST_DEPENDENCIES]))
+        return replace(facts, dependencies=looked_up + found[_MOST_DEPENDENCIES:])
+
+    def _with_state(self, dependency: Dependency) -> Dependency:
+        """Return a dependency with the name and the state of its job, by the queue or by accounting."""
+        if not dependency.job:
+            return dependency
+        answer = self._runner.capture(commands.job(dependency.job, self._cluster), _TIMEOUT_S)
+        jobs = read_jobs(answer.stdout) if isinstance(answer, Ran) and answer.exit_code == 0 else ()
+        if jobs:
+            alive = next((job for job in jobs if job.state.is_alive), jobs[0])
+            return replace(dependency, job_name=alive.name, job_state=alive.raw_state)
+        ended = self._runner.capture(commands.final_state(dependency.job, self._cluster), _TIMEOUT_S)
+        row = ended.stdout.partition("\n")[0] if isinstance(ended, Ran) and ended.exit_code == 0 else ""
+        state, _, name = row.partition(SEP)
+        known = state if JobState.from_slurm(state) is not JobState.UNKNOWN else ""
+        return replace(dependency, job_name=name, job_state=known)
+
+    def licenses(self, facts: PendingFacts) -> PendingFacts:
+        text = self._output(commands.licenses(self._cluster))
+        return replace(facts, licenses=read_licenses(text, facts.job.licenses))
+
+
+_ASK: dict[Need, Callable[[_Site, PendingFacts], PendingFacts]] = {
+    Need.PLACE: _Site.place,
+    Need.NODES: _Site.nodes,
+    Need.RESERVATIONS: _Site.reservations,
+    Need.LIMITS: _Site.limits,
+    Need.DEPENDENCIES: _Site.dependencies,
+    Need.LICENSES: _Site.licenses,
+}

@@ -1,0 +1,233 @@
+"""``jobmon why`` for jobs that wait for different reasons, on a cluster of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+from private_slurm import Cluster
+
+from tests.support.fake_discord import FakeDiscord
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.xdist_group("why")
+
+# limits are enforced, and there are licences: not on the cluster that other tests share
+_SITE = "AccountingStorageEnforce=limits\nLicenses=solver:1\n"
+
+
+class Expected(NamedTuple):
+    """What a job waits for, as Slurm and as jobmon say it."""
+
+    reason: str
+    category: str
+    said: tuple[str, ...]  # in the text of the command
+
+
+EXPECTED = {
+    "resources": Expected(
+        "Resources",
+        "resources",
+        (
+            "what it asks for is not free now",
+            "2 GPUs",
+            "none have that free now",
+            "0 of 4 GPUs",
+            "It is the first of the 2 jobs|comes after it",
+            "Slurm's estimate: ",
+        ),
+    ),
+    "priority": Expected(
+        "Priority",
+        "priority",
+        (
+            "jobs with a higher priority come first",
+            "The only other job that waits in partition doomed comes before it.",
+        ),
+    ),
+    "held": Expected("JobHeldUser", "held", ("held by its user", "scontrol release")),
+    "admin": Expected("JobHeldAdmin", "held", ("held by an administrator",)),
+    "dependency": Expected(
+        "Dependency",
+        "dependency",
+        ("(held) has ended with success (afterok); that is PENDING", "jobmon why"),
+    ),
+    "never": Expected(
+        "DependencyNeverSatisfied", "dependency", ("will never start", "(fails) has", "that is FAILED")
+    ),
+    "begin": Expected("BeginTime", "begin_time", ("The earliest start: ", "starttime=now")),
+    "maintenance": Expected(
+        "ReqNodeNotAvail, Reserved for maintenance",
+        "reservation",
+        (
+            "it would run into a maintenance",
+            "Maintenance why-maintenance takes all nodes it could use (",
+            "its time limit is 3h",
+            "With a time limit of ",
+            "timelimit=",
+            "it could start before the maintenance",
+        ),
+    ),
+    "reserved": Expected(
+        "Reservation",
+        "reservation",
+        ("waits for its reservation why-maintenance", "The reservation lasts from"),
+    ),
+    "limit": Expected(
+        "QOSMaxJobsPerUserLimit",
+        "limit",
+        ("QOS why allows at most 1 running job per user (MaxJobsPU); counted now: 1 running job.",),
+    ),
+    "licences": Expected("Licenses", "licenses", ("Of solver, 0 of 1 are free.",)),
+    "array": Expected("JobArrayTaskLimit", "array_limit", ("may run 1 task at a time (%1); now running: 1",)),
+    "nodes": Expected("PartitionNodeLimit", "partition", ("Partition main allows 3 nodes; it asks for 99",)),
+    "time": Expected(
+        "PartitionTimeLimit", "partition", ("Partition why-short allows 10m; its time limit is 20m",)
+    ),
+    "drained": Expected(
+        "ReqNodeNotAvail, UnavailableNodes:n3",
+        "nodes",
+        ("It asks for the nodes n3.", "n3 is drained: bad disk."),
+    ),
+}
+
+
+class Waiting(NamedTuple):
+    """The user, and the ids of the jobs that wait."""
+
+    user: User
+    jobs: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
+    """A user with one job for each reason, on a cluster with limits, licences and a maintenance ahead."""
+    folder = tmp_path_factory.mktemp("why")
+    with Cluster() as cluster, FakeDiscord() as discord:
+        cluster.stop_controller()
+        conf = cluster.folder / "slurm.conf"
+        conf.write_text(_SITE + conf.read_text())
+        cluster.start_controller()
+        eventually(lambda: all(cluster.node_state(node) == "idle" for node in cluster.nodes))
+        user = User(folder, discord, {"PATH": _path(), **cluster.env})
+        yield Waiting(user, _submit_all(user))
+        user.leave()
+
+
+def _path() -> str:
+    from tests.real.conftest import _ENVIRONMENT
+
+    return _ENVIRONMENT["PATH"]
+
+
+def _submit_all(user: User) -> dict[str, str]:
+    slurm = user.slurm
+    slurm("sacctmgr", "-i", "add", "qos", "why", "set", "MaxJobsPerUser=1")
+    slurm("sacctmgr", "-i", "modify", "user", "root", "set", "qos+=why")
+    slurm("scontrol", "create", "partition=why-short", "nodes=n2", "maxtime=10", "state=up")
+    slurm("scontrol", "update", "nodename=n3", "state=drain", "reason=bad disk")
+    maintenance = ("starttime=now+1hour", "duration=120", "flags=maint,ignore_jobs", "nodes=n5", "users=root")
+    slurm("scontrol", "create", "reservation", "reservationname=why-maintenance", *maintenance)
+    jobs: dict[str, str] = {}
+
+    def submit(name: str, *options: str, wrap: str = "sleep 600") -> str:
+        submission = ("sbatch", "--parsable", "-J", name, "-o", "/dev/null", *options, "--wrap", wrap)
+        jobs[name] = slurm(*submission).strip()
+        return jobs[name]
+
+    submit("big", "-p", "doomed", "--exclusive", "-t", "60")
+    fails = submit("fails", wrap="exit 1")
+    submit("resources", "-p", "doomed", "--gres=gpu:2", "-t", "30")
+    submit("priority", "-p", "doomed", "--nice=100", "-t", "30")
+    held = submit("held", "-H")
+    submit("admin", "--begin=now+1hour")
+    slurm("scontrol", "hold", jobs["admin"])
+    submit("dependency", "-d", f"afterok:{held}")
+    submit("never", "-d", f"afterok:{fails}")
+    submit("begin", "--begin=now+90minutes")
+    submit("maintenance", "-p", "low", "-t", "3:00:00")
+    submit("reserved", "-p", "low", "--reservation=why-maintenance")
+    submit("first", "--qos=why")
+    submit("user", "-L", "solver")
+    submit("array", "--array=1-4%1")
+    submit("limit", "--qos=why")
+    submit("licences", "-L", "solver")
+    submit("nodes", "-N", "99")
+    submit("time", "-p", "why-short", "-t", "20")
+    submit("drained", "-w", "n3")
+    waiting_for = {jobs[name]: expected.reason for name, expected in EXPECTED.items()}
+    with suppress(AssertionError):  # the comparison below shows which reason is missing
+        eventually(lambda: waiting_for.items() <= _reasons(user).items(), 60.0)
+    found = _reasons(user)
+    assert {job_id: found.get(job_id) for job_id in waiting_for} == waiting_for
+    return jobs
+
+
+def _reasons(user: User) -> dict[str, str]:
+    """Return the reason of each pending job; of an array, that of its pending tasks."""
+    rows = (row.split("|", 1) for row in user.slurm("squeue", "-h", "-t", "PD", "-o", "%F|%r").splitlines())
+    return {row[0]: row[1] for row in rows}
+
+
+def test_each_reason_is_explained_with_evidence_and_what_to_do(waiting: Waiting) -> None:
+    user, jobs = waiting
+    for name, expected in EXPECTED.items():
+        done = user.jobmon("why", jobs[name])
+        assert (done.returncode, done.stderr) == (0, ""), name
+        print(done.stdout)
+        for text in expected.said:
+            assert any(each in done.stdout for each in text.split("|")), (name, text, done.stdout)
+        assert "Not available" not in done.stdout
+        assert "JOBID" not in done.stdout
+
+
+def test_programs_get_the_category_the_estimate_and_the_place(waiting: Waiting) -> None:
+    user, jobs = waiting
+    found = {
+        name: _as_json(user, jobs[name]) for name in ("resources", "priority", "maintenance", "array", "big")
+    }
+    for name in ("resources", "priority", "maintenance", "array"):
+        assert (found[name]["reason"], found[name]["category"]) == EXPECTED[name][:2]
+    assert found["resources"]["expected_start_at"] > found["resources"]["submitted_at"]
+    assert (found["priority"]["jobs_ahead"], found["priority"]["jobs_waiting"]) == (1, 1)
+    assert found["array"]["pending_tasks"] == "2-4"
+    assert found["array"]["job_id"] == jobs["array"]
+    assert (found["big"]["is_pending"], found["big"]["category"]) == (False, None)
+    assert "it is RUNNING" in found["big"]["problem"]
+
+
+def test_the_advised_time_limit_lets_a_job_start_before_the_maintenance(waiting: Waiting) -> None:
+    user, jobs = waiting
+    advice = _as_json(user, jobs["maintenance"])["action"]
+    command = re.search(r"`(scontrol update jobid=\d+ timelimit=[\d:-]+)`", advice)
+    assert command, advice
+    user.slurm(*command[1].split())
+    user.in_state(jobs["maintenance"], "RUNNING")
+
+
+def test_a_job_that_ended_is_one_sentence_and_the_wait_of_a_held_one_is_split(waiting: Waiting) -> None:
+    user, jobs = waiting
+    assert "it has ended: FAILED; `jobmon diagnose" in user.jobmon("why", jobs["fails"]).stdout
+    job_id = user.submit("-H", "-J", "later", "--wrap", "true")
+    user.watched_as(job_id, "PENDING")
+    assert user.status(job_id)["pending_category"] == "held"
+    assert "held by its user (JobHeldUser)" in user.jobmon("status").stdout
+    eligible_s = int(user.slurm("date", "+%s"))
+    user.slurm("scontrol", "release", str(job_id))
+    user.told(job_id)
+    (task,) = json.loads(user.jobmon("show", str(job_id), "--json").stdout)["tasks"]
+    wait = task["wait"]
+    submitted_s = task["started_at"] - wait["waited_s"]
+    assert abs(submitted_s + wait["held_s"] - eligible_s) <= 1
+    assert wait["eligible_s"] == wait["waited_s"] - wait["held_s"]
+
+
+def _as_json(user: User, job_id: str) -> dict[str, Any]:
+    done = user.jobmon("why", job_id, "--json")
+    assert done.returncode == 0, done
+    return dict(json.loads(done.stdout))
