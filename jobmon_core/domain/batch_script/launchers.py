@@ -18,7 +18,6 @@ class Launcher(NamedTuple):
     name: str
     options: Mapping[str, str]  # empty value: a flag
     subject: str = ""  # the image of a container
-    is_complete: bool = True  # False if a word of it is known only to the job
 
 
 class _Form(NamedTuple):
@@ -118,8 +117,7 @@ def split_launcher(words: Words) -> tuple[Launcher, Words] | None:
         del rest[0]
     subject = rest[0] if form.operands and rest else ""
     rest = rest[form.operands :]
-    is_complete = subject is not None and None not in words[: len(words) - len(rest)]
-    return Launcher(name, options, subject or "", is_complete), rest
+    return Launcher(name, options, subject or ""), rest
 
 
 def torch_options(words: Words) -> tuple[Launcher, Words]:

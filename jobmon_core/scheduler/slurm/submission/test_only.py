@@ -52,10 +52,8 @@ def read_test_only(answer: Result) -> SubmissionAnswer:
         return SubmissionAnswer(None if is_silent else False, text)
     found = next((match for line in lines if (match := _START.search(line))), None)
     if found is None:
-        return SubmissionAnswer(True, "sbatch accepts the job")
-    return SubmissionAnswer(
-        True, "sbatch accepts the job", values.unix_time(found[1]), found[3], found[4] or ""
-    )
+        return SubmissionAnswer(True, _ACCEPTED)
+    return SubmissionAnswer(True, _ACCEPTED, values.unix_time(found[1]), found[3], found[4] or "")
 
 
 _NOT_FOUND = 127  # as `env` reports that there is no sbatch
