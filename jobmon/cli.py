@@ -38,6 +38,8 @@ GROUPS = {
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
         "why": "explain why a job is pending",
+        "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
+        "verify": "check that the files of a job or folder are whole, and all there",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",
