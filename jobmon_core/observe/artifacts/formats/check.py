@@ -1,0 +1,170 @@
+"""Judge whether a file is whole: its format is found by its content first, then by its name.
+
+Not more than some megabytes of a file are read, so a large one takes no longer than a small one; what was
+not read may hold damage (``FileCheck.is_sampled``). Nothing is unpickled or executed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.observe.artifacts.formats import gzip_stream, hdf5, npy, parquet, zip_archive, zstd
+from jobmon_core.observe.artifacts.formats.csv_table import check_csv
+from jobmon_core.observe.artifacts.formats.json_text import check_json, check_json_lines
+from jobmon_core.observe.artifacts.formats.safetensors import check_safetensors, is_safetensors
+from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, Damaged, NotChecked, Truncated
+from jobmon_core.observe.artifacts.formats.tar import check_tar, is_tar
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from jobmon_core.observe.artifacts.formats.source import Source
+
+    Check = Callable[[Source, int], Content]
+
+MAX_BYTES = 8 * 2**20  # of one file that are read
+WHOLE = 2**62  # in its place: read all of it, e.g. to count its records
+
+_BY_SIGNATURE: tuple[tuple[bytes, Check], ...] = (
+    *((signature, zip_archive.check_zip) for signature in zip_archive.SIGNATURES),
+    (npy.SIGNATURE, npy.check_npy),
+    (parquet.MAGIC, parquet.check_parquet),
+    (zstd.SIGNATURE, zstd.check_zstd),
+)
+_TEXT: dict[str, tuple[str, Check]] = {
+    **dict.fromkeys((".json", ".geojson", ".ipynb"), ("json", check_json)),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines"), ("jsonl", check_json_lines)),
+    **dict.fromkeys((".csv", ".tsv"), ("csv", check_csv)),
+}
+_BINARY = {  # the format of such a name, which its content must show
+    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    **dict.fromkeys((".keras", ".npz", ".zip"), "zip"),
+    **dict.fromkeys((".gz", ".tgz"), "gzip"),
+    ".npy": "npy",
+    ".parquet": "parquet",
+    ".safetensors": "safetensors",
+    ".tar": "tar",
+    ".zst": "zstd",
+}
+_SAVED = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle", ".joblib")  # may be of several formats
+_HEAD = 512
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_PICKLE = b"\x80"
+_PICKLE_PROTOCOLS = range(2, 6)
+
+
+def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int = MAX_BYTES) -> FileCheck:
+    """Return the verdict on a file; never raises for what it contains.
+
+    Args:
+        path: the file.
+        still_written: whether a program is still writing it: then it is not judged to be damaged.
+        max_bytes: how much of it may be read; `WHOLE` for all of it, still in little memory.
+    """
+    try:
+        with regular_file(str(path)) as file:
+            check = _judge(str(path), file, max_bytes)
+    except Unreadable as problem:
+        return FileCheck(str(path), "", FileVerdict.UNREADABLE, str(problem))
+    if still_written and check.is_bad:
+        return replace(check, verdict=FileVerdict.UNKNOWN, why="is still being written")
+    return check
+
+
+def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
+    name = PurePath(path).name.lower()
+    verdict, why, content = FileVerdict.VALID, "", Content(_expected(name))
+    if not source.size:
+        verdict, why = FileVerdict.EMPTY, "is empty"
+    else:
+        try:
+            content = _content(source, name, max_bytes)
+        except Truncated as damage:
+            verdict, why = FileVerdict.TRUNCATED, str(damage)
+        except Damaged as damage:
+            verdict, why = FileVerdict.CORRUPT, str(damage)
+        except NotChecked as reason:
+            verdict, why = FileVerdict.UNKNOWN, str(reason)
+    return FileCheck(
+        path, content.format, verdict, why, content.records, source.size, content.columns, content.note,
+        content.is_sampled,
+    )  # fmt: skip
+
+
+def _expected(name: str) -> str:
+    """Return the format that a name promises; empty if it promises none."""
+    suffix = PurePath(name).suffix
+    return _TEXT[suffix][0] if suffix in _TEXT else _BINARY.get(suffix, "")
+
+
+def _content(source: Source, name: str, max_bytes: int) -> Content:
+    """Return the content of a file.
+
+    Raises:
+        Damaged: it is not whole.
+        NotChecked: its format is not known, or cannot be checked.
+    """
+    head = source.read_at(0, _HEAD)
+    if head.startswith(gzip_stream.SIGNATURE):
+        return _unpacked(source, name, max_bytes)
+    suffix = PurePath(name).suffix
+    if check := _by_content(source, head):
+        return check(source, max_bytes)
+    if suffix in _TEXT:
+        return _TEXT[suffix][1](source, max_bytes)
+    if suffix == ".safetensors":
+        return check_safetensors(source, max_bytes)
+    if suffix == ".tar":
+        return check_tar(source, max_bytes)
+    if head.startswith(_LFS_POINTER):
+        raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
+    if suffix in _BINARY or suffix in _SAVED:
+        _check_begin(head, suffix)
+    raise NotChecked("has no format that jobmon can check")
+
+
+def _by_content(source: Source, head: bytes) -> Check | None:
+    for signature, check in _BY_SIGNATURE:
+        if head.startswith(signature):
+            return check
+    if hdf5.find_superblock(source) is not None:
+        return hdf5.check_hdf5
+    if is_safetensors(source):
+        return check_safetensors
+    return check_tar if is_tar(source) else None
+
+
+def _check_begin(head: bytes, suffix: str) -> None:
+    """Raise what is known of a file that does not begin as its name promises."""
+    if not head.strip(b"\0"):
+        raise Corrupt("begins with NUL bytes: data were lost, e.g. in a crash of the node")
+    if suffix in _BINARY:
+        raise Corrupt(f"does not begin as a {_BINARY[suffix]} file does")
+    if head.startswith(_PICKLE) and len(head) > 1 and head[1] in _PICKLE_PROTOCOLS:
+        raise NotChecked("is a pickle, which jobmon does not load")
+
+
+def _unpacked(source: Source, name: str, max_bytes: int) -> Content:
+    """Return the content of a gzip file, by that of what it contains."""
+    unpacked = gzip_stream.unpack(source, max_bytes)
+    if not unpacked.content.size:
+        return Content("gzip")
+    inner = name.removesuffix(".gz").removesuffix(".tgz")
+    try:
+        if unpacked.content.read_at(0, 3) == gzip_stream.SIGNATURE:  # one level is enough
+            return Content("gzip", is_sampled=True)
+        found = _content(unpacked.content, inner, max_bytes)
+    except NotChecked:
+        return Content("gzip", is_sampled=not unpacked.is_whole)
+    except Truncated:
+        if unpacked.is_whole:
+            raise
+        return Content("gzip", is_sampled=True)
+    if not unpacked.is_whole:
+        found = found._replace(records=None, is_sampled=True)
+    return found._replace(format=f"{found.format}.gz")

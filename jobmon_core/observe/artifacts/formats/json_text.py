@@ -1,0 +1,96 @@
+"""Check JSON files and files of JSON lines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon_core.observe.artifacts.formats.json_scan import JsonScan
+from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Damaged, Truncated, pieces
+from jobmon_core.observe.artifacts.formats.text_lines import (
+    Line,
+    all_lines,
+    lines_between,
+    no_nul_bytes,
+    sampled_ranges,
+)
+
+if TYPE_CHECKING:
+    from jobmon_core.observe.artifacts.formats.source import Source
+
+_MAX_LINE = 2**18  # bytes of a line that is decoded at once: that takes up to fifty times the memory
+_TAIL = 2**12
+
+
+def check_json(source: Source, max_bytes: int) -> Content:
+    """Return the content of a JSON file, or of JSON lines. A larger file is checked at its begin and end."""
+    scan = JsonScan()
+    end = min(source.size, max_bytes)
+    at = 0
+    for piece in pieces(source, 0, end):
+        at += len(piece)
+        try:
+            scan.feed(piece, is_last=at >= source.size)
+        except Corrupt:
+            if scan.is_complete and _first_line_is_value(source):
+                return check_json_lines(source, max_bytes)
+            raise
+    if scan.is_complete and end == source.size:
+        return Content("json", scan.elements if _begins_with(source, b"[") else None)
+    if end == source.size:
+        raise Truncated(f"ends inside its {'array' if scan.is_array else 'object'}")
+    tail = source.read_at(source.size - _TAIL, _TAIL).rstrip(b" \t\r\n")
+    no_nul_bytes(tail)
+    if not tail.endswith(scan.closing or b"\n"):
+        raise Truncated(f"does not end with {scan.closing.decode()}")
+    return Content("json", is_sampled=True)
+
+
+def _begins_with(source: Source, mark: bytes) -> bool:
+    return source.read_at(0, _TAIL).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(mark)
+
+
+def _first_line_is_value(source: Source) -> bool:
+    head = source.read_at(0, PIECE).lstrip(b"\xef\xbb\xbf \t\r\n")
+    line, newline, rest = head.partition(b"\n")
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return bool(newline) and rest.lstrip()[:1] in (b"{", b"[")
+
+
+def check_json_lines(source: Source, max_bytes: int) -> Content:
+    """Return the content of JSON lines. Of a larger file, its begin, its end and samples are checked."""
+    if source.size <= max_bytes:
+        records = sum(_check_line(line) for line in all_lines(source))
+        return Content("jsonl", records)
+    for begin, end in sampled_ranges(source.size, max_bytes):
+        for line in lines_between(source, begin, end):
+            _check_line(line)
+    return Content("jsonl", is_sampled=True)
+
+
+def _check_line(line: Line) -> bool:
+    """Return whether a line is a record; it may be blank."""
+    no_nul_bytes(line.text, line.offset)
+    if not line.text.strip() or line.is_cut:
+        return False
+    try:
+        if len(line.text) <= _MAX_LINE:
+            json.loads(line.text)
+            return True
+    except (ValueError, RecursionError):
+        pass  # the scan knows why, or that it is valid but deeply nested
+    scan = JsonScan()
+    try:
+        scan.feed(line.text, is_last=True)
+    except Damaged:
+        if line.is_last:
+            raise Truncated("ends inside its last line") from None
+        raise Corrupt(f"has {line.where} that is not valid JSON") from None
+    if not scan.is_complete:
+        if line.is_last:
+            raise Truncated("ends inside its last line")
+        raise Corrupt(f"has {line.where} that is cut")
+    return True

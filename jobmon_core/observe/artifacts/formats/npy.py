@@ -1,0 +1,106 @@
+"""Check arrays in NumPy's format (``.npy``): the size that the header implies against that of the file.
+
+Format: numpy.lib.format.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from array import array
+from math import isfinite, prod
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.observe.artifacts.formats.source import (
+    PIECE,
+    Content,
+    Corrupt,
+    NotChecked,
+    expect_size,
+    number_at,
+)
+
+if TYPE_CHECKING:
+    from jobmon_core.observe.artifacts.formats.source import Source
+
+SIGNATURE = b"\x93NUMPY"
+_KEYS = {"descr", "fortran_order", "shape"}
+_TYPE = re.compile(r"[<>|=]?([?biufcmMSUVaO])(\d{1,9})?(?:\[.*\])?")
+_WIDE = {"U": 4}  # bytes of a character
+_MAX_HEADER = 2**16
+_MAX_SIZE = 2**63
+_MUCH = 0.2
+
+
+def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
+    """Return the content of an array file; of its data, the begin and the end are read."""
+    start, header = _header(source)
+    shape, count = header["shape"], prod(header["shape"])
+    item = _item_size(header["descr"])
+    if item is None:
+        raise NotChecked("holds pickled Python objects, which jobmon does not load")
+    expect_size(source.size, start + count * item)
+    note = _not_finite(source, start, start + count * item, header["descr"])
+    columns = shape[1] if len(shape) == 2 else None  # noqa: PLR2004 - a table
+    return Content("npy", shape[0] if shape else None, columns, note, is_sampled=True)
+
+
+def _header(source: Source) -> tuple[int, dict[str, Any]]:
+    """Return where the data begin, and the header."""
+    head = source.read_at(0, 12)
+    version = number_at(head, 6, 1)
+    start, length = (10, number_at(head, 8, 2)) if version == 1 else (12, number_at(head, 8, 4))
+    if version not in (1, 2, 3) or length > _MAX_HEADER:
+        raise Corrupt("is npy with an impossible header")
+    expect_size(source.size, start + length)
+    try:
+        header = ast.literal_eval(source.read_at(start, length).decode("utf-8").strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the parser's own limits are MemoryErrors
+        raise Corrupt("is npy with a damaged header") from None
+    if not isinstance(header, dict) or not header.keys() >= _KEYS or not _is_shape(header["shape"]):
+        raise Corrupt("is npy with a damaged header")
+    return start + length, header
+
+
+def _is_shape(shape: object) -> bool:
+    return (
+        isinstance(shape, tuple)
+        and len(shape) <= 64  # noqa: PLR2004 - the limit of NumPy 2
+        and all(type(each) is int and 0 <= each < _MAX_SIZE for each in shape)
+        and prod(shape) < _MAX_SIZE
+    )
+
+
+def _item_size(descr: object) -> int | None:
+    """Return the bytes of one element; None if it holds Python objects."""
+    if isinstance(descr, str):
+        found = _TYPE.fullmatch(descr)
+        if found is None:
+            raise Corrupt("is npy with an unknown type of element")
+        return None if found[1] == "O" else int(found[2] or 1) * _WIDE.get(found[1], 1)
+    if isinstance(descr, tuple) and len(descr) == 2:  # noqa: PLR2004 - a type and its shape
+        item, shape = _item_size(descr[0]), descr[1] if isinstance(descr[1], tuple) else (descr[1],)
+        if not _is_shape(shape):
+            raise Corrupt("is npy with an unknown type of element")
+        return None if item is None else item * prod(shape)
+    if not isinstance(descr, list) or not all(
+        isinstance(each, tuple) and len(each) in (2, 3) for each in descr
+    ):
+        raise Corrupt("is npy with an unknown type of element")
+    sizes = [_item_size(each[1] if len(each) == 2 else each[1:]) for each in descr]  # noqa: PLR2004 - without a shape
+    known = [each for each in sizes if each is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
+    """Return a note if many of the first and last values are NaN or infinite; empty for other types."""
+    if descr not in ("<f4", "<f8"):
+        return ""
+    kind, width = ("f", 4) if descr == "<f4" else ("d", 8)
+    values = array(kind)
+    count = min(PIECE, end - begin) // width * width
+    for offset in {begin, end - count}:
+        data = source.read_at(offset, count)
+        values.frombytes(data[: len(data) // width * width])
+    odd = sum(not isfinite(value) for value in values)
+    return f"{odd / len(values):.0%} of {len(values):,} values read are NaN or infinite" if odd else ""

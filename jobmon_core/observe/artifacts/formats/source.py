@@ -1,0 +1,104 @@
+"""What the checks of all formats share: the bytes that they read, and their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PIECE = 2**16  # bytes read at once
+
+
+class Source(Protocol):
+    """Bytes that are read by position."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return ``count`` bytes, fewer only at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes in memory."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.data)
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return ``count`` bytes, fewer only at the end."""
+        return self.data[offset : offset + count]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The begin of a file, of which only the size is known beyond."""
+
+    data: bytes
+    size: int
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return those of the bytes that are known."""
+        return self.data[offset : offset + count]
+
+
+class Content(NamedTuple):
+    """What a whole file contains."""
+
+    format: str
+    records: int | None = None
+    columns: int | None = None
+    note: str = ""
+    is_sampled: bool = False
+
+
+class Damaged(Exception):
+    """A file that is not whole. The text completes a sentence that starts with its path."""
+
+
+class Truncated(Damaged):
+    """The end of a file is missing."""
+
+
+class Corrupt(Damaged):
+    """A file whose bytes contradict its format."""
+
+
+class NotChecked(Exception):
+    """A file of a known format that this check cannot judge. The text completes a sentence, too."""
+
+
+def pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes from ``begin`` to ``end`` in pieces of bounded size."""
+    while begin < end:
+        piece = source.read_at(begin, min(PIECE, end - begin))
+        if not piece:
+            return
+        yield piece
+        begin += len(piece)
+
+
+def number_at(data: bytes, offset: int, length: int) -> int:
+    """Return an unsigned little-endian number.
+
+    Raises:
+        Truncated: the data end before it.
+    """
+    piece = data[offset : offset + length]
+    if len(piece) < length:
+        raise Truncated("ends inside its header")
+    return int.from_bytes(piece, "little")
+
+
+def expect_size(size: int, needed: int) -> None:
+    """Raise `Truncated` if a file has fewer bytes than it needs."""
+    if size < needed:
+        raise Truncated(f"has {size:,} of {needed:,} bytes")

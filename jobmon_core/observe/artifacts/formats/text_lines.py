@@ -1,0 +1,86 @@
+"""The lines of a text file, in little memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.observe.artifacts.formats.source import Corrupt, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.observe.artifacts.formats.source import Source
+
+_MAX_LINE = 2**20  # bytes
+_SAMPLES = 8
+_SAMPLE = 2**17  # bytes
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """One line without its newline."""
+
+    text: bytes
+    offset: int  # of its first byte in the file
+    number: int | None = None  # from 1; None if the file was not read from its begin
+    is_last: bool = False  # and no newline ends it
+    is_cut: bool = False  # longer than a line may be: only its begin
+
+    @property
+    def where(self) -> str:
+        """Where the line is, e.g. ``line 17``."""
+        return f"line {self.number:,}" if self.number else f"a line near byte {self.offset:,}"
+
+
+def all_lines(source: Source) -> Iterator[Line]:
+    """Yield every line of a file."""
+    for number, line in enumerate(_lines(source, 0, source.size), 1):
+        yield line._replace(number=number)
+
+
+def lines_between(source: Source, begin: int, end: int) -> Iterator[Line]:
+    """Yield the whole lines between two offsets, and the last line of the file if it is among them."""
+    lines = _lines(source, begin, end)
+    if begin:
+        next(lines, None)  # most likely its begin is missing
+    for line in lines:
+        if line.is_last and end < source.size:  # it goes on
+            return
+        yield line
+
+
+def sampled_ranges(size: int, max_bytes: int) -> list[tuple[int, int]]:
+    """Return the offsets of the parts of a large file that are read: begin, samples, end."""
+    part = max_bytes // 4
+    step = (size - 2 * part) // (_SAMPLES + 1)
+    middles = [part + step * number for number in range(1, _SAMPLES + 1)]
+    return [
+        (0, part),
+        *((begin, min(begin + min(_SAMPLE, part), size)) for begin in middles),
+        (size - part, size),
+    ]
+
+
+def no_nul_bytes(text: bytes, offset: int = 0) -> None:
+    """Raise `Corrupt` if a text has NUL bytes, as after a crash of a node or of its file server."""
+    at = text.find(b"\0")
+    if at >= 0:
+        near = f" at byte {offset + at:,}" if offset else ""
+        raise Corrupt(f"contains NUL bytes{near}: data were lost, e.g. in a crash of the node")
+
+
+def _lines(source: Source, begin: int, end: int) -> Iterator[Line]:
+    rest, offset, is_cut = b"", begin, False
+    for piece in pieces(source, begin, end):
+        if not begin and not offset and not rest and piece.startswith(_BOM):
+            piece, offset = piece[len(_BOM) :], len(_BOM)  # noqa: PLW2901 - the same piece, without its mark
+        *whole, last = piece.split(b"\n")
+        for text in whole:
+            yield Line(rest + text, offset, is_cut=is_cut)
+            offset += len(rest) + len(text) + 1
+            rest, is_cut = b"", False
+        rest += last
+        if len(rest) > _MAX_LINE:
+            offset, rest, is_cut = offset + len(rest), b"", True
+    if rest or is_cut:
+        yield Line(rest, offset, is_last=True, is_cut=is_cut)
