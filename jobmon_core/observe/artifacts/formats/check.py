@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Source, int], Content]
 
-MAX_BYTES = 8 * 2**20  # of one file that are read
+MAX_BYTES = 4 * 2**20  # of one file that are read
 WHOLE = 2**62  # in its place: read all of it, e.g. to count its records
 
 _BY_SIGNATURE: tuple[tuple[bytes, Check], ...] = (

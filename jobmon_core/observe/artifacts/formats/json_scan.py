@@ -6,36 +6,30 @@ As Python's json module does, it accepts NaN and Infinity.
 from __future__ import annotations
 
 import codecs
+import json
 import re
-from enum import Enum, auto
 
 from jobmon_core.observe.artifacts.formats.source import Corrupt
 
-_STRING = rb'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+"'
-_SCALAR = (
-    rb"(?:"
-    + _STRING
-    + rb"|-?+(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?+\d++)?+|true|false|null|NaN|-?Infinity)"
-)
-_SPACE = rb"[ \t\r\n]*+"
-_TOKEN = re.compile(_SPACE + rb"(?:([{}\[\]:,])|(" + _SCALAR + rb"))")
-# many items in one step: a scan token by token is ten times slower
-_MEMBERS = re.compile(rb"(?:" + _SPACE + _STRING + _SPACE + rb":" + _SPACE + _SCALAR + _SPACE + rb",)++")
-_ELEMENTS = re.compile(rb"(?:" + _SPACE + _SCALAR + _SPACE + rb",)++")
-_STRING_PART = re.compile(rb'(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
+_SPACE = r"[ \t\r\n]*+"
+_STRING = r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrtu])*+"'
+# no part of a number may follow it: the text may end inside it
+_NUMBER = r"-?+(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?+\d++)?+(?![\d.eE+-])"
+_SCALAR = rf"(?:{_STRING}|{_NUMBER}|true|false|null|NaN|-?Infinity)"
+_TOKEN = re.compile(rf"{_SPACE}(?:([{{}}\[\]:,])|({_SCALAR}))", re.ASCII)
+_ELEMENTS = re.compile(rf"(?:{_SPACE}{_SCALAR}{_SPACE},)++", re.ASCII)
+_BRACKETS = re.compile(r"\[++")
+_STRING_PART = re.compile(r'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrtu])*+')
 _BLANK = re.compile(_SPACE)
-_MAX_SCALAR = 2**12  # characters of a number; that of a string is not limited
-_BOM = b"\xef\xbb\xbf"
+_CUT = re.compile(r"-?[\d.eE+-]*|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|Na|-?I(?:n|nf|nfi|nfin|nfini|nfinit)?")
+_DECODE = json.JSONDecoder().raw_decode  # in C: many times faster than a scan by tokens
+_DECODED_DEPTH = 8  # a value that is still incomplete is tried again for each bracket that it opens
+_AFTER_VALUE = " \t\r\n,]}"
+_MAX_SCALAR = 2**12  # characters of a number; those of a string are not limited
 
-
-class _Expected(Enum):
-    VALUE = auto()
-    VALUE_OR_END = auto()  # after [
-    KEY = auto()
-    KEY_OR_END = auto()  # after {
-    COLON = auto()
-    COMMA_OR_END = auto()
-    NOTHING = auto()  # the value is complete
+# what may come next
+_VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END, _NOTHING = range(7)
+_OBJECT, _ARRAY = ord("{"), ord("[")
 
 
 class JsonScan:
@@ -44,27 +38,23 @@ class JsonScan:
     def __init__(self) -> None:
         """Start before the first piece."""
         self.elements = 0  # of the outermost array, so far
-        self.position = 0  # bytes scanned
+        self.steps = 0  # taken so far, each about a microsecond
+        self._scanned = 0  # characters
         self._open = bytearray()  # the brackets that are not closed
-        self._expected = _Expected.VALUE
-        self._rest = b""
+        self._next = _VALUE
+        self._rest = ""
         self._in_string = False
         self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     @property
     def is_complete(self) -> bool:
         """Whether one whole value was scanned."""
-        return self._expected is _Expected.NOTHING
+        return self._next == _NOTHING
 
     @property
-    def is_array(self) -> bool:
-        """Whether the outermost value is an array, as long as it is not complete."""
-        return self._open[:1] == b"["
-
-    @property
-    def closing(self) -> bytes:
+    def closing(self) -> str:
         """The bracket that ends the outermost value; empty if it is complete or has none."""
-        return {b"[": b"]", b"{": b"}"}.get(bytes(self._open[:1]), b"")
+        return {_ARRAY: "]", _OBJECT: "}"}[self._open[0]] if self._open else ""
 
     def feed(self, piece: bytes, *, is_last: bool = False) -> None:
         """Scan one more piece.
@@ -73,118 +63,117 @@ class JsonScan:
             Corrupt: it is not JSON.
         """
         try:
-            self._decoder.decode(piece)
-        except UnicodeDecodeError as error:
-            raise Corrupt(f"is not valid UTF-8 near byte {self.position + error.start:,}") from None
-        if not self.position and not self._rest and piece.startswith(_BOM):
-            piece, self.position = piece[len(_BOM) :], len(_BOM)
-        data = self._rest + piece
-        at = self._scan(data, is_last=is_last)
-        self.position += at
-        self._rest = data[at:]
-        if len(self._rest) > _MAX_SCALAR + len(piece) or (
-            is_last and self._rest.strip() and not self._is_cut()
-        ):
-            raise self._corrupt()
+            text = self._decoder.decode(piece)
+        except UnicodeDecodeError:
+            raise Corrupt(f"is not valid UTF-8 after character {self._scanned:,}") from None
+        if not self._scanned and not self._rest:
+            text = text.removeprefix("\ufeff")
+        text = self._rest + text
+        at = self._scan(text, is_last=is_last)
+        self._scanned += at
+        self._rest = text[at:]
+        if not self._in_string and len(self._rest) > _MAX_SCALAR:
+            raise self._corrupt(0)
 
-    def _is_cut(self) -> bool:
-        """Whether the rest may be the beginning of a token."""
-        rest = self._rest.lstrip(b" \t\r\n")
-        words = (b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity")
-        return (
-            any(word.startswith(rest) for word in words) or re.fullmatch(rb"-?[\d.eE+-]*", rest) is not None
-        )
-
-    def _scan(self, data: bytes, *, is_last: bool) -> int:
+    def _scan(self, text: str, *, is_last: bool) -> int:
         """Scan tokens; return where the first incomplete one begins."""
-        at = 0
-        while at < len(data):
+        at, end = 0, len(text)
+        while at < end:
+            self.steps += 1
             if self._in_string:
-                at = self._string_part(data, at)
+                at = self._string_part(text, at)
                 if self._in_string:
                     return at
                 continue
-            at = self._many(data, at)
-            token = _TOKEN.match(data, at)
+            if self._next <= _VALUE_OR_END and self._open and (after := self._values(text, at)) > at:
+                at = after
+                continue
+            token = _TOKEN.match(text, at)
             if token is None:
-                return self._no_token(data, at)
-            is_open_ended = token[2] is not None and token[2][:1] != b'"' and token.end() == len(data)
-            if is_open_ended and not is_last:  # a number may go on in the next piece
-                return at
-            self._take(token[1], token[2])
+                return self._no_token(text, at)
+            if token.end() == end and not is_last and token[2] and token[2][0] != '"':
+                return at  # a number may go on in the next piece
+            self._take(token[1] or "", token[2], token.end())
             at = token.end()
         return at
 
-    def _many(self, data: bytes, at: int) -> int:
-        """Skip members of an object, or elements of an inner array, that are scalars."""
-        if self._expected is _Expected.KEY or (self._expected is _Expected.KEY_OR_END):
-            found = _MEMBERS.match(data, at)
-            if found:
-                self._expected = _Expected.KEY
-        elif len(self._open) > 1 and self._expected in (_Expected.VALUE, _Expected.VALUE_OR_END):
-            found = _ELEMENTS.match(data, at) if self._open[-1:] == b"[" else None
-            if found:
-                self._expected = _Expected.VALUE
-        else:
+    def _values(self, text: str, at: int) -> int:
+        """Skip one or more values inside an array or object; return ``at`` if none is certainly whole."""
+        is_array, depth = self._open[-1] == _ARRAY, len(self._open)
+        if is_array and depth > 1 and (found := _ELEMENTS.match(text, at)):
+            self._next = _VALUE
+            return found.end()
+        if is_array and (nested := _BRACKETS.match(text, at)) and len(nested[0]) > _DECODED_DEPTH:
+            self._begin_value(at)
+            self._open += nested[0].encode()
+            self._next = _VALUE_OR_END
+            return nested.end()
+        if depth > _DECODED_DEPTH:
             return at
-        return found.end() if found else at
+        blank = _BLANK.match(text, at)
+        try:
+            _, end = _DECODE(text, blank.end() if blank else at)
+        except (ValueError, RecursionError):  # incomplete, or damaged: the tokens show which
+            return at
+        if text[end : end + 1] not in _AFTER_VALUE or end == len(text):
+            return at
+        self._begin_value(at)
+        return end
 
-    def _no_token(self, data: bytes, at: int) -> int:
-        blank = _BLANK.match(data, at)
+    def _no_token(self, text: str, at: int) -> int:
+        """Return where an incomplete token begins."""
+        blank = _BLANK.match(text, at)
         at = blank.end() if blank else at
-        if at < len(data) and data[at : at + 1] == b'"':
-            self._begin_value(is_string=True)
+        if text.startswith('"', at):
+            self._begin_value(at, is_string=True)
             self._in_string = True
-            return self._string_part(data, at + 1)
-        if len(data) - at > len(b"-Infinity") and not re.match(rb"-?[\d.eE+-]{9}", data[at : at + 11]):
-            self.position += at
-            raise self._corrupt()
+            return self._string_part(text, at + 1)
+        if not _CUT.fullmatch(text, at):
+            raise self._corrupt(at)
         return at
 
-    def _string_part(self, data: bytes, at: int) -> int:
-        part = _STRING_PART.match(data, at)
+    def _string_part(self, text: str, at: int) -> int:
+        part = _STRING_PART.match(text, at)
         at = part.end() if part else at
-        if at == len(data) or (data[at : at + 1] == b"\\" and at + 1 == len(data)):
+        if at == len(text) or (text[at] == "\\" and at + 1 == len(text)):
             return at
-        if data[at : at + 1] != b'"':
-            self.position += at
-            raise self._corrupt()
+        if text[at] != '"':
+            raise self._corrupt(at)
         self._in_string = False
         return at + 1
 
-    def _take(self, mark: bytes | None, scalar: bytes | None) -> None:
+    def _take(self, mark: str, scalar: str | None, at: int) -> None:
         if scalar is not None:
-            self._begin_value(is_string=scalar[:1] == b'"')
-        elif mark in (b"{", b"["):
-            self._begin_value()
-            self._open += mark
-            self._expected = _Expected.KEY_OR_END if mark == b"{" else _Expected.VALUE_OR_END
-        elif mark == b":" and self._expected is _Expected.COLON:
-            self._expected = _Expected.VALUE
-        elif mark == b"," and self._expected is _Expected.COMMA_OR_END:
-            self._expected = _Expected.KEY if self._open[-1:] == b"{" else _Expected.VALUE
-        elif mark in (b"}", b"]"):
-            self._close(mark)
+            self._begin_value(at, is_string=scalar[0] == '"')
+        elif mark in "{[":
+            self._begin_value(at)
+            self._open.append(ord(mark))
+            self._next = _KEY_OR_END if mark == "{" else _VALUE_OR_END
+        elif mark in "}]":
+            self._close(mark, at)
+        elif mark == ":" and self._next == _COLON:
+            self._next = _VALUE
+        elif mark == "," and self._next == _COMMA_OR_END:
+            self._next = _KEY if self._open[-1] == _OBJECT else _VALUE
         else:
-            raise self._corrupt()
+            raise self._corrupt(at)
 
-    def _close(self, mark: bytes) -> None:
-        empty = _Expected.KEY_OR_END if mark == b"}" else _Expected.VALUE_OR_END
-        matching = b"{" if mark == b"}" else b"["
-        if self._open[-1:] != matching or self._expected not in (empty, _Expected.COMMA_OR_END):
-            raise self._corrupt()
+    def _close(self, mark: str, at: int) -> None:
+        opening, empty = (_OBJECT, _KEY_OR_END) if mark == "}" else (_ARRAY, _VALUE_OR_END)
+        if not self._open or self._open[-1] != opening or self._next not in (empty, _COMMA_OR_END):
+            raise self._corrupt(at)
         del self._open[-1]
-        self._expected = _Expected.COMMA_OR_END if self._open else _Expected.NOTHING
+        self._next = _COMMA_OR_END if self._open else _NOTHING
 
-    def _begin_value(self, *, is_string: bool = False) -> None:
+    def _begin_value(self, at: int, *, is_string: bool = False) -> None:
         """Note that a value, or the key of a member, begins here, and what follows if it is a scalar."""
-        if is_string and self._expected in (_Expected.KEY, _Expected.KEY_OR_END):
-            self._expected = _Expected.COLON
+        if is_string and self._next in (_KEY, _KEY_OR_END):
+            self._next = _COLON
             return
-        if self._expected not in (_Expected.VALUE, _Expected.VALUE_OR_END):
-            raise self._corrupt()
-        self.elements += self._open == b"["
-        self._expected = _Expected.COMMA_OR_END if self._open else _Expected.NOTHING
+        if self._next > _VALUE_OR_END:
+            raise self._corrupt(at)
+        self.elements += len(self._open) == 1 and self._open[0] == _ARRAY
+        self._next = _COMMA_OR_END if self._open else _NOTHING
 
-    def _corrupt(self) -> Corrupt:
-        return Corrupt(f"is not valid JSON near byte {self.position:,}")
+    def _corrupt(self, at: int) -> Corrupt:
+        return Corrupt(f"is not valid JSON near character {self._scanned + at:,}")

@@ -20,29 +20,32 @@ if TYPE_CHECKING:
 
 _MAX_LINE = 2**18  # bytes of a line that is decoded at once: that takes up to fifty times the memory
 _TAIL = 2**12
+_STEP = 64  # one step of the scan costs as much as to read so many bytes
 
 
 def check_json(source: Source, max_bytes: int) -> Content:
     """Return the content of a JSON file, or of JSON lines. A larger file is checked at its begin and end."""
-    scan = JsonScan()
-    end = min(source.size, max_bytes)
-    at = 0
-    for piece in pieces(source, 0, end):
+    scan, at = JsonScan(), 0
+    for piece in pieces(source, 0, min(source.size, max_bytes)):
         at += len(piece)
         try:
-            scan.feed(piece, is_last=at >= source.size)
+            scan.feed(piece, is_last=at == source.size)
         except Corrupt:
             if scan.is_complete and _first_line_is_value(source):
                 return check_json_lines(source, max_bytes)
             raise
-    if scan.is_complete and end == source.size:
+        if scan.steps > max_bytes // _STEP:
+            break
+    if scan.is_complete and at == source.size:
         return Content("json", scan.elements if _begins_with(source, b"[") else None)
-    if end == source.size:
-        raise Truncated(f"ends inside its {'array' if scan.is_array else 'object'}")
+    if at == source.size:
+        raise Truncated(
+            {"]": "ends inside its array", "}": "ends inside its object"}.get(scan.closing, "is cut")
+        )
     tail = source.read_at(source.size - _TAIL, _TAIL).rstrip(b" \t\r\n")
     no_nul_bytes(tail)
-    if not tail.endswith(scan.closing or b"\n"):
-        raise Truncated(f"does not end with {scan.closing.decode()}")
+    if not tail.endswith(scan.closing.encode()):
+        raise Truncated(f"does not end with {scan.closing}")
     return Content("json", is_sampled=True)
 
 
