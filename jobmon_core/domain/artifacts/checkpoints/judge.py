@@ -1,0 +1,162 @@
+"""Judge which checkpoints are complete, from their names and what was read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+
+from jobmon_core.domain.artifacts.checkpoints.markers import missing_marker, wanted_texts
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence, TreeFile
+from jobmon_core.domain.artifacts.checkpoints.parts import missing_part
+from jobmon_core.domain.artifacts.checkpoints.resume import resume_hint
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.humanize import size
+
+_CHECKED = (
+    *(".pt", ".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".keras", ".h5", ".hdf5", ".npz", ".npy"),
+    ".json",
+)
+_WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
+_MUCH_SMALLER = 0.9  # times the usual size
+_MIN_INTERVALS = 2
+_TEMPORARY_NAME = "has a temporary name: the save did not finish"
+
+__all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_texts"]
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates sorted by the time when they were saved, the newest first."""
+    return sorted(candidates, key=lambda each: (-each.saved_s, -(each.step or 0), each.path))
+
+
+def files_to_check(candidate: Candidate) -> list[TreeFile]:
+    """Return the files of a checkpoint whose format shows whether they are whole."""
+    return [file for file in candidate.files if file.name.endswith(_CHECKED)]
+
+
+def judge(
+    candidates: Sequence[Candidate],
+    evidence: Evidence,
+    folder: str,
+    now_s: float,
+    *,
+    is_running: bool = False,
+) -> tuple[Checkpoint, ...]:
+    """Return the verdict on each checkpoint.
+
+    Args:
+        candidates: sorted by `newest_first`.
+        evidence: what was read of them.
+        folder: the folder that was searched, an absolute path.
+        now_s: the time.
+        is_running: whether the program that writes them runs.
+    """
+    found = []
+    for candidate in candidates:
+        others = [each for each in candidates if _is_alike(each, candidate)]
+        is_complete, why = _verdict(candidate, others, evidence)
+        if not is_complete and is_running and now_s - candidate.saved_s < _WRITTEN_S:
+            is_complete, why = False, "is being written"
+        found.append(
+            Checkpoint(
+                candidate.path, candidate.framework, candidate.step, is_complete, why, candidate.size_bytes,
+                candidate.saved_s, resume_hint(candidate, folder),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _is_alike(other: Candidate, candidate: Candidate) -> bool:
+    """Whether another checkpoint should have the same parts: of one framework, in one folder."""
+    return (
+        other.path != candidate.path
+        and (other.framework, other.parent) == (candidate.framework, candidate.parent)
+        and not other.is_temporary
+    )
+
+
+def _verdict(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> tuple[bool | None, str]:
+    """Return whether a checkpoint is complete, and why not."""
+    if candidate.is_temporary:
+        return False, _TEMPORARY_NAME
+    rules: tuple[Callable[[], str], ...] = (
+        lambda: _damaged(candidate, others, evidence),
+        lambda: missing_part(candidate, others, evidence),
+        lambda: missing_marker(candidate, others, evidence),
+    )
+    for rule in rules:
+        if why := rule():
+            return False, why
+    return _by_content(candidate, others, evidence)
+
+
+def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
+    """Return what is wrong with a file of the checkpoint; empty if nothing is."""
+    for file in candidate.files:
+        check = evidence.checks.get(file.path)
+        if check and check.is_bad:
+            why = f"{check.verdict.value}: {check.why}{_compared(file, candidate, others)}"
+            return f"{_within(file, candidate)}{why}"
+        if check and check.verdict is FileVerdict.UNREADABLE:
+            return f"{_within(file, candidate)}{check.why}"
+    return ""
+
+
+def _within(file: TreeFile, candidate: Candidate) -> str:
+    return f"{file.path[len(candidate.path) + 1 :]} is " if candidate.is_folder else ""
+
+
+def _compared(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> str:
+    """Return how large a file is beside the same file of the other checkpoints, if it is smaller."""
+    usual = _usual_size(file, candidate, others)
+    return f" ({size(file.size_bytes)} of about {size(usual)})" if usual and file.size_bytes < usual else ""
+
+
+def _usual_size(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> float:
+    """Return the median size of the same file in the other checkpoints; 0 if there are none."""
+    if not candidate.is_folder:
+        sizes = [each.size_bytes for each in others if _kind(each.name) == _kind(candidate.name)]
+    else:
+        name = file.path[len(candidate.path) :]
+        sizes = [
+            each.size_bytes
+            for other in others
+            for each in other.files
+            if each.path[len(other.path) :] == name
+        ]
+    return median(sizes) if sizes else 0.0
+
+
+def _kind(name: str) -> str:
+    """Return a name without its numbers."""
+    return "".join(letter for letter in name if not letter.isdecimal())
+
+
+def _by_content(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> tuple[bool | None, str]:
+    """Return the verdict where nothing is missing: by sizes, if no format shows that a file is whole."""
+    if not candidate.size_bytes:
+        return False, "is empty"
+    if candidate.framework in ("gromacs", "flax", "orbax"):  # these rename what they have finished
+        return True, ""
+    unknown = [file for file in candidate.files if _is_unknown(evidence.checks.get(file.path))]
+    for file in unknown if not candidate.is_folder else candidate.files:
+        usual = _usual_size(file, candidate, others)
+        if file.size_bytes < _MUCH_SMALLER * usual:
+            sizes = f"{size(file.size_bytes)}, in the others {size(usual)}"
+            return False, f"{_within(file, candidate) or 'is '}smaller than usual: {sizes}"
+    if unknown and not candidate.is_folder:
+        check = evidence.checks.get(unknown[0].path)
+        return None, check.why if check else "was not checked"
+    return True, ""
+
+
+def _is_unknown(check: FileCheck | None) -> bool:
+    return check is None or check.verdict is FileVerdict.UNKNOWN
+
+
+def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
+    """Return the median time between two checkpoints, the upper of two; None with fewer than two."""
+    times = sorted(each.saved_s for each in checkpoints if each.is_complete is not False)
+    intervals = sorted(later - earlier for earlier, later in pairwise(times) if later > earlier)
+    return intervals[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

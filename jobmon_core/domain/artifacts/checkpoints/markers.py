@@ -1,0 +1,123 @@
+"""Find the marker that a framework writes last, and that a checkpoint lacks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
+
+_TRACKERS = {
+    "deepspeed": "latest",
+    "megatron": "latest_checkpointed_iteration.txt",
+    "verl": "latest_checkpointed_iteration.txt",
+}
+_UNFINISHED = "-unfinished"  # ends the name of a marker by NeMo
+_HF_WEIGHTS = re.compile(
+    r"(?:model|pytorch_model|adapter_model|tf_model|diffusion_pytorch_model)[\w.-]*\.(?:safetensors|bin|h5|index\.json)"
+    r"|.*/.*"  # of FSDP or DeepSpeed, or of a pipeline with several models
+)
+
+
+def wanted_texts(candidate: Candidate) -> Iterator[str]:
+    """Yield the paths of small files that the judgement needs; they may not exist."""
+    if tracker := _TRACKERS.get(candidate.framework):
+        yield _beside(candidate, tracker)
+    if candidate.framework == "lightning":
+        yield candidate.path + _UNFINISHED
+    for file in candidate.files:
+        if file.name.endswith(".index.json") or file.name == "trainer_state.json":
+            yield file.path
+
+
+def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
+    """Return what the checkpoint lacks, e.g. ``lacks .metadata, which is written last``; or empty."""
+    rule = _RULES.get(candidate.framework)
+    return rule(candidate, others, evidence) if rule else ""
+
+
+def _beside(candidate: Candidate, name: str) -> str:
+    return f"{candidate.parent}/{name}" if candidate.parent else name
+
+
+def _hf_trainer(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
+    names = candidate.names()
+    if "trainer_state.json" not in names:
+        return "lacks trainer_state.json, which is written last"
+    try:
+        state = json.loads(evidence.texts.get(f"{candidate.path}/trainer_state.json", "{}"))
+    except (ValueError, RecursionError):
+        return "has a damaged trainer_state.json"
+    if not isinstance(state, dict):
+        return "has a damaged trainer_state.json"
+    return "" if any(map(_HF_WEIGHTS.fullmatch, names)) else "lacks the weights of the model"
+
+
+def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
+    names = candidate.names()
+    parts = {name.rpartition("/")[0] for name in names if name.endswith((".distcp", ".metadata"))}
+    for part in sorted(parts):
+        marker = f"{part}/.metadata" if part else ".metadata"
+        if marker not in names:
+            return f"lacks {marker}, which is written last"
+    return ""
+
+
+def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
+    """Find that the file which names the latest complete checkpoint still names an older one."""
+    if candidate.framework == "megatron" and (why := _dcp(candidate, others, evidence)):
+        return why
+    tracker = _TRACKERS[candidate.framework]
+    text = evidence.texts.get(_beside(candidate, tracker))
+    if text is None:
+        return (
+            f"is not named in {tracker}, which does not exist" if candidate.framework != "deepspeed" else ""
+        )
+    named = text.strip()
+    if named == candidate.name:
+        return ""
+    latest = _step_in(named, others)
+    if latest is None or candidate.step is None or candidate.step <= latest:
+        return ""
+    return f"is not finished: {tracker} still names {named[:40]}"
+
+
+def _step_in(named: str, others: Iterable[Candidate]) -> int | None:
+    if named.isascii() and named.isdecimal() and len(named) <= 12:  # noqa: PLR2004 - as in names
+        return int(named)
+    return next((other.step for other in others if other.name == named), None)
+
+
+def _accelerate(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
+    if any(name.startswith("random_states_") for name in candidate.names()):
+        return ""
+    return "lacks random_states_0.pkl, which is written last"
+
+
+def _orbax(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
+    names = candidate.names()
+    if unfinished := next((name for name in sorted(names) if ".orbax-checkpoint-tmp" in name), ""):
+        return f"is not finished: it holds {unfinished.partition('/')[0]}"
+    for marker in ("_CHECKPOINT_METADATA", "commit_success.txt"):
+        if marker not in names and any(marker in other.names() for other in others):
+            return f"lacks {marker}, which the others have"
+    return ""
+
+
+def _lightning(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
+    if candidate.is_folder and not any(name.startswith("checkpoint/") for name in candidate.names()):
+        return _dcp(candidate, others, evidence)  # FSDP; else DeepSpeed
+    return "is marked as unfinished" if candidate.path + _UNFINISHED in evidence.texts else ""
+
+
+_RULES: dict[str, Callable[[Candidate, list[Candidate], Evidence], str]] = {
+    "hf_trainer": _hf_trainer,
+    "torch_dcp": _dcp,
+    "deepspeed": _tracked,
+    "megatron": _tracked,
+    "verl": _tracked,
+    "accelerate": _accelerate,
+    "orbax": _orbax,
+    "lightning": _lightning,
+}

@@ -1,0 +1,119 @@
+"""Checkpoints: the files of which each consists, and the verdict on it.
+
+Times are Unix seconds, sizes are bytes. None means "not known". Paths are relative to the folder that was
+searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jobmon_core.domain.artifacts.file_check import FileCheck
+
+
+class TreeFile(NamedTuple):
+    """A regular file below the folder."""
+
+    path: str  # with / between its parts
+    size_bytes: int
+    modified_s: float
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+
+class Candidate(NamedTuple):
+    """A folder or file that a framework saves as one checkpoint, before its content was read."""
+
+    path: str
+    framework: str  # a key of `conventions.CONVENTIONS`
+    files: tuple[TreeFile, ...]
+    is_folder: bool
+    step: int | None = None
+    is_temporary: bool = False  # by its name, it is not finished
+
+    @property
+    def parent(self) -> str:
+        """The path of the folder that contains it; empty for the folder that was searched."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all its files."""
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def saved_s(self) -> float:
+        """When its last file was modified."""
+        return max((file.modified_s for file in self.files), default=0.0)
+
+    def names(self) -> set[str]:
+        """Return the paths of its files, relative to it."""
+        return {file.path[len(self.path) + 1 :] if self.is_folder else file.name for file in self.files}
+
+
+class Evidence(NamedTuple):
+    """What was read for the judgement, by path."""
+
+    texts: Mapping[str, str]  # of small files
+    checks: Mapping[str, FileCheck]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint and whether a training can resume from it."""
+
+    path: str
+    framework: str
+    step: int | None = None
+    is_complete: bool | None = None  # None: nothing shows it
+    why: str = ""  # it is not complete, or nothing shows it
+    size_bytes: int = 0
+    saved_s: float = 0.0
+    resume: str = ""  # how a program resumes from it
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCheckpoints:
+    """The checkpoints below a folder, the newest first."""
+
+    folder: str
+    checkpoints: tuple[Checkpoint, ...] = ()
+    interval_s: float | None = None  # the median time between two complete ones
+    is_partial: bool = False  # there is more in the folder than was looked at
+    problem: str = ""  # why there is no list, e.g. "no such folder yet"
+
+    @property
+    def newest_complete(self) -> Checkpoint | None:
+        """The newest complete checkpoint; if none is certainly complete, the newest that may be."""
+        known = (each for each in self.checkpoints if each.is_complete)
+        possible = (each for each in self.checkpoints if each.is_complete is None)
+        return next(known, next(possible, None))
+
+    @property
+    def newer(self) -> tuple[Checkpoint, ...]:
+        """Those that are newer than the newest complete one."""
+        complete = self.newest_complete
+        return self.checkpoints[: self.checkpoints.index(complete)] if complete else self.checkpoints
+
+    @property
+    def next_s(self) -> float | None:
+        """When the next one is expected."""
+        complete = self.newest_complete
+        return complete.saved_s + self.interval_s if complete and self.interval_s else None
+
+    def is_overdue(self, at_s: float) -> bool:
+        """Whether, at ``at_s``, over two usual intervals have passed since the newest complete one."""
+        complete = self.newest_complete
+        return complete is not None and bool(
+            self.interval_s and at_s - complete.saved_s > 2 * self.interval_s
+        )

@@ -1,0 +1,163 @@
+"""Recognize the checkpoints among the files below a folder, by names alone.
+
+The conventions were read in the source of each framework, or seen by running it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate, TreeFile
+
+# names that a framework, a copy or an editor gives to what it has not finished
+_TEMPORARY = re.compile(
+    r"^tmp[-_.]|^\.|\.orbax-checkpoint-tmp.*|checkpoint_?tmp$|^state_step\d+\.cpt$"
+    r"|[._-](?:tmp|temp|part|partial|incomplete)(?:[._-]?\w{0,12})?$",
+    re.IGNORECASE,
+)
+_ADDED = re.compile(
+    r"^tmp[-_.]|^\.|\.orbax-checkpoint-tmp.*$|[._-](?:tmp|temp|part|partial|incomplete)(?:[._-]?\w{0,12})?$",
+    re.IGNORECASE,
+)
+_RSYNC = re.compile(r"(\..+)\.\w{6}")  # the name of a copy that rsync has not finished
+_STEP = re.compile(
+    r"(?:step|iter(?:ation)?s?|checkpoint|ckpt|model|epoch)s?[-_=]?(\d{1,12})(?![\d])", re.IGNORECASE
+)
+_PREFERRED = re.compile(r"(?:global_?step|step|iter(?:ation)?)s?[-_=](\d{1,12})", re.IGNORECASE)
+_NUMBER = re.compile(r"^(\d{1,12})(?:\.|$)")
+_SAVED_NAME = re.compile(
+    r"(?:step|iter|epoch|checkpoint|ckpt|model|last|best|latest|final|weights|state|snapshot)", re.IGNORECASE
+)
+
+# the first rule that matches tells the framework of a folder: (framework, its name, a file in it)
+_FOLDERS = (
+    (
+        "orbax",
+        r"\d+|.*orbax-checkpoint-tmp.*",
+        r"(?:[\w.-]+/)?(?:_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt)",
+    ),
+    (
+        "deepspeed",
+        r".*",
+        r"(?:bf16_)?(?:zero_pp_rank|mp_rank|zero_dp_rank)_\d+\w*_(?:model|optim)_states\.pt",
+    ),
+    ("megatron", r"iter_\d{7}|release", r"mp_rank_\d+(?:_\d+)*/.*\.pt|.*\.distcp|common\.pt|metadata\.json"),
+    ("hf_trainer", r"checkpoint-\d+", r".*"),
+    ("verl", r"global_step_\d+", r".*world_size_\d+_rank_\d+\.pt"),
+    ("lightning", r".*\.ckpt", r"meta\.pt|\.metadata|.*\.distcp|checkpoint/.*|latest"),
+    ("torch_dcp", r".*", r"\.metadata|__\d+_\d+\.distcp"),
+    (
+        "accelerate",
+        r"(?:checkpoint|step|epoch)_\d+",
+        r"random_states_\d+\.pkl|optimizer\.bin|scheduler\.bin|optimizer(?:_\d+)?\.pt",
+    ),
+    (
+        "weights",
+        r"(?:checkpoint|ckpt|step|iter(?:ation)?|epoch|global_?step)[-_=]?\d+",
+        r".*\.(?:safetensors|bin|pt|pth|npz|npy|msgpack|h5|ckpt)",
+    ),
+)
+_FOLDER_RULES = [(name, re.compile(folder), re.compile(file)) for name, folder, file in _FOLDERS]
+_FILES = (
+    ("tensorflow", re.compile(r".*\.index|.*\.data-\d{5}-of-\d{5}")),
+    ("gromacs", re.compile(r".*\.cpt")),
+    ("keras", re.compile(r".*\.keras|.*\.weights\.h5|.*\.hdf5|.*\.h5")),
+    ("lightning", re.compile(r".*\.ckpt")),
+    ("torch", re.compile(r".*\.(?:pt|pth|pth\.tar)")),
+    ("flax", re.compile(r"checkpoint_\d+|checkpoint_?tmp|.*\.msgpack")),
+    ("weights", re.compile(r".*(?:step|epoch|iter|ckpt|checkpoint)[-_=]?\d+.*\.(?:safetensors|npz|bin)")),
+)
+_ORBAX_TEMPORARY = ".orbax-checkpoint-tmp"
+_MAX_LOOKED_AT = 500  # files of a folder
+_ALWAYS_SAVED = (
+    "lightning",
+    "gromacs",
+    "flax",
+    "weights",
+    "tensorflow",
+)  # their names need no word such as "step"
+_TENSORFLOW_PART = re.compile(r"\.(?:index|data-\d{5}-of-\d{5})$")
+_NO_STATE = re.compile(
+    r"rng_state|random_states|scheduler\.pt|optimizer\.pt|training_args|scaler\.pt|args\.pt"
+)
+
+
+def recognize(files: Iterable[TreeFile]) -> list[Candidate]:
+    """Return the checkpoints among the files, in no order."""
+    found: list[Candidate] = []
+    _recognize_in("", list(files), found)
+    return found
+
+
+def is_checkpoint(name: str, files: Sequence[TreeFile]) -> bool:
+    """Whether a folder of this name, with these files below it, is a checkpoint itself."""
+    return bool(_framework_of(name, "", files))
+
+
+def _recognize_in(folder: str, files: Sequence[TreeFile], found: list[Candidate]) -> None:
+    """Add the checkpoints in a folder, or the folder itself; ``files`` are all below it."""
+    prefix = f"{folder}/" if folder else ""
+    here: list[TreeFile] = []
+    below: defaultdict[str, list[TreeFile]] = defaultdict(list)
+    for file in files:
+        first, slash, _ = file.path[len(prefix) :].partition("/")
+        below[first].append(file) if slash else here.append(file)
+    if folder and (framework := _framework_of(folder, prefix, files)):
+        found.append(_candidate(folder, framework, files, is_folder=True))
+        return
+    found += _single_files(here)
+    for name, inner in below.items():
+        _recognize_in(prefix + name, inner, found)
+
+
+def _framework_of(folder: str, prefix: str, files: Sequence[TreeFile]) -> str:
+    name = folder.rpartition("/")[2]
+    if _ORBAX_TEMPORARY in name:
+        return "orbax"
+    inner = [file.path[len(prefix) :] for file in files[:_MAX_LOOKED_AT]]
+    for framework, folder_rule, file_rule in _FOLDER_RULES:
+        if folder_rule.fullmatch(_plain(name)) and any(map(file_rule.fullmatch, inner)):
+            return framework
+    return ""
+
+
+def _plain(name: str) -> str:
+    """Return a name without what marks it as temporary."""
+    if copied := _RSYNC.fullmatch(name):
+        name = copied[1]
+    return _ADDED.sub("", name)
+
+
+def _single_files(files: Sequence[TreeFile]) -> Iterator[Candidate]:
+    """Yield the checkpoints that are files; those of TensorFlow are several."""
+    grouped: defaultdict[str, list[TreeFile]] = defaultdict(list)
+    for file in files:
+        framework = _framework_of_file(_plain(file.name))
+        if framework == "tensorflow":
+            grouped[_TENSORFLOW_PART.sub("", file.path)].append(file)
+        elif framework:
+            yield _candidate(file.path, framework, [file], is_folder=False)
+    for path, parts in grouped.items():
+        if len(parts) > 1 or _SAVED_NAME.search(path.rpartition("/")[2]):
+            yield _candidate(path, "tensorflow", parts, is_folder=False)
+
+
+def _framework_of_file(name: str) -> str:
+    framework = next((each for each, rule in _FILES if rule.fullmatch(name)), "")
+    if _NO_STATE.search(name):
+        return ""
+    return framework if framework in _ALWAYS_SAVED or _SAVED_NAME.search(name) else ""
+
+
+def _candidate(path: str, framework: str, files: Sequence[TreeFile], *, is_folder: bool) -> Candidate:
+    name = path.rpartition("/")[2]
+    is_temporary = _TEMPORARY.search(name) is not None
+    return Candidate(path, framework, tuple(files), is_folder, step_of(_plain(name)), is_temporary)
+
+
+def step_of(name: str) -> int | None:
+    """Return the step, iteration or epoch in a name, e.g. 200 in ``epoch=1-step=200.ckpt``."""
+    found = _PREFERRED.search(name) or _STEP.search(name) or _NUMBER.search(name)
+    return int(found[1]) if found else None

@@ -1,0 +1,102 @@
+"""Find the checkpoints below a folder: list its files, and read a bounded part of some of them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.artifacts.checkpoints.judge import (
+    files_to_check,
+    interval_s,
+    judge,
+    newest_first,
+    wanted_texts,
+)
+from jobmon_core.domain.artifacts.checkpoints.model import Evidence, FoundCheckpoints, TreeFile
+from jobmon_core.domain.artifacts.checkpoints.recognize import is_checkpoint, recognize
+from jobmon_core.observe.artifacts.formats.check import check_file
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, is_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.artifacts.checkpoints.model import Candidate
+    from jobmon_core.domain.artifacts.file_check import FileCheck
+
+_LEVELS = 7  # of folders: an experiment's own, and those within a checkpoint
+_MAX_CHECKED = 400  # files whose content is checked, those of the newest checkpoints
+_MAX_TEXT = 2**20  # bytes of a small file
+
+
+def find_checkpoints(folder: str, now_s: float, *, is_running: bool = False) -> FoundCheckpoints:
+    """Return the checkpoints in and below a folder, the newest first; the folder may be one itself.
+
+    Args:
+        folder: an absolute path.
+        now_s: the time, Unix seconds.
+        is_running: whether the program that writes them runs.
+    """
+    try:
+        with os.scandir(folder):
+            pass
+    except (OSError, ValueError) as error:
+        return FoundCheckpoints(folder, problem=_problem(error))
+    budget = ScanBudget()
+    files = list(_files_below(folder, "", budget, _LEVELS))
+    parent, name = os.path.split(folder)
+    if is_checkpoint(name, files):
+        folder, files = parent, [file._replace(path=f"{name}/{file.path}") for file in files]
+    candidates = newest_first(recognize(files))
+    judged = judge(candidates, _evidence(folder, candidates), folder, now_s, is_running=is_running)
+    return FoundCheckpoints(folder, judged, interval_s(judged), budget.remaining <= 0)
+
+
+def _problem(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such folder"
+    if isinstance(error, NotADirectoryError):
+        return "not a folder"
+    reason = error.strerror if isinstance(error, OSError) else None
+    return f"cannot be read: {(reason or str(error)).lower()}"
+
+
+def _files_below(folder: str, prefix: str, budget: ScanBudget, levels: int) -> Iterator[TreeFile]:
+    """Yield the files below a folder; links to folders are not followed, and a link to a file is one."""
+    for entry in budget.entries(folder):
+        if is_folder(entry):
+            if levels > 1:
+                yield from _files_below(entry.path, f"{prefix}{entry.name}/", budget, levels - 1)
+        elif (status := _status(entry)) and stat.S_ISREG(status.st_mode):
+            yield TreeFile(f"{prefix}{entry.name}", status.st_size, status.st_mtime)
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat()
+    except OSError:  # removed meanwhile, or a link to nothing
+        return None
+
+
+def _evidence(folder: str, candidates: Sequence[Candidate]) -> Evidence:
+    """Read what the judgement needs."""
+    texts: dict[str, str] = {}
+    checks: dict[str, FileCheck] = {}
+    for candidate in candidates:
+        for path in wanted_texts(candidate):
+            if path not in texts and (text := _text(f"{folder}/{path}")) is not None:
+                texts[path] = text
+        for file in files_to_check(candidate):
+            if len(checks) < _MAX_CHECKED and file.path not in checks:
+                checks[file.path] = check_file(f"{folder}/{file.path}")
+    return Evidence(texts, checks)
+
+
+def _text(path: str) -> str | None:
+    """Return the text of a small file; None if it cannot be read."""
+    try:
+        with regular_file(path) as file:
+            return file.read_at(0, _MAX_TEXT).decode("utf-8", "replace")
+    except Unreadable:
+        return None
