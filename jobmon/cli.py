@@ -37,6 +37,8 @@ GROUPS = {
         "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
+        "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
+        "verify": "check that the files of a job or folder are whole, and all there",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

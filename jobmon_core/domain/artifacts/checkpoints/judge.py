@@ -15,7 +15,7 @@ from jobmon_core.domain.humanize import size
 
 _CHECKED = (
     *(".pt", ".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".keras", ".h5", ".hdf5", ".npz", ".npy"),
-    ".json",
+    *(".json", ".pkl"),
 )
 _WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
 _MUCH_SMALLER = 0.9  # times the usual size
@@ -96,8 +96,9 @@ def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
     for file in candidate.files:
         check = evidence.checks.get(file.path)
         if check and check.is_bad:
-            why = f"{check.verdict.value}: {check.why}{_compared(file, candidate, others)}"
-            return f"{_within(file, candidate)}{why}"
+            sizes = _compared(file, candidate, others) if check.verdict is FileVerdict.TRUNCATED else ""
+            why = "" if check.verdict is FileVerdict.EMPTY else f": {sizes or check.why}"
+            return f"{_within(file, candidate)}{check.verdict.value}{why}"
         if check and check.verdict is FileVerdict.UNREADABLE:
             return f"{_within(file, candidate)}{check.why}"
     return ""
@@ -110,7 +111,7 @@ def _within(file: TreeFile, candidate: Candidate) -> str:
 def _compared(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> str:
     """Return how large a file is beside the same file of the other checkpoints, if it is smaller."""
     usual = _usual_size(file, candidate, others)
-    return f" ({size(file.size_bytes)} of about {size(usual)})" if usual and file.size_bytes < usual else ""
+    return f"{size(file.size_bytes)} of about {size(usual)}" if file.size_bytes < usual else ""
 
 
 def _usual_size(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> float:

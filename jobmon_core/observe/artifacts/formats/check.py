@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
     Check = Callable[[Source, int], Content]
 
-MAX_BYTES = 4 * 2**20  # of one file that are read
+MAX_BYTES = 2 * 2**20  # of one file that are read
 WHOLE = 2**62  # in its place: read all of it, e.g. to count its records
 
-_BY_SIGNATURE: tuple[tuple[bytes, Check], ...] = (
-    *((signature, zip_archive.check_zip) for signature in zip_archive.SIGNATURES),
-    (npy.SIGNATURE, npy.check_npy),
-    (parquet.MAGIC, parquet.check_parquet),
-    (zstd.SIGNATURE, zstd.check_zstd),
+_BY_SIGNATURE: tuple[tuple[bytes, str, Check], ...] = (
+    *((signature, "zip", zip_archive.check_zip) for signature in zip_archive.SIGNATURES),
+    (npy.SIGNATURE, "npy", npy.check_npy),
+    (parquet.MAGIC, "parquet", parquet.check_parquet),
+    (zstd.SIGNATURE, "zstd", zstd.check_zstd),
+    (hdf5.SIGNATURE, "hdf5", hdf5.check_hdf5),
 )
 _TEXT: dict[str, tuple[str, Check]] = {
     **dict.fromkeys((".json", ".geojson", ".ipynb"), ("json", check_json)),
@@ -78,7 +79,7 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
 
 def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
     name = PurePath(path).name.lower()
-    verdict, why, content = FileVerdict.VALID, "", Content(_expected(name))
+    verdict, why, content = FileVerdict.VALID, "", Content(_expected(name, source))
     if not source.size:
         verdict, why = FileVerdict.EMPTY, "is empty"
     else:
@@ -96,10 +97,14 @@ def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
     )  # fmt: skip
 
 
-def _expected(name: str) -> str:
-    """Return the format that a name promises; empty if it promises none."""
+def _expected(name: str, source: Source) -> str:
+    """Return the format that a name promises, or the begin of the content; empty if there is none."""
     suffix = PurePath(name).suffix
-    return _TEXT[suffix][0] if suffix in _TEXT else _BINARY.get(suffix, "")
+    if suffix in _TEXT:
+        return _TEXT[suffix][0]
+    head = source.read_at(0, _HEAD)
+    begins = (known for signature, known, _ in _BY_SIGNATURE if head.startswith(signature))
+    return _BINARY.get(suffix) or next(begins, "")
 
 
 def _content(source: Source, name: str, max_bytes: int) -> Content:
@@ -110,6 +115,8 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
         NotChecked: its format is not known, or cannot be checked.
     """
     head = source.read_at(0, _HEAD)
+    if head.startswith(_LFS_POINTER):
+        raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
     if head.startswith(gzip_stream.SIGNATURE):
         return _unpacked(source, name, max_bytes)
     suffix = PurePath(name).suffix
@@ -121,15 +128,13 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
         return check_safetensors(source, max_bytes)
     if suffix == ".tar":
         return check_tar(source, max_bytes)
-    if head.startswith(_LFS_POINTER):
-        raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
     if suffix in _BINARY or suffix in _SAVED:
         _check_begin(head, suffix)
     raise NotChecked("has no format that jobmon can check")
 
 
 def _by_content(source: Source, head: bytes) -> Check | None:
-    for signature, check in _BY_SIGNATURE:
+    for signature, _, check in _BY_SIGNATURE:
         if head.startswith(signature):
             return check
     if hdf5.find_superblock(source) is not None:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
     from jobmon_core.observe.artifacts.formats.text_lines import Line
 
-_DELIMITERS = "\t,;|"
+_DELIMITERS = "\t;|,"
+_SAMPLE_LINES = 50
 _SAMPLE_ROWS = 1_000
 _MISSING = frozenset(("", "nan", "na", "null", "none", "inf", "-inf"))
 _MUCH = 0.2  # a larger share of missing values is worth a word
@@ -38,8 +39,9 @@ def check_csv(source: Source, max_bytes: int) -> Content:
 
 
 def _delimiter(head: bytes) -> str:
-    first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
-    return max(_DELIMITERS, key=lambda each: first.count(each.encode()))
+    """Return the separator that most of the first lines have; of several, the first in the list."""
+    lines = [line for line in head.split(b"\n")[:_SAMPLE_LINES] if not line.startswith(b"#")]
+    return max(_DELIMITERS, key=lambda each: sum(each.encode() in line for line in lines))
 
 
 class _Row(NamedTuple):

@@ -27,6 +27,7 @@ def check_json(source: Source, max_bytes: int) -> Content:
     """Return the content of a JSON file, or of JSON lines. A larger file is checked at its begin and end."""
     scan, at = JsonScan(), 0
     for piece in pieces(source, 0, min(source.size, max_bytes)):
+        no_nul_bytes(piece, at)
         at += len(piece)
         try:
             scan.feed(piece, is_last=at == source.size)

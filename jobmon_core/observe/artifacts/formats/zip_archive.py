@@ -33,7 +33,7 @@ _LOCAL, _LOCAL_LENGTH = b"PK\x03\x04", 30
 _MAX_COMMENT = 2**16
 _MAX_ENTRIES = 20_000
 _MAX_DIRECTORY = 4 * 2**20  # bytes that are read
-_UNKNOWN, _UNKNOWN_16 = 0xFFFFFFFF, 0xFFFF  # zip64 has the value
+_UNKNOWN = 0xFFFFFFFF  # an extra field has the value
 _STORED, _DEFLATED = 0, 8
 _INFLATED = 8  # so many unpacked bytes cost as much as one that is read
 _NPY_HEAD = 2**16
@@ -96,7 +96,7 @@ def _directory(source: Source) -> _Directory:
         number_at(tail, found + 16, 4),
     )
     end = begin + found
-    if _UNKNOWN in (size, at) or count == _UNKNOWN_16:
+    if source.read_at(max(0, end - _LOCATOR_LENGTH), _LOCATOR_LENGTH).startswith(_LOCATOR):
         end, count, size, at = _directory_64(source, end)
     shift = end - size - at
     if shift < 0:
@@ -106,10 +106,9 @@ def _directory(source: Source) -> _Directory:
 
 def _directory_64(source: Source, end: int) -> tuple[int, int, int, int]:
     """Return where the zip64 directory ends, its count, size and offset."""
-    locator = source.read_at(max(0, end - _LOCATOR_LENGTH), _LOCATOR_LENGTH)
     record_at = end - _LOCATOR_LENGTH - _END_64_LENGTH
     record = source.read_at(max(0, record_at), _END_64_LENGTH)
-    if not locator.startswith(_LOCATOR) or not record.startswith(_END_64) or record_at < 0:
+    if not record.startswith(_END_64) or len(record) < _END_64_LENGTH:
         raise Corrupt("is a zip archive with a damaged directory")
     return record_at, number_at(record, 32, 8), number_at(record, 40, 8), number_at(record, 48, 8)
 

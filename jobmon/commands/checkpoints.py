@@ -1,0 +1,69 @@
+"""``jobmon checkpoints``: list the checkpoints of a job or folder, and the one to resume from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.jobs_or_folders import job_or_folder
+from jobmon.views.checkpoints import checkpoint_lines, checkpoints_json
+from jobmon_core.app.artifacts.checkpoints import checkpoints_in, checkpoints_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.app.artifacts.checkpoints import CheckpointList
+
+DESCRIPTION = """\
+List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash
+while saving leaves one that looks finished. jobmon knows the layouts of PyTorch (also distributed), the
+Hugging Face Trainer, accelerate, Lightning, DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and
+Keras, and GROMACS. It reads names, sizes, markers and the structure of files, never their pickled content.
+Of a job, it looks where the job configuration says; else where the log or the script says that
+checkpoints are saved; else in and below the job's working directory. The folder may be a checkpoint
+itself."""
+EPILOG = """\
+The exit code is 0 if there is a complete checkpoint, else 1.
+--json prints one object, a list for several tasks: job_id name folder problem all_listed newest_complete
+resume interval_s next_expected overdue, and checkpoints, each with path framework step complete why
+size_bytes saved. What is not known is null; complete is null if nothing shows whether it is.
+
+examples:
+  jobmon checkpoints 8123
+  jobmon checkpoints out/checkpoints
+  jobmon checkpoints ./8123                    a folder with the name of a job id
+  jobmon checkpoints latest --json | jq -r .newest_complete"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the checkpoints; return 1 if none is complete."""
+    ctx = open_context()
+    target = job_or_folder(ctx, options.what)
+    lists = (
+        [checkpoints_in(ctx, target)]
+        if isinstance(target, str)
+        else checkpoints_of(ctx, target.job, target.ref)
+    )
+    now_s, console = ctx.clock.now(), stdout_console()
+    if options.json:
+        objects = [checkpoints_json(each, now_s) for each in lists]
+        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+    else:
+        for number, each in enumerate(lists):
+            if number:
+                print()
+            if each.ref and each.job:
+                print(console.bold(f"{each.ref} {each.job.name}".rstrip()))
+            print(*checkpoint_lines(each, now_s, console), sep="\n")
+    return 0 if all(map(_has_complete, lists)) else 1
+
+
+def _has_complete(listed: CheckpointList) -> bool:
+    return listed.found.newest_complete is not None

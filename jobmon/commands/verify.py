@@ -1,0 +1,93 @@
+"""``jobmon verify``: check that the files of a job or folder are whole, and all there."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import natural, open_context, stdout_console
+from jobmon.commands.jobs_or_folders import job_or_folder
+from jobmon.errors import UsageError
+from jobmon.views.completeness import completeness_json, completeness_lines
+from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify
+from jobmon_core.domain.artifacts.completeness import Depth
+from jobmon_core.domain.errors import StorageFailed
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.app.artifacts.verify import JobFolder
+    from jobmon_core.context import Context
+    from jobmon_core.domain.artifacts.completeness import Completeness
+
+DESCRIPTION = """\
+Check that the files of a job's output folder, or of any folder, are whole: JSON, JSON lines, CSV, HDF5,
+npy, npz, Parquet, safetensors, PyTorch, tar, gzip and zstd. Of a large file, jobmon reads the structure
+and some megabytes. With --against, check that the folder has every file of another one, e.g. of the source
+of a copy: that the folder exists proves nothing. If a file is shorter than its source, the result says
+whether it still grows."""
+EPILOG = """\
+exit code: 0 complete; 1 something is missing, different or damaged; 2 wrong usage; 74 something could not be
+read, so nothing is certain.
+--json prints one object, a list for several tasks: job_id folder complete problem files size_bytes against
+compared expected_files missing extra different damaged unreadable not_checked records expected_records
+all_listed.
+
+examples:
+  jobmon verify 8123                                the outputs of a job, by their format
+  jobmon verify out/ --records 10000                and that they hold 10,000 records
+  jobmon verify /scratch/me/ckpts --against ~/ckpts && sbatch eval.sbatch
+  jobmon verify copy/ --against source/ --sha256    compare the contents, too"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder or file")
+    parser.add_argument("--against", metavar="SRC", help="the folder whose files must all be there")
+    depth = parser.add_mutually_exclusive_group()
+    for each, text in (
+        (Depth.COUNT, "compare the names, and so the number of files; check no formats"),
+        (Depth.SIZE, "compare the sizes too (default)"),
+        (Depth.SHA256, "compare the contents too; reads all of both"),
+    ):
+        depth.add_argument(f"--{each}", dest="depth", action="store_const", const=each, help=text)
+    parser.add_argument(
+        "--records", type=natural, metavar="N", help="require N rows, lines or elements in all files together"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the verdict; return 0 if all is complete."""
+    wanted = _wanted(options)
+    ctx = open_context()
+    found = _verified(ctx, options.what, wanted)
+    if options.json:
+        objects = [completeness_json(each, str(job.ref) if job else None) for each, job in found]
+        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+    else:
+        console = stdout_console()
+        for each, job in found:
+            if job and len(found) > 1:
+                print(console.bold(str(job.ref)))
+            print(*completeness_lines(each, console), sep="\n")
+    if any(each.is_incomplete for each, _ in found):
+        return 1
+    return StorageFailed.exit_code if any(each.is_unreadable for each, _ in found) else 0
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    if options.depth and not options.against:
+        raise UsageError(f"--{options.depth} compares two folders; name the other one with --against")
+    if options.against and not os.path.lexists(options.against):
+        raise UsageError(f"--against {options.against}: no such folder")
+    source = os.path.abspath(options.against) if options.against else ""  # noqa: PTH100 - as the user wrote it
+    return Wanted(source, options.depth or Depth.SIZE, options.records)
+
+
+def _verified(ctx: Context, what: str, wanted: Wanted) -> list[tuple[Completeness, JobFolder | None]]:
+    target = job_or_folder(ctx, what)
+    if isinstance(target, str):
+        return [(verify(ctx, target, wanted), None)]
+    return [(verify(ctx, each.folder, wanted, each), each) for each in folders_of(target.job, target.ref)]

@@ -1,0 +1,113 @@
+"""Checkpoints as a table, with the one to resume from, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import Style
+from jobmon.views.model import age, iso, span
+from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon_core.domain.humanize import count, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.artifacts.checkpoints import CheckpointList
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
+
+_MAX_SHOWN = 20
+_HEADERS = ("", "CHECKPOINT", "STEP", "SIZE", "SAVED", "STATE")
+_STEPS = (Shrink(5, 24), Shrink(1, 16), Shrink(5, 8))
+
+
+def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:
+    """Yield the table, newest first, and what follows from it."""
+    found = listed.found
+    if found.problem or not found.checkpoints:
+        yield from console.prose(f"{found.folder}: {found.problem or 'no checkpoint found'}", hanging="  ")
+        return
+    total = size(sum(each.size_bytes for each in found.checkpoints))
+    every = f", one every {span(found.interval_s or 0)}" if (found.interval_s or 0) >= 1 else ""
+    number = f"{'at least ' if found.is_partial else ''}{count(len(found.checkpoints), 'checkpoint')}"
+    yield from console.prose(f"{found.folder}: {number}, {total}{every}", hanging="  ")
+    shown = found.checkpoints[:_MAX_SHOWN]
+    rows = [_row(each, found, now_s) for each in shown]
+    yield from table_lines(_HEADERS, rows, console, _STEPS)
+    if len(shown) < len(found.checkpoints):
+        yield f"   and {len(found.checkpoints) - len(shown):,} older"
+    yield ""
+    for label, text in _conclusions(listed, now_s):
+        yield from console.prose(f"{label}: {text}", hanging="  ")
+
+
+def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[Cell]:
+    is_best = checkpoint is found.newest_complete
+    style = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}[checkpoint.is_complete]
+    return [
+        Cell("*" if is_best else " ", Style.BOLD),
+        Cell(checkpoint.path, Style.BOLD if is_best else Style.PLAIN),
+        Cell("-" if checkpoint.step is None else str(checkpoint.step)),
+        Cell(size(checkpoint.size_bytes)),
+        Cell(f"{age(now_s - checkpoint.saved_s)} ago"),
+        Cell(_state(checkpoint), style),
+    ]
+
+
+def _state(checkpoint: Checkpoint) -> str:
+    if checkpoint.is_complete:
+        return "complete"
+    return checkpoint.why if checkpoint.is_complete is False else f"not certain: {checkpoint.why}"
+
+
+def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, str]]:
+    found = listed.found
+    best = found.newest_complete
+    for each in found.newer[:3]:
+        yield "not complete", f"{each.path}: {each.why}"
+    if best is None:
+        yield "newest complete", "none"
+        return
+    label = "newest complete" if best.is_complete else "newest, not certain to be complete"
+    step = "" if best.step is None else f"step {best.step}, "
+    yield label, f"{best.path} ({step}saved {age(now_s - best.saved_s)} ago)"
+    if listed.is_running and found.next_s:
+        yield "next", _next(found, found.next_s, now_s)
+    if best.resume:
+        yield "resume from it", best.resume
+
+
+def _next(found: FoundCheckpoints, next_s: float, now_s: float) -> str:
+    if found.is_overdue(now_s):
+        return f"overdue by {span(now_s - next_s)}"
+    return f"expected in {span(next_s - now_s)}" if next_s > now_s else "expected now"
+
+
+def checkpoints_json(listed: CheckpointList, now_s: float) -> dict[str, Any]:
+    """Return the documented keys of ``jobmon checkpoints --json``; what is not known is null."""
+    found, best = listed.found, listed.found.newest_complete
+    return {
+        "job_id": str(listed.ref) if listed.ref else None,
+        "name": listed.job.name if listed.job else None,
+        "folder": found.folder,
+        "problem": found.problem or None,
+        "all_listed": not found.is_partial,
+        "checkpoints": [_checkpoint_json(each) for each in found.checkpoints],
+        "newest_complete": best.path if best else None,
+        "resume": best.resume or None if best else None,
+        "interval_s": found.interval_s,
+        "next_expected": iso(found.next_s) if listed.is_running else None,
+        "overdue": found.is_overdue(now_s) if listed.is_running and found.interval_s else None,
+    }
+
+
+def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "path": checkpoint.path,
+        "framework": checkpoint.framework,
+        "step": checkpoint.step,
+        "complete": checkpoint.is_complete,
+        "why": checkpoint.why or None,
+        "size_bytes": checkpoint.size_bytes,
+        "saved": iso(checkpoint.saved_s),
+    }

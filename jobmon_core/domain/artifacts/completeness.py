@@ -1,0 +1,144 @@
+"""Whether the files of a folder are all there and whole: by their source, their formats, their records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+
+_TEMPORARY = re.compile(r"(?:^|/)\.[^/]+\.\w{6}$|\.(?:part|partial|tmp|filepart|crdownload)$")
+_QUIET_S = 60.0  # a file that is copied has been modified less long ago
+
+
+class Depth(StrEnum):
+    """What of the files is compared with the source."""
+
+    COUNT = "count"  # their names, and so their number
+    SIZE = "size"
+    SHA256 = "sha256"  # their content
+
+
+class StoredFile(NamedTuple):
+    """A file of either side."""
+
+    size_bytes: int
+    modified_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A file that is not as in the source."""
+
+    name: str
+    size_bytes: int
+    expected_bytes: int
+    modified_s: float
+    quiet_s: float  # for how long nothing has been written to it
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a copy of it stopped before its end."""
+        return self.size_bytes < self.expected_bytes and self.quiet_s >= _QUIET_S
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether it may still be copied."""
+        return self.size_bytes < self.expected_bytes and self.quiet_s < _QUIET_S
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """The verdict on a folder. Names are paths within it; None means "not asked for"."""
+
+    folder: str
+    count: int = 0  # of files
+    size_bytes: int = 0
+    source: str = ""  # the folder it was compared with
+    source_count: int | None = None
+    depth: Depth = Depth.SIZE
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    different: tuple[Difference, ...] = ()
+    damaged: tuple[FileCheck, ...] = ()
+    unreadable: tuple[FileCheck, ...] = ()
+    not_checked: int = 0  # files whose format shows nothing, or was not asked for
+    records: int | None = None
+    records_unknown: int = 0  # files whose records cannot be counted
+    expected_records: int | None = None
+    is_partial: bool = False  # there are more files than were looked at
+    problem: str = ""  # why a folder could not be listed
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether something could not be read, so that nothing is certain."""
+        return bool(self.problem or self.unreadable or self.is_partial)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a file or a record is certainly missing or damaged."""
+        lacks_records = self.expected_records is not None and (self.records or 0) < self.expected_records
+        lacks_files = self.missing or self.different or self.damaged or not (self.count or self.problem)
+        return bool(lacks_files or lacks_records)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was asked for is there and whole."""
+        return not (self.is_unreadable or self.is_incomplete)
+
+
+class Compared(NamedTuple):
+    """What differs between a folder and its source."""
+
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    different: tuple[Difference, ...]
+
+
+def compare(
+    own: Mapping[str, StoredFile],
+    source: Mapping[str, StoredFile],
+    depth: Depth,
+    now_s: float,
+    other_content: Iterable[str] = (),
+) -> Compared:
+    """Compare the files of a folder with those of its source, by name.
+
+    Args:
+        own: the files of the folder.
+        source: those of its source.
+        depth: what is compared.
+        now_s: the time, Unix seconds.
+        other_content: names of files whose content was compared, and differs.
+    """
+    changed = set(other_content)
+    different = [
+        Difference(name, file.size_bytes, source[name].size_bytes, file.modified_s, now_s - file.modified_s)
+        for name, file in own.items()
+        if name in source
+        and depth is not Depth.COUNT
+        and (file.size_bytes != source[name].size_bytes or name in changed)
+    ]
+    return Compared(
+        tuple(sorted(source.keys() - own.keys())),
+        tuple(sorted(own.keys() - source.keys())),
+        tuple(sorted(different, key=lambda each: each.name)),
+    )
+
+
+def is_unfinished_copy(name: str) -> bool:
+    """Whether a name is one that rsync, scp or a browser gives to a copy until it is finished."""
+    return _TEMPORARY.search(name) is not None
+
+
+def bad(checks: Iterable[FileCheck]) -> tuple[FileCheck, ...]:
+    """Return the files that are certainly not whole."""
+    return tuple(check for check in checks if check.is_bad)
+
+
+def unreadable(checks: Iterable[FileCheck]) -> tuple[FileCheck, ...]:
+    """Return the files that could not be read."""
+    return tuple(check for check in checks if check.verdict is FileVerdict.UNREADABLE)
