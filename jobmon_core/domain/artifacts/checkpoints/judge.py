@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -20,6 +21,9 @@ _CHECKED = (
 _WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
 _MUCH_SMALLER = 0.9  # times the usual size
 _MIN_INTERVALS = 2
+_MAX_OTHERS = 20  # checkpoints that one is compared with
+_RENAMED = ("gromacs", "flax", "orbax", "tensorflow")  # they rename, or name in an index, what is finished
+_MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate")  # their last file was found
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"
 
 __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_texts"]
@@ -52,9 +56,14 @@ def judge(
         now_s: the time.
         is_running: whether the program that writes them runs.
     """
+    alike: defaultdict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        if not candidate.is_temporary:
+            alike[candidate.framework, candidate.parent].append(candidate)
     found = []
     for candidate in candidates:
-        others = [each for each in candidates if _is_alike(each, candidate)]
+        group = alike[candidate.framework, candidate.parent][: _MAX_OTHERS + 1]
+        others = [each for each in group if each.path != candidate.path]
         is_complete, why = _verdict(candidate, others, evidence)
         if not is_complete and is_running and now_s - candidate.saved_s < _WRITTEN_S:
             is_complete, why = False, "is being written"
@@ -67,28 +76,16 @@ def judge(
     return tuple(found)
 
 
-def _is_alike(other: Candidate, candidate: Candidate) -> bool:
-    """Whether another checkpoint should have the same parts: of one framework, in one folder."""
-    return (
-        other.path != candidate.path
-        and (other.framework, other.parent) == (candidate.framework, candidate.parent)
-        and not other.is_temporary
-    )
-
-
 def _verdict(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> tuple[bool | None, str]:
-    """Return whether a checkpoint is complete, and why not."""
+    """Return whether a checkpoint is complete, and why not; ``others`` should have the same parts."""
     if candidate.is_temporary:
         return False, _TEMPORARY_NAME
-    rules: tuple[Callable[[], str], ...] = (
-        lambda: _damaged(candidate, others, evidence),
-        lambda: missing_part(candidate, others, evidence),
-        lambda: missing_marker(candidate, others, evidence),
-    )
-    for rule in rules:
-        if why := rule():
+    if not candidate.size_bytes:
+        return False, "is empty"
+    for rule in (_damaged, missing_part, missing_marker, _small):
+        if why := rule(candidate, others, evidence):
             return False, why
-    return _by_content(candidate, others, evidence)
+    return _by_content(candidate, evidence)
 
 
 def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
@@ -116,16 +113,11 @@ def _compared(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> 
 
 def _usual_size(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> float:
     """Return the median size of the same file in the other checkpoints; 0 if there are none."""
-    if not candidate.is_folder:
-        sizes = [each.size_bytes for each in others if _kind(each.name) == _kind(candidate.name)]
-    else:
+    if candidate.is_folder:
         name = file.path[len(candidate.path) :]
-        sizes = [
-            each.size_bytes
-            for other in others
-            for each in other.files
-            if each.path[len(other.path) :] == name
-        ]
+        sizes = [size_bytes for other in others if (size_bytes := other.sizes().get(name))]
+    else:
+        sizes = [each.size_bytes for each in others if _kind(each.name) == _kind(candidate.name)]
     return median(sizes) if sizes else 0.0
 
 
@@ -134,22 +126,29 @@ def _kind(name: str) -> str:
     return "".join(letter for letter in name if not letter.isdecimal())
 
 
-def _by_content(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> tuple[bool | None, str]:
-    """Return the verdict where nothing is missing: by sizes, if no format shows that a file is whole."""
-    if not candidate.size_bytes:
-        return False, "is empty"
-    if candidate.framework in ("gromacs", "flax", "orbax"):  # these rename what they have finished
-        return True, ""
-    unknown = [file for file in candidate.files if _is_unknown(evidence.checks.get(file.path))]
-    for file in unknown if not candidate.is_folder else candidate.files:
+def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
+    """Return which file, that no format shows to be whole, is smaller than that of the other checkpoints."""
+    if candidate.framework in _RENAMED:
+        return ""
+    for file in candidate.files:
+        if not _is_unknown(evidence.checks.get(file.path)):
+            continue
         usual = _usual_size(file, candidate, others)
         if file.size_bytes < _MUCH_SMALLER * usual:
             sizes = f"{size(file.size_bytes)}, in the others {size(usual)}"
-            return False, f"{_within(file, candidate) or 'is '}smaller than usual: {sizes}"
-    if unknown and not candidate.is_folder:
-        check = evidence.checks.get(unknown[0].path)
-        return None, check.why if check else "was not checked"
-    return True, ""
+            return f"{_within(file, candidate) or 'is '}smaller than usual: {sizes}"
+    return ""
+
+
+def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, str]:
+    """Return the verdict where nothing is missing: some content must show that it is whole."""
+    if candidate.framework in (*_RENAMED, *_MARKED):
+        return True, ""
+    checks = [evidence.checks.get(file.path) for file in files_to_check(candidate)]
+    if any(check and check.verdict is FileVerdict.VALID for check in checks):
+        return True, ""
+    first = next(filter(None, checks), None)
+    return None, first.why if first else "its content was not checked"
 
 
 def _is_unknown(check: FileCheck | None) -> bool:

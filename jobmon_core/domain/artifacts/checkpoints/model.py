@@ -60,6 +60,10 @@ class Candidate(NamedTuple):
         """Return the paths of its files, relative to it."""
         return {file.path[len(self.path) + 1 :] if self.is_folder else file.name for file in self.files}
 
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of its files, by what their paths add to its own."""
+        return {file.path[len(self.path) :]: file.size_bytes for file in self.files}
+
 
 class Evidence(NamedTuple):
     """What was read for the judgement, by path."""

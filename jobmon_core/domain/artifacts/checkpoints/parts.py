@@ -11,8 +11,8 @@ from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
 _SHARD = re.compile(r"(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<total>\d{4,6})(?P<end>\D*)")
 _WORLD = re.compile(r"(?P<stem>.*)world_size_(?P<total>\d+)_rank_(?P<number>\d+)(?P<end>.*)")
 _RANKS = re.compile(
-    r"(?P<stem>(?:.*/)?(?:.*[^a-z])?(?:zero_pp_rank|rank|random_states|rng_state|shard|mp_rank|__)_?)(?P<number>\d+)"
-    r"(?P<end>(?:[_.].*)?)"
+    r"(?P<stem>(?:.*?[/_.-])?(?:(?:zero_pp_rank|random_states|rng_state|shard|mp_rank|rank)_?|__))"
+    r"(?P<number>\d{1,9})(?P<end>(?:\D.*)?)"
 )
 _INDEX = (".safetensors.index.json", ".bin.index.json")
 _MAX_TOTAL = 100_000

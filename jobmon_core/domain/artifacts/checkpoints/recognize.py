@@ -66,7 +66,7 @@ _FILES = (
     ("keras", re.compile(r".*\.keras|.*\.weights\.h5|.*\.hdf5|.*\.h5")),
     ("lightning", re.compile(r".*\.ckpt")),
     ("torch", re.compile(r".*\.(?:pt|pth|pth\.tar)")),
-    ("flax", re.compile(r"checkpoint_\d+|checkpoint_?tmp|.*\.msgpack")),
+    ("flax", re.compile(r"checkpoint_(?:\d+|tmp)|.*\.msgpack")),
     ("weights", re.compile(r".*(?:step|epoch|iter|ckpt|checkpoint)[-_=]?\d+.*\.(?:safetensors|npz|bin)")),
 )
 _ORBAX_TEMPORARY = ".orbax-checkpoint-tmp"
@@ -134,7 +134,7 @@ def _single_files(files: Sequence[TreeFile]) -> Iterator[Candidate]:
     """Yield the checkpoints that are files; those of TensorFlow are several."""
     grouped: defaultdict[str, list[TreeFile]] = defaultdict(list)
     for file in files:
-        framework = _framework_of_file(_plain(file.name))
+        framework = _framework_of_file(_plain(file.name)) or _framework_of_file(file.name)
         if framework == "tensorflow":
             grouped[_TENSORFLOW_PART.sub("", file.path)].append(file)
         elif framework:

@@ -27,30 +27,42 @@ if TYPE_CHECKING:
 
 _LEVELS = 7  # of folders: an experiment's own, and those within a checkpoint
 _MAX_CHECKED = 400  # files whose content is checked, those of the newest checkpoints
+_MAX_ENTRIES = 20_000
+_MAX_JUDGED = 200  # checkpoints, the newest ones
 _MAX_TEXT = 2**20  # bytes of a small file
 
 
-def find_checkpoints(folder: str, now_s: float, *, is_running: bool = False) -> FoundCheckpoints:
+def find_checkpoints(
+    folder: str, now_s: float, *, is_running: bool = False, max_entries: int = _MAX_ENTRIES
+) -> FoundCheckpoints:
     """Return the checkpoints in and below a folder, the newest first; the folder may be one itself.
 
     Args:
         folder: an absolute path.
         now_s: the time, Unix seconds.
         is_running: whether the program that writes them runs.
+        max_entries: of folders, that are read.
     """
     try:
         with os.scandir(folder):
             pass
     except (OSError, ValueError) as error:
         return FoundCheckpoints(folder, problem=_problem(error))
-    budget = ScanBudget()
-    files = list(_files_below(folder, "", budget, _LEVELS))
+    budget = ScanBudget(max_entries)
+    files = _files_below(folder, budget)
     parent, name = os.path.split(folder)
     if is_checkpoint(name, files):
         folder, files = parent, [file._replace(path=f"{name}/{file.path}") for file in files]
     candidates = newest_first(recognize(files))
-    judged = judge(candidates, _evidence(folder, candidates), folder, now_s, is_running=is_running)
-    return FoundCheckpoints(folder, judged, interval_s(judged), budget.remaining <= 0)
+    judged = judge(
+        candidates[:_MAX_JUDGED],
+        _evidence(folder, candidates[:_MAX_JUDGED]),
+        folder,
+        now_s,
+        is_running=is_running,
+    )
+    is_partial = budget.remaining <= 0 or len(candidates) > _MAX_JUDGED
+    return FoundCheckpoints(folder, judged, interval_s(judged), is_partial)
 
 
 def _problem(error: OSError | ValueError) -> str:
@@ -62,14 +74,29 @@ def _problem(error: OSError | ValueError) -> str:
     return f"cannot be read: {(reason or str(error)).lower()}"
 
 
-def _files_below(folder: str, prefix: str, budget: ScanBudget, levels: int) -> Iterator[TreeFile]:
-    """Yield the files below a folder; links to folders are not followed, and a link to a file is one."""
+def _files_below(folder: str, budget: ScanBudget) -> list[TreeFile]:
+    """Return the files below a folder; links to folders, and to files that are among them, do not count."""
+    entries = list(_entries_below(folder, budget, _LEVELS))
+    entries.sort(key=lambda entry: entry.is_symlink())
+    files: list[TreeFile] = []
+    known: set[tuple[int, int]] = set()
+    for entry in entries:
+        status = _status(entry)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            continue
+        identity = status.st_dev, status.st_ino
+        if not entry.is_symlink() or identity not in known:
+            files.append(TreeFile(entry.path[len(folder) :].lstrip("/"), status.st_size, status.st_mtime))
+        known.add(identity)
+    return files
+
+
+def _entries_below(folder: str, budget: ScanBudget, levels: int) -> Iterator[os.DirEntry[str]]:
     for entry in budget.entries(folder):
-        if is_folder(entry):
-            if levels > 1:
-                yield from _files_below(entry.path, f"{prefix}{entry.name}/", budget, levels - 1)
-        elif (status := _status(entry)) and stat.S_ISREG(status.st_mode):
-            yield TreeFile(f"{prefix}{entry.name}", status.st_size, status.st_mtime)
+        if not is_folder(entry):
+            yield entry
+        elif levels > 1:
+            yield from _entries_below(entry.path, budget, levels - 1)
 
 
 def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
