@@ -90,4 +90,6 @@ def _verified(ctx: Context, what: str, wanted: Wanted) -> list[tuple[Completenes
     target = job_or_folder(ctx, what)
     if isinstance(target, str):
         return [(verify(ctx, target, wanted), None)]
-    return [(verify(ctx, each.folder, wanted, each), each) for each in folders_of(target.job, target.ref)]
+    return [
+        (verify(ctx, each.folder, wanted, each), each) for each in folders_of(ctx, target.job, target.ref)
+    ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, named_path
 from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.completeness import Completeness, Depth, bad, compare, unreadable
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.errors import JobmonError
@@ -48,7 +49,7 @@ class JobFolder(NamedTuple):
     logs: tuple[str, ...] = ()  # which are no outputs
 
 
-def folders_of(job: WatchedJob, ref: JobRef) -> list[JobFolder]:
+def folders_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[JobFolder]:
     """Return the folders of the outputs of a job, or of the part ``ref``.
 
     Raises:
@@ -60,6 +61,7 @@ def folders_of(job: WatchedJob, ref: JobRef) -> list[JobFolder]:
             f"job {ref}: no folder of outputs is known; name one with `output_dir` in its jobmon.yaml or "
             "--output-dir, or give the folder itself: `jobmon verify DIR`"
         )
+    job = current_status(ctx, job).job
     found: dict[str, JobFolder] = {}
     for task in in_order(list(job.tasks.values())):
         if ref.key in ("", task.key):

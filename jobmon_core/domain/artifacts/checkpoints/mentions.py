@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_PATH = r"""['"`]?(?P<path>(?:/|\.{1,2}/|\w[\w.=@+-]*/)[^\s'"`,;:()]+|[\w.=@+-]+\.(?:pt|pth|ckpt|keras|h5))"""
+_PATH = r"""['"`]?(?P<path>(?:/|\.{1,2}/|\w[\w.=@+-]*/)[^\s'"`,;:()]+|[\w.=@+-]+\.(?:pth|pt|ckpt|keras|h5))"""
 _SAVED = re.compile(
     r"(?:\b(?:sav(?:ed?|ing)|wr(?:ote|iting)|writing|storing|stored)\b.{0,80}?"
     r"\b(?:checkpoint|ckpt|model|state|snapshot|weights)s?\b|\b(?:checkpoint|ckpt)s?\b.{0,40}?\bsav(?:ed|ing)\b)"
-    r".{0,60}?(?:\b(?:to|at|in|as|into|under)\b|:)\s*" + _PATH,
+    r".{0,60}?(?:\b(?:to|at|in|as|into|under)\b|:)?\s*" + _PATH,
     re.IGNORECASE,
 )
 _OPTION = re.compile(
