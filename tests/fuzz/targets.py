@@ -7,7 +7,9 @@ table.
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +22,14 @@ from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.system.json_codec import to_json
-from tests.fuzz import file_targets, log_targets, message_targets, slurm_targets, table_targets
+from tests.fuzz import (
+    artifact_targets,
+    file_targets,
+    log_targets,
+    message_targets,
+    slurm_targets,
+    table_targets,
+)
 from tests.fuzz.choices import SECRET
 from tests.support.batch_scripts import BAD, GOOD
 
@@ -127,6 +136,20 @@ def _monitor_files() -> tuple[bytes, ...]:
     return tuple(json.dumps(each).encode() for each in (answer, owner, queue, notice))
 
 
+@cache
+def _files() -> tuple[bytes, ...]:
+    """Return files of each format, each after a byte that picks its name."""
+    recorded = [path for path in sorted((_TESTS / "recordings" / "files").iterdir()) if path.suffix != ".py"]
+    texts = (b'[{"a": [1, 2.5e3, null, "\\u00e9"]}, {}]', b'{"a": 1}\n{"a": 2}\n', b"a,b\n1,2\n3,4\n")
+    packed = tuple(gzip.compress(text, mtime=0) for text in texts)
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("a" * 120), io.BytesIO(b"x"))
+    contents = (*(path.read_bytes() for path in recorded), *texts, *packed, tar.getvalue())
+    named = (bytes([number]) + text for text in (*texts, *packed) for number in range(17))
+    return (*(b"\0" + content for content in contents), *named)
+
+
 def _configs() -> tuple[bytes, ...]:
     example = (_ROOT / "config.json.example").read_bytes()
     complete = {
@@ -153,6 +176,10 @@ def _patterns() -> tuple[bytes, ...]:
     return (*real, *costly, b"[" * 20_000, b'{"schema_version": ' + b"1" * 5000 + b"}")
 
 
+_SAVES = (
+    "Saving model checkpoint to out/checkpoint-5\nsaved checkpoint from iteration 5 to '/w/a b'\n"
+    "python train.py --output_dir /w/out --save-dir=ckpts hydra.run.dir=x\n"
+)
 _CRONTAB = (
     "\0" * 32 + "# m h dom mon dow command\nMAILTO=me\r\n0 1 * * *\tbackup '\\%H' # nightly \n\n@daily x"
 )
@@ -210,4 +237,8 @@ TARGETS: Mapping[str, Target] = {
     ),
     "heartbeat": Target(message_targets.heartbeat, _texts("https://hc.example/ping/0123-4567-89ab")),
     "secrets": Target(message_targets.secrets, _choices),
+    "file_check": Target(artifact_targets.file_check, _files, examples=120),
+    "checkpoints": Target(artifact_targets.checkpoints, _choices, examples=100),
+    "saved_to": Target(artifact_targets.saved_to, _texts(_SAVES)),
+    "compared": Target(artifact_targets.compared, _choices),
 }

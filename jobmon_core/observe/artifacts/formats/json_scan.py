@@ -63,7 +63,7 @@ class JsonScan:
             Corrupt: it is not JSON.
         """
         try:
-            text = self._decoder.decode(piece)
+            text = self._decoder.decode(piece, is_last)
         except UnicodeDecodeError:
             raise Corrupt(f"is not valid UTF-8 after character {self._scanned:,}") from None
         if not self._scanned and not self._rest:
@@ -72,7 +72,8 @@ class JsonScan:
         at = self._scan(text, is_last=is_last)
         self._scanned += at
         self._rest = text[at:]
-        if not self._in_string and len(self._rest) > _MAX_SCALAR:
+        is_extra = is_last and self.is_complete and self._rest.strip(" \t\r\n")
+        if is_extra or (not self._in_string and len(self._rest) > _MAX_SCALAR):
             raise self._corrupt(0)
 
     def _scan(self, text: str, *, is_last: bool) -> int:
