@@ -13,6 +13,7 @@ import pytest
 from jobmon.cli import COMMANDS
 from jobmon.parser import command_parser
 from jobmon_core.app.jobs.job_config import read_settings
+from tests.support.checkpoint_layouts import hf_trainer, plain_torch
 from tests.support.fake_discord import FakeDiscord
 from tests.support.processes import processes_of
 from tests.support.shell import Shell
@@ -69,6 +70,10 @@ def user(shell: Shell) -> Shell:
     (shell.work / "train.log").write_text(PROGRESS_LOG, encoding="utf-8")
     example = (CHECKOUT / "config.json.example").read_text(encoding="utf-8")
     (shell.work / "config.json.example").write_text(example, encoding="utf-8")
+    hf_trainer(shell.work / "out", 200)
+    for folder in ("source", "copy"):
+        plain_torch(shell.work / folder, 100)
+    (shell.work / "copy" / "ckpt_100.pt").write_bytes((shell.work / "source" / "ckpt_100.pt").read_bytes())
     (pattern_file,) = _blocks("json")
     (shell.home / "patterns.json").write_text(pattern_file, encoding="utf-8")
     return shell

@@ -39,4 +39,4 @@ def job_or_folder(ctx: Context, argument: str) -> NamedJob | str:
     except UnknownJob as error:
         if exists:
             return os.path.abspath(argument)  # noqa: PTH100 - as above
-        raise UnknownJob(f"{error}; there is no folder {argument!r} either") from error
+        raise UnknownJob(f"{error}; no folder {argument!r} exists either") from error

@@ -89,7 +89,7 @@ def test_without_a_complete_checkpoint_the_exit_code_is_1(shell: Shell) -> None:
 
 def test_what_is_neither_job_nor_folder_is_an_error(shell: Shell) -> None:
     done = shell.jobmon("checkpoints", "8123")
-    assert (done.returncode, "no folder '8123'" in done.stderr) == (1, True)
+    assert (done.returncode, "no folder '8123' exists" in done.stderr) == (1, True)
     assert shell.jobmon("checkpoints", "./none").returncode == 2
 
 

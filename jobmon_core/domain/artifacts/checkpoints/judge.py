@@ -56,13 +56,13 @@ def judge(
         now_s: the time.
         is_running: whether the program that writes them runs.
     """
-    alike: defaultdict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    comparable: defaultdict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         if not candidate.is_temporary:
-            alike[candidate.framework, candidate.parent].append(candidate)
+            comparable[candidate.framework, candidate.parent].append(candidate)
     found = []
     for candidate in candidates:
-        group = alike[candidate.framework, candidate.parent][: _MAX_OTHERS + 1]
+        group = comparable[candidate.framework, candidate.parent][: _MAX_OTHERS + 1]
         others = [each for each in group if each.path != candidate.path]
         is_complete, why = _verdict(candidate, others, evidence)
         if not is_complete and is_running and now_s - candidate.saved_s < _WRITTEN_S:

@@ -94,7 +94,7 @@ class FoundCheckpoints:
     checkpoints: tuple[Checkpoint, ...] = ()
     interval_s: float | None = None  # the median time between two complete ones
     is_partial: bool = False  # there is more in the folder than was looked at
-    problem: str = ""  # why there is no list, e.g. "no such folder yet"
+    problem: str = ""  # why the list is empty, e.g. "no such folder yet"
 
     @property
     def newest_complete(self) -> Checkpoint | None:

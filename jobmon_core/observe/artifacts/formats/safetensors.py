@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.artifacts.formats.json_scan import JsonScan
 from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, NotChecked, expect_size, number_at
+from jobmon_core.observe.artifacts.formats.text.json_scan import JsonScan
 
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source

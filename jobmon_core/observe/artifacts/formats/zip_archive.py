@@ -1,6 +1,6 @@
 """Check zip archives, which files of torch.save, npz and Keras are, without unpacking more than a little.
 
-Format: PKWARE's APPNOTE.TXT. `zipfile` reads a central directory as a whole, however large it claims to be.
+Format: PKWARE's APPNOTE.TXT. `zipfile` reads a central directory as a whole, whatever size it says.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _data_begin(source: Source, entry: _Entry, directory: _Directory) -> int:
 
 
 def _check_data(source: Source, entry: _Entry, begin: int) -> None:
-    """Check the checksum of a member; what it unpacks to is at most one piece longer than it claims."""
+    """Check the checksum of a member; what it unpacks to is at most one piece longer than the directory says."""
     crc, size = 0, 0
     for data in _unpacked(source, entry, begin):
         crc, size = zlib.crc32(data, crc), size + len(data)

@@ -156,7 +156,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "bomb.pt"
     path.write_bytes(bomb.getvalue())
     assert check_file(path).is_sampled
-    # an entry that claims to unpack to little, and does not
+    # an entry that unpacks to more than the directory says
     data = bytearray(bomb.getvalue().replace((2**25).to_bytes(4, "little"), (64).to_bytes(4, "little")))
     path.write_bytes(data)
     assert check_file(path).verdict is FileVerdict.CORRUPT

@@ -7,13 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated
-from jobmon_core.observe.artifacts.formats.text_lines import all_lines, lines_between, no_nul_bytes
+from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, no_nul_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobmon_core.observe.artifacts.formats.source import Source
-    from jobmon_core.observe.artifacts.formats.text_lines import Line
+    from jobmon_core.observe.artifacts.formats.text.lines import Line
 
 _DELIMITERS = "\t;|,"
 _SAMPLE_LINES = 50

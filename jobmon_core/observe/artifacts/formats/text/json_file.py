@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.artifacts.formats.json_scan import JsonScan
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Damaged, Truncated, pieces
-from jobmon_core.observe.artifacts.formats.text_lines import (
+from jobmon_core.observe.artifacts.formats.text.json_scan import JsonScan
+from jobmon_core.observe.artifacts.formats.text.lines import (
     Line,
     all_lines,
     lines_between,

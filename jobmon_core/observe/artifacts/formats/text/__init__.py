@@ -1,0 +1,1 @@
+"""Check text formats: JSON, JSON lines and tables."""
