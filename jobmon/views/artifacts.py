@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
 
 FILES_SHOWN = 8
+_FEW_INODES = 0.1  # of all
 
 
 class FileRow(NamedTuple):
@@ -70,9 +71,11 @@ def checkpoints_text(
 
 
 def disk_text(disk: Disk) -> str:
-    """Return e.g. ``234.0 GiB free (82%)``."""
+    """Return e.g. ``234.0 GiB free (82%)``, and how many more files fit if those are few."""
     share = f" ({disk.free_bytes / disk.total_bytes:.0%})" if disk.total_bytes else ""
-    return f"{size(disk.free_bytes)} free{share}"
+    few = disk.total_inodes and disk.free_inodes < _FEW_INODES * disk.total_inodes
+    files = f", room for {count(disk.free_inodes, 'more file')}" if few else ""
+    return f"{size(disk.free_bytes)} free{share}{files}"
 
 
 def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Iterator[tuple[str, str]]:
@@ -97,9 +100,17 @@ def artifacts_json(found: Artifacts) -> dict[str, Any]:
     return {
         "outputs": _outputs_json(found.outputs, found.looked_s) if found.outputs else None,
         "checkpoints": _checkpoints_json(found.checkpoints) if found.checkpoints else None,
-        "disk": {"free_bytes": found.disk.free_bytes, "total_bytes": found.disk.total_bytes}
-        if found.disk
-        else None,
+        "disk": _disk_json(found.disk) if found.disk else None,
+    }
+
+
+def _disk_json(disk: Disk) -> dict[str, Any]:
+    has_limit = disk.total_inodes > 0
+    return {
+        "free_bytes": disk.free_bytes,
+        "total_bytes": disk.total_bytes,
+        "free_inodes": disk.free_inodes if has_limit else None,
+        "total_inodes": disk.total_inodes if has_limit else None,
     }
 
 

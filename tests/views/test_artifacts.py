@@ -73,6 +73,8 @@ def test_of_an_ended_job_nothing_is_expected() -> None:
 def test_the_disk_shows_what_is_free() -> None:
     assert disk_text(Disk(234 * 2**30, 285 * 2**30)) == "234.0 GiB free (82%)"
     assert disk_text(Disk()) == "0 B free"
+    assert disk_text(Disk(2**40, 2**41, 900, 10**6)) == "1.0 TiB free (50%), room for 900 more files"
+    assert disk_text(Disk(2**40, 2**41, 900_000, 10**6)) == "1.0 TiB free (50%)"
 
 
 def test_the_rows_of_show_name_the_folders() -> None:
@@ -111,7 +113,12 @@ def test_json_has_the_documented_keys() -> None:
             "interval_s": 1800.0,
             "next_expected": "2023-11-14T22:31:20+00:00",
         },
-        "disk": {"free_bytes": 234 * 2**30, "total_bytes": 285 * 2**30},
+        "disk": {
+            "free_bytes": 234 * 2**30,
+            "total_bytes": 285 * 2**30,
+            "free_inodes": None,
+            "total_inodes": None,
+        },
     }
     assert len(files) == 8
     assert files[0] == {

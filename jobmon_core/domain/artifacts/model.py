@@ -102,6 +102,8 @@ class Disk:
 
     free_bytes: int = 0  # for this user
     total_bytes: int = 0  # used and free
+    free_inodes: int = 0  # so many files can still be created
+    total_inodes: int = 0  # 0: the file system has no such limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def disk_of(folder: str) -> Disk | None:
     total_blocks = found.f_blocks - found.f_bfree + found.f_bavail  # some may be reserved for root
     if total_blocks <= 0:
         return None
-    return Disk(found.f_bavail * found.f_frsize, total_blocks * found.f_frsize)
+    return Disk(found.f_bavail * found.f_frsize, total_blocks * found.f_frsize, found.f_favail, found.f_files)
 
 
 def _problem(error: OSError | ValueError) -> str:

@@ -128,5 +128,6 @@ def test_the_disk_is_that_of_the_folder(tmp_path: Path) -> None:
     disk, usage = disk_of(str(tmp_path)), shutil.disk_usage(tmp_path)
     assert disk is not None
     assert disk.free_bytes == pytest.approx(usage.free, rel=0.1)
+    assert 0 <= disk.free_inodes <= disk.total_inodes
     assert disk.total_bytes == pytest.approx(usage.used + usage.free, rel=0.001)
     assert disk_of(str(tmp_path / "none")) is None

@@ -103,9 +103,17 @@ def _named_folders(situation: Situation) -> list[_Room]:
     folder = (artifacts.outputs and artifacts.outputs.folder) or (
         artifacts.checkpoints and artifacts.checkpoints.folder
     )
-    if disk is None or not disk.total_bytes or not folder or disk.free_bytes >= _SMALL_BYTES:
+    if disk is None or not folder:
         return []
-    percent = _PERCENT * disk.free_bytes / disk.total_bytes
-    if percent >= situation.thresholds.disk_free_percent:
-        return []
-    return [_Room(folder, f"{size(disk.free_bytes)} ({percent:.1f} %) free", is_low=True, full_in_s=None)]
+    rooms = (
+        (disk.free_bytes, disk.total_bytes, _SMALL_BYTES, size(disk.free_bytes), "free"),
+        (
+            disk.free_inodes, disk.total_inodes, _SMALL_INODES,
+            count(disk.free_inodes, "inode"), "free for further files",
+        ),
+    )  # fmt: skip
+    return [
+        _Room(folder, f"{text} ({_PERCENT * free / total:.1f} %) {what}", is_low=True, full_in_s=None)
+        for free, total, small, text, what in rooms
+        if total and free < small and _PERCENT * free / total < situation.thresholds.disk_free_percent
+    ]

@@ -165,7 +165,7 @@ def _data_begin(source: Source, entry: _Entry, directory: _Directory) -> int:
 
 
 def _check_data(source: Source, entry: _Entry, begin: int) -> None:
-    """Check the checksum of a member; what it unpacks to is at most one piece longer than the directory says."""
+    """Check the checksum of a member; at most one piece more is unpacked than the directory says."""
     crc, size = 0, 0
     for data in _unpacked(source, entry, begin):
         crc, size = zlib.crc32(data, crc), size + len(data)

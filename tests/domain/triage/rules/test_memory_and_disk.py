@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.artifacts.model import Artifacts, Outputs
+from jobmon_core.domain.artifacts.model import Disk as Room
 from jobmon_core.domain.telemetry.model import Disk, Memory, Sample
 from jobmon_core.domain.triage.judge import judge
 from jobmon_core.domain.triage.thresholds import Thresholds
@@ -99,6 +101,17 @@ def test_a_disk_with_little_room_is_critical_bytes_and_inodes_alike() -> None:
         (verdict,) = judge(situation(low))
         assert (verdict.name, verdict.is_critical) == ("disk-full", True)
     assert names(situation(sample(disks=(Disk("/s", 10**16, 8 * 10**14),)))) == []
+
+
+def test_without_an_agent_the_disk_of_the_outputs_is_judged_by_bytes_and_inodes() -> None:
+    def verdicts(room: Room) -> list[str]:
+        artifacts = Artifacts(outputs=Outputs("/w/out"), disk=room)
+        return [verdict.text for verdict in judge(replace(situation(sample()), artifacts=artifacts))]
+
+    assert verdicts(Room(2**40, 2**41, 10**6, 10**7)) == []
+    assert verdicts(Room(8 * 2**40, 100 * 2**40)) == []  # a small share of a very large disk
+    assert verdicts(Room(5 * 2**30, 200 * 2**30)) == ["5.0 GiB (2.5 %) free on /w/out"]
+    assert verdicts(Room(2**40, 2**41, 50, 10**7)) == ["50 inodes (0.0 %) free for further files on /w/out"]
 
 
 def test_single_checkpoints_do_not_fill_a_disk() -> None:
