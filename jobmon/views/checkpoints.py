@@ -39,6 +39,8 @@ def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> 
     yield ""
     for label, text in _conclusions(listed, now_s):
         yield from console.prose(f"{label}: {text}", hanging="  ")
+    if found.newest_complete and found.newest_complete.resume:
+        yield from console.path(found.newest_complete.resume, "resume from it: ", "  ")
 
 
 def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[Cell]:
@@ -71,10 +73,8 @@ def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, st
     label = "newest complete" if best.is_complete else "newest, not certain to be complete"
     step = "" if best.step is None else f"step {best.step}, "
     yield label, f"{best.path} ({step}saved {age(now_s - best.saved_s)} ago)"
-    if listed.is_running and found.next_s:
+    if listed.is_running and found.next_s and not found.newer:
         yield "next", _next(found, found.next_s, now_s)
-    if best.resume:
-        yield "resume from it", best.resume
 
 
 def _next(found: FoundCheckpoints, next_s: float, now_s: float) -> str:

@@ -52,7 +52,7 @@ def checkpoints_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[Checkpoin
     for task in in_order(list(job.tasks.values())):
         if ref.key not in ("", task.key) or (task.end is None and task.state.phase is Phase.WAITING):
             continue
-        is_running = task.end is None
+        is_running = task.end is None and task.state.phase is Phase.ACTIVE
         found = _of_task(ctx, job, task, is_running=is_running)
         lists.setdefault(found.folder, CheckpointList(found, is_running, ref_of(job.job_id, task.key), job))
     if not lists:

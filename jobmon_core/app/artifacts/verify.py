@@ -15,6 +15,7 @@ from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.observe.artifacts.formats.check import MAX_BYTES, WHOLE, check_file
 from jobmon_core.observe.artifacts.tree import list_tree, sha256_of
 from jobmon_core.observe.logs.open_file import Unreadable
@@ -73,7 +74,8 @@ def folders_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[JobFolder]:
 def _folder_of(job: WatchedJob, task: Task, folder: str, settings: JobSettings) -> JobFolder:
     pattern = named_path(job, task, settings.output_pattern)
     ref = ref_of(job.job_id, task.key)
-    return JobFolder(ref, folder, pattern, task.end is None, log_files(job, task))
+    is_running = task.end is None and task.state.phase is Phase.ACTIVE
+    return JobFolder(ref, folder, pattern, is_running, log_files(job, task))
 
 
 def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = None) -> Completeness:

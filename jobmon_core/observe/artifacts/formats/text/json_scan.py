@@ -12,14 +12,15 @@ import re
 from jobmon_core.observe.artifacts.formats.source import Corrupt
 
 _SPACE = r"[ \t\r\n]*+"
-_STRING = r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrtu])*+"'
+_STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*+"'
 # no part of a number may follow it: the text may end inside it
 _NUMBER = r"-?+(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?+\d++)?+(?![\d.eE+-])"
 _SCALAR = rf"(?:{_STRING}|{_NUMBER}|true|false|null|NaN|-?Infinity)"
 _TOKEN = re.compile(rf"{_SPACE}(?:([{{}}\[\]:,])|({_SCALAR}))", re.ASCII)
 _ELEMENTS = re.compile(rf"(?:{_SPACE}{_SCALAR}{_SPACE},)++", re.ASCII)
 _BRACKETS = re.compile(r"\[++")
-_STRING_PART = re.compile(r'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrtu])*+')
+_STRING_PART = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*+', re.ASCII)
+_CUT_ESCAPE = re.compile(r"\\(?:u[\da-fA-F]{0,3})?", re.ASCII)
 _BLANK = re.compile(_SPACE)
 _CUT = re.compile(r"-?[\d.eE+-]*|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|Na|-?I(?:n|nf|nfi|nfin|nfini|nfinit)?")
 _DECODE = json.JSONDecoder().raw_decode  # in C: many times faster than a scan by tokens
@@ -49,7 +50,7 @@ class JsonScan:
     @property
     def is_complete(self) -> bool:
         """Whether one whole value was scanned."""
-        return self._next == _NOTHING
+        return self._next == _NOTHING and not self._in_string
 
     @property
     def closing(self) -> str:
@@ -136,7 +137,7 @@ class JsonScan:
     def _string_part(self, text: str, at: int) -> int:
         part = _STRING_PART.match(text, at)
         at = part.end() if part else at
-        if at == len(text) or (text[at] == "\\" and at + 1 == len(text)):
+        if at == len(text) or _CUT_ESCAPE.fullmatch(text, at):
             return at
         if text[at] != '"':
             raise self._corrupt(at)
