@@ -31,8 +31,8 @@ EPILOG = """\
 exit code: 0 complete; 1 something is missing, different or damaged; 2 wrong usage; 74 something could not be
 read, so nothing is certain.
 --json prints one object, a list for several tasks: job_id folder complete problem files size_bytes against
-compared expected_files missing extra different damaged unreadable not_checked records expected_records
-all_listed.
+compared expected_files missing extra different damaged unreadable odd_values not_checked records
+expected_records all_listed.
 
 examples:
   jobmon verify 8123                                the outputs of a job, by their format

@@ -70,6 +70,8 @@ def _remarks(found: Completeness) -> Iterator[tuple[str, str]]:
         yield "unfinished", f"{_names(copies)}: a copy is running, or stopped"
     if extra:
         yield "extra", f"{count(len(extra), 'file')} not in the source: {_names(extra)}"
+    for check in found.odd[:_MAX_NAMED]:
+        yield "odd values", f"{check.path.removeprefix(f'{found.folder}/')}: {check.note}"
     if found.records_unknown:
         yield "records", f"those of {count(found.records_unknown, 'file')} cannot be counted"
     if found.is_partial:
@@ -128,6 +130,7 @@ def completeness_json(found: Completeness, job_id: str | None = None) -> dict[st
             for check in found.damaged[:_MAX_LISTED]
         ],
         "unreadable": [{"path": check.path, "why": check.why} for check in found.unreadable[:_MAX_LISTED]],
+        "odd_values": [{"path": check.path, "note": check.note} for check in found.odd[:_MAX_LISTED]],
         "not_checked": found.not_checked,
         "records": found.records,
         "expected_records": found.expected_records,

@@ -121,6 +121,15 @@ def test_the_outputs_of_a_job_are_verified(shell: Shell) -> None:
     assert (done.returncode, "output_dir" in done.stderr) == (1, True)
 
 
+def test_odd_values_of_whole_files_are_named(shell: Shell) -> None:
+    rows = "".join(f"{step},{'nan' if step % 2 else 0.5}\n" for step in range(100))
+    (shell.work / "metrics.csv").write_text(f"step,loss\n{rows}")
+    done = shell.jobmon("verify", "./metrics.csv")
+    assert done.returncode == 0
+    assert "odd values: " in done.stdout
+    assert "column loss: 50% of 100 values" in done.stdout
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_what_cannot_be_read_is_not_called_incomplete(copied: Shell) -> None:
     (copied.work / "copy" / "ckpt_1.pt").chmod(0)

@@ -111,6 +111,13 @@ def orbax(folder: Path, step: int) -> Path:
     return saved
 
 
+def flax_orbax(folder: Path, step: int) -> Path:
+    saved = folder / f"checkpoint_{step}"
+    for name in ("_CHECKPOINT_METADATA", "_METADATA", "commit_success.txt", "manifest.ocdbt", "d/a1b2c3"):
+        text_file(saved / name, "x" * 500)
+    return saved
+
+
 def tensorflow(folder: Path, step: int) -> Path:
     for part in ("index", "data-00000-of-00002", "data-00001-of-00002"):
         text_file(folder / f"ckpt-{step}.{part}", "x" * 500)
@@ -157,6 +164,7 @@ LAYOUTS: dict[str, Callable[[Path, int], Path]] = {
     "verl": verl,
     "accelerate": accelerate,
     "orbax": orbax,
+    "flax_orbax": flax_orbax,
     "tensorflow": tensorflow,
     "keras": keras,
     "torch": plain_torch,

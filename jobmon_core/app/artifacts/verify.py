@@ -94,6 +94,7 @@ def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = No
         sum(file.size_bytes for file in own.files.values()),
         damaged=bad(checks),
         unreadable=unreadable(checks),
+        odd=tuple(check for check in checks if check.note),
         not_checked=len(own.files)
         - sum(check.verdict is FileVerdict.VALID or check.is_bad for check in checks),
         depth=wanted.depth,

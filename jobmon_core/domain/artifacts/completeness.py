@@ -65,6 +65,7 @@ class Completeness:
     different: tuple[Difference, ...] = ()
     damaged: tuple[FileCheck, ...] = ()
     unreadable: tuple[FileCheck, ...] = ()
+    odd: tuple[FileCheck, ...] = ()  # whole files with odd values, e.g. many that are NaN
     not_checked: int = 0  # files whose format shows nothing, or was not asked for
     records: int | None = None
     records_unknown: int = 0  # files whose records cannot be counted

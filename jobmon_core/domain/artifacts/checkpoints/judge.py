@@ -156,7 +156,12 @@ def _is_unknown(check: FileCheck | None) -> bool:
 
 
 def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
-    """Return the median time between two checkpoints, the upper of two; None with fewer than two."""
-    times = sorted(each.saved_s for each in checkpoints if each.is_complete is not False)
-    intervals = sorted(later - earlier for earlier, later in pairwise(times) if later > earlier)
+    """Return the median time between two checkpoints of the newest kind; None with fewer than three.
+
+    ``checkpoints`` are sorted, the newest first; of two middle values, the result is the upper one.
+    """
+    possible = [each for each in checkpoints if each.is_complete is not False]
+    kinds = [(each.framework, each.path.rpartition("/")[0]) for each in possible]
+    times = [each.saved_s for each, kind in zip(possible, kinds, strict=True) if kind == kinds[0]]
+    intervals = sorted(later - earlier for later, earlier in pairwise(times) if later > earlier)
     return intervals[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

@@ -33,11 +33,8 @@ _SAVED_NAME = re.compile(
 
 # the first rule that matches tells the framework of a folder: (framework, its name, a file in it)
 _FOLDERS = (
-    (
-        "orbax",
-        r"\d+|.*orbax-checkpoint-tmp.*",
-        r"(?:[\w.-]+/)?(?:_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt)",
-    ),
+    ("orbax", r"\d+", r"(?:[\w.-]+/)?(?:_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt)"),
+    ("orbax", r".*", r"_CHECKPOINT_METADATA|manifest\.ocdbt"),
     (
         "deepspeed",
         r".*",

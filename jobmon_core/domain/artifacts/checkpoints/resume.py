@@ -19,11 +19,16 @@ _HINTS = {
     "flax": "flax.serialization.from_bytes(target, Path({path!r}).read_bytes())",
     "gromacs": "gmx mdrun -cpi {path} -append",
 }
+_ORBAX_ALONE = "orbax.checkpoint.StandardCheckpointer().restore({path!r})"
+_KERAS_WEIGHTS = ".weights.h5"
 
 
 def resume_hint(candidate: Candidate, folder: str) -> str:
     """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path)."""
     path = f"{folder}/{candidate.path}"
-    return _HINTS.get(candidate.framework, "").format(
-        path=path, parent=path.rpartition("/")[0], name=candidate.name, step=candidate.step
-    )
+    hint = _HINTS.get(candidate.framework, "")
+    if candidate.framework == "orbax" and not candidate.name.isdecimal():  # as flax names them
+        hint = _ORBAX_ALONE
+    if candidate.name.endswith(_KERAS_WEIGHTS):
+        hint = "model.load_weights({path!r})"
+    return hint.format(path=path, parent=path.rpartition("/")[0], name=candidate.name, step=candidate.step)

@@ -47,7 +47,7 @@ def test_the_newest_of_complete_checkpoints_is_found(kind: str, tmp_path: Path) 
     assert best is not None
     assert (best.is_complete, best.why) == (True, "")
     assert best.path == str(paths[-1].relative_to(tmp_path))
-    assert best.framework == {"hf_sharded": "hf_trainer"}.get(kind, kind)
+    assert best.framework == {"hf_sharded": "hf_trainer", "flax_orbax": "orbax"}.get(kind, kind)
     assert best.step == (None if kind == "gromacs" else 400)
     assert len(found.checkpoints) == len(steps)
     assert (best.saved_s, found.newer) == (_NOW_S - 3600, ())
@@ -112,6 +112,7 @@ _CRASHES: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda path: (path / "default").rename(path / "default.orbax-checkpoint-tmp"),
         "not finished",
     ),
+    "orbax without its last file": ("flax_orbax", _lacking("commit_success.txt"), "lacks commit_success"),
     "tensorflow without a shard": ("tensorflow", _lacking(".data-00001-of-00002"), "lacks shard 2 of 2"),
     "tensorflow without index": ("tensorflow", _lacking(".index"), "lacks its .index"),
     "keras cut": ("keras", _cut, "truncated"),
