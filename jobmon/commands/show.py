@@ -38,7 +38,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   tasks      a list: job_id, state, outcome, witness (what proves the end),
              exit_code, signal, why, nodes, started_at, ended_at (Unix
              seconds), max_rss_bytes, restarts, cause, title, advice, log,
-             evidence (file, line, text) and history (state, reason, and
+             evidence (file, line, text), outputs (what became of them),
+             outputs_verified, results (name, text), diagnostics (the path of
+             the diagnostics bundle) and history (state, reason, and
              at: when jobmon saw it, in Unix seconds)
   launch     how a job with a single task was launched: verdict (checking,
              passed, failed or "not known") and items, a list: name, result

@@ -88,7 +88,13 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     if diagnosis is None:
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
-    message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
+    message = replace(
+        message,
+        evidence=evidence,
+        log_path=diagnosis.log_path,
+        results=diagnosis.results,
+        attachment=diagnosis.bundle,
+    )
     # nothing to explain: the end was inferred from the rest of an array, or it is a plain success
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
@@ -122,7 +128,8 @@ def _what_happened(task: Task, end: End) -> str:
     ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
     if diagnosis and task.is_doubtful_success:
         return f"{verb}{ran} with exit code 0, but {diagnosis.doubt}"
-    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
+    verified = ", outputs verified" if diagnosis and diagnosis.outputs_verified else ""
+    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}{verified}"
 
 
 def _cause_headline(diagnosis: Diagnosis | None) -> str:
@@ -152,8 +159,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
-    if task.diagnosis and (work := task.diagnosis.work):
-        yield Field("Work", f"{work[0].upper()}{work[1:]}")
+    if task.diagnosis:
+        yield from _work_fields(task.diagnosis)
     if memory := _memory_text(end):
         yield Field("Peak RAM", memory)
     if task.restarts:
@@ -163,8 +170,17 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield Field("Ended", at_s=end.ended_s)
     if task.diagnosis and (changes := task.diagnosis.changes):
         yield Field("Changed", changes)
+    if task.diagnosis and task.diagnosis.bundle:
+        yield Field("Diagnostics bundle", task.diagnosis.bundle)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
+
+
+def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
+    if work := diagnosis.work:
+        yield Field("Work", f"{work[0].upper()}{work[1:]}")
+    if diagnosis.outputs:
+        yield Field("Outputs", diagnosis.outputs)
 
 
 def _state_text(end: End, *, is_explained: bool) -> str:
