@@ -42,10 +42,11 @@ def completed_diagnoses(
 
     def complete() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.outputs import with_outputs
 
         progress, now_s = files.read_progress(), files.now()
         source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, now_s)
-        return with_bundles(job, found, progress, source)
+        return with_bundles(job, with_outputs(job, found, progress), progress, source)
 
     try:
         return worker.run(dict[str, Diagnosis], complete, _TIMEOUT_S)

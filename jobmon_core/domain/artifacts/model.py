@@ -67,6 +67,7 @@ class Outputs:
     files: tuple[OutputFile, ...] = ()  # a bounded number of them, the latest modification first
     is_partial: bool = False  # there are more than were counted
     problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
+    is_found: bool = False  # the log named the folder, not the user
 
 
 @dataclass(frozen=True, slots=True)
