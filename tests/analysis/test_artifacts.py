@@ -48,11 +48,11 @@ def with_steps(job: FollowedJob) -> FollowedJob:
     return job
 
 
-def test_without_a_named_folder_nothing_is_looked_at(tmp_path: Path) -> None:
+def test_a_log_that_names_no_folder_is_noted_and_nothing_is_looked_at(tmp_path: Path) -> None:
     for settings in (None, JobSettings(log_dir=str(tmp_path))):
         job = FollowedJob(tmp_path, settings)
         job.later(30, "step 10/100\n")
-        assert job.saved.artifacts == {}
+        assert job.saved.artifacts == {"": Artifacts(searched_bytes=12)}
 
 
 def test_outputs_are_counted_with_their_growth_and_their_disk(job: FollowedJob) -> None:

@@ -82,6 +82,7 @@ class Checkpoints:
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
+    is_found: bool = False  # the log named the folder, not the user
 
     @property
     def next_s(self) -> float | None:
@@ -118,6 +119,7 @@ class Artifacts:
     outputs: Outputs | None = None
     checkpoints: Checkpoints | None = None
     disk: Disk | None = None  # that of the outputs, else that of the checkpoints
+    searched_bytes: int = 0  # the size of the logs when they were last searched for a folder of outputs
 
     @property
     def written_s(self) -> float | None:
