@@ -21,12 +21,14 @@ from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import check_file
 from jobmon_core.observe.artifacts.listing import list_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
     from jobmon_core.domain.artifacts.file_check import FileCheck
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.diagnosis.model import Diagnosis
@@ -79,7 +81,8 @@ def since_s(job: WatchedJob, task: Task) -> float:
 def _are_shared(job: WatchedJob) -> bool:
     """Whether all tasks of an array share the outputs that the user named."""
     settings = job.settings or JobSettings()
-    named = settings.output_dir + settings.output_pattern + "".join(settings.results)
+    named = settings.output_dir + settings.output_pattern + settings.checkpoint_dir
+    named += "".join(settings.results)
     return bool(named) and is_shared(job, named)
 
 
@@ -87,8 +90,8 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
     settings, start_s = job.settings or JobSettings(), since_s(job, task)
     results = read_results(job, task, start_s)
     folder, patterns = named_path(job, task, settings.output_dir) or job.workdir, settings.output_names
-    is_named = bool(patterns or settings.results)
-    if not patterns and not is_named:
+    is_named = bool(patterns or settings.results or settings.checkpoint_dir)
+    if not is_named:
         outputs = progress.artifacts_of(task.key).outputs
         if outputs is None or not outputs.is_found:
             return Judgement(), ()
@@ -98,7 +101,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
     paths = [*results.paths, *(f"{listing.folder}/{file.name}" for file in files)]
     is_empty = bool(patterns) and not files and not _wrote_anything(folder, start_s)
     judged = judge_outputs(
-        Expected(settings.expected_outputs, settings.num_workers, is_named),
+        Expected(settings.expected_outputs if patterns else None, settings.num_workers, is_named),
         Found(
             folder,
             files,
@@ -108,6 +111,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
             is_empty,
             results.missing,
             results.stale,
+            _newest_checkpoint(job, task, start_s),
         ),
     )
     return judged, results.quotes
@@ -124,6 +128,15 @@ def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) 
         *(f"{saved_in}/{each.name}" for each in saved.files),
     }
     return list_files(folder, [named_path(job, task, each) for each in patterns], without=without)
+
+
+def _newest_checkpoint(job: WatchedJob, task: Task, start_s: float) -> Checkpoint | None:
+    """Return the newest checkpoint of this run in the folder that the user named; None if there is none."""
+    folder, ended_s = checkpoint_folder(job, task), task.end and task.end.ended_s
+    if not folder:
+        return None
+    saved = find_checkpoints(folder, float(ended_s or start_s)).checkpoints
+    return next((each for each in saved if each.saved_s >= start_s), None)
 
 
 def _wrote_anything(folder: str, start_s: float) -> bool:

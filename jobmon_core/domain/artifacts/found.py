@@ -57,7 +57,7 @@ _NO_PATH = (
 )
 # what programs write beside their outputs: run logs of trackers, caches
 _NOT_OUTPUT = re.compile(
-    r"(?:^|/)(?:wandb|mlruns|swanlog|\.[^./][^/]*|[^/]*cache[^/]*|site-packages|tmp)(?:/|$)", re.IGNORECASE
+    r"(?:^|/)(?:wandb|mlruns|swanlog|\.[^./][^/]*|[^/]*cache[^/]*|site-packages)(?:/|$)", re.IGNORECASE
 )
 _ASSIGNED = re.compile(
     r"^\s*(?:export\s+|readonly\s+|local\s+)?([A-Za-z_]\w*)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*)"

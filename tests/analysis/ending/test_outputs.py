@@ -182,3 +182,13 @@ def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
 def test_a_missing_folder_is_no_output(tmp_path: Path) -> None:
     found = verified(job_with(JobSettings(output_dir=str(tmp_path / "missing"))))
     assert (found.fact, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
+
+
+def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Path) -> None:
+    for step, names in ((500, ("model.safetensors", "optimizer.pt")), (1000, ("model.safetensors",))):
+        for name in names:
+            write(out / f"checkpoint-{step}" / name, at_s=START_S + step // 10, text="x" * 100)
+    job = job_with(JobSettings(checkpoint_dir=str(out)))
+    found = verified(job)
+    assert found.fact == "its newest checkpoint checkpoint-1000 is incomplete"
+    assert "checkpoint-1000" in found.explanation

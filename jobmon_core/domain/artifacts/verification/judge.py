@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
@@ -18,6 +19,7 @@ from jobmon_core.domain.humanize import count, size
 
 _NAMED = 4  # so many files are named in an explanation
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
+_WEAK = "smaller than usual"  # why a checkpoint may be incomplete; a last one often holds less
 _MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
     *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
     *(".gz", ".tgz", ".tar", ".parquet", ".h5", ".hdf5"),
@@ -45,6 +47,7 @@ class Found:
     wrote_nothing: bool = False  # the run wrote no file anywhere in the named folder
     missing_results: tuple[str, ...] = ()  # named results that are not there
     stale_results: tuple[str, ...] = ()  # named results from before the run
+    checkpoint: Checkpoint | None = None  # the newest one of this run
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,11 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
     facts = [gap.fact for gap in gaps] + ([_damage(damaged)] if damaged else [])
     valid = sum(check.verdict is FileVerdict.VALID for check in found.checks)
     is_counted = not found.is_partial and (bool(sets) or expected.count is not None)
+    is_saved = found.checkpoint is not None and found.checkpoint.is_complete is True
     details = [gap.detail for gap in gaps if gap.detail] + [_reasons(damaged)]
     return Judgement(
         summary=_summary(found, sets, damaged, valid),
-        is_verified=expected.is_named and not facts and bool(valid or is_counted),
+        is_verified=expected.is_named and not facts and bool(valid or is_counted or is_saved),
         cause="" if not facts else MISSING_OUTPUTS if gaps else DAMAGED_OUTPUTS,
         fact=" and ".join(facts),
         explanation=" ".join(filter(None, details)),
@@ -92,6 +96,10 @@ def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_G
         gaps.append(_shortfall(expected.count, written, found))
     elif found.wrote_nothing and not gaps:
         gaps.append(_Gap("it wrote no output", f"No file in {found.folder} is from this run."))
+    if found.checkpoint and found.checkpoint.is_complete is False and _WEAK not in found.checkpoint.why:
+        name = PurePath(found.checkpoint.path).name
+        fact = f"its newest checkpoint {name} is incomplete"
+        gaps.append(_Gap(fact, f"Checkpoint {found.checkpoint.path}: {found.checkpoint.why}."))
     if found.missing_results:
         gaps.append(_Gap(_are(found.missing_results, "missing")))
     if found.stale_results:
@@ -159,8 +167,12 @@ def _reasons(damaged: Sequence[FileCheck]) -> str:
 
 
 def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck], valid: int) -> str:
+    saved = ""
+    if found.checkpoint:
+        state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
+        saved = f"newest checkpoint {PurePath(found.checkpoint.path).name} ({state})"
     if not found.files:
-        return "none from this run" if found.stale or found.wrote_nothing else ""
+        return saved or ("none from this run" if found.stale or found.wrote_nothing else "")
     total_bytes = sum(file.size_bytes for file in found.files)
     (number,) = [f"{len(each.numbers)} of {each.total} shards" for each in sets] if len(sets) == 1 else [""]
     others = len(found.files) - len(sets[0].numbers) if len(sets) == 1 else len(found.files)
@@ -168,7 +180,7 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
     files = f"{least}{count(others, 'other file' if number else 'file')}" if others else ""
     checked = f"{valid} checked" if valid else ""
     bad = f"{len(damaged)} damaged" if damaged else ""
-    return ", ".join(filter(None, (number, files, size(total_bytes), checked, bad)))
+    return ", ".join(filter(None, (number, files, size(total_bytes), checked, bad, saved)))
 
 
 def _are(names: Sequence[str], what: str) -> str:

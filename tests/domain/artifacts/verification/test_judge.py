@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, judge_outputs
@@ -124,3 +125,29 @@ def test_valid_files_verify_the_outputs_and_unknown_ones_do_not() -> None:
     unknown = replace(found, checks=(checked("a.dat", FileVerdict.UNKNOWN, ""),))
     assert not judge_outputs(Expected(), unknown).is_verified
     assert judge_outputs(Expected(), Found()).summary == ""
+
+
+@pytest.mark.parametrize(
+    ("is_complete", "why", "fact", "is_verified"),
+    [
+        (True, "", "", True),
+        (None, "no format shows it", "", False),
+        (False, "lacks optimizer.pt", "its newest checkpoint checkpoint-9 is incomplete", False),
+        (
+            False,
+            "is smaller than usual: 1 KiB, in the others 2 KiB",
+            "",
+            False,
+        ),  # e.g. saved without optimizer
+    ],
+)
+def test_an_incomplete_newest_checkpoint_casts_doubt(
+    is_complete: bool | None,  # noqa: FBT001 - a parameter of the test
+    why: str,
+    fact: str,
+    is_verified: bool,  # noqa: FBT001 - as above
+) -> None:
+    found = Found("/out", checkpoint=Checkpoint("out/checkpoint-9", "hf", 9, is_complete, why))
+    judged = judge_outputs(Expected(), found)
+    assert (judged.fact, judged.is_verified) == (fact, is_verified)
+    assert judged.summary.startswith("newest checkpoint checkpoint-9 (")
