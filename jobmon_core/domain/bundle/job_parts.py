@@ -12,6 +12,7 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.redaction import HIDDEN, redacted
 from jobmon_core.domain.slurm.rows import DetailedRow, Usage
+from jobmon_core.domain.slurm.states import stated_reason
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
 # variables whose values explain failures and are no secrets; of all others, only the name is shown
@@ -39,6 +40,7 @@ def diagnosis_part(diagnosis: Diagnosis | None) -> Part:
         return Part("Diagnosis", ())
     texts = {
         "what happened": diagnosis.headline,
+        "title": diagnosis.title if diagnosis.fact else "",
         "explanation": diagnosis.explanation,
         "what to do": diagnosis.advice,
         "cause": diagnosis.cause or "",
@@ -71,7 +73,8 @@ def slurm_part(job: WatchedJob, task: Task) -> Part:
 def history_part(task: Task) -> Part:
     """Return the states of a task, oldest first."""
     lines = [
-        f"{utc(change.at_s)}  {change.state}{f' ({change.reason})' if change.reason else ''}"
+        f"{utc(change.at_s)}  {change.state}"
+        + (f" ({reason})" if (reason := stated_reason(change.reason)) else "")
         for change in task.history
     ]
     return Part("States", lines)
@@ -102,7 +105,7 @@ def _value(name: str, value: object) -> str:
         return str(value)
     if name.endswith("_bytes"):
         return size(value)
-    if name in ("limit_s", "cpu_s", "step_cpu_s"):
+    if name in ("elapsed_s", "limit_s", "cpu_s", "step_cpu_s"):
         return duration(value)
     return utc(value) if name.endswith("_s") else str(value)
 

@@ -106,7 +106,7 @@ def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Ho
         "  exit_code: 1",
         "  ended_s: 2025-11-24T15:58:20Z",
         "slurmctld's record (scontrol show job):",
-        "2025-11-24T15:26:40Z  PENDING (Priority)",
+        "2025-11-24T15:26:40Z  PENDING (Priority)\n2025-11-24T15:58:20Z  FAILED\n",
         "the whole task: step 30 of 100",
         "worker_0.log: item 12 of 50",
         "n1: pid 101, rank 1, python train.py, running, CPU 100 %",
@@ -125,6 +125,15 @@ def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Ho
     assert "step 50\n" not in text
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.parent == home.logs
+
+
+def test_a_monitor_that_was_killed_before_it_saved_the_path_writes_the_same_file_again(
+    tmp_path: Path, home: Home
+) -> None:
+    job = failed_job(tmp_path)
+    first = with_bundles(job, {"": FOUND}, JobProgress(), source(home))
+    assert with_bundles(job, {"": FOUND}, JobProgress(), source(home)) == first
+    assert len(list(home.logs.iterdir())) == 1
 
 
 def test_a_success_and_a_cancelled_job_have_no_bundle(tmp_path: Path, home: Home) -> None:

@@ -77,7 +77,7 @@ def test_a_job_that_left_all_its_shards_is_verified(out: Path) -> None:
         write(out / f"part-{number}-of-8.json", text='{"a": 1}')
     job = job_with(JobSettings(output_dir=str(out)))
     found = verified(job)
-    assert (found.outputs, found.cause) == ("8 of 8 shards, 64 B, 8 checked", None)
+    assert (found.outputs, found.cause) == ("8 of 8 shards, 64 B, 8 valid", None)
     assert title(job, found) == "train (12) completed in 5m, outputs verified"
 
 

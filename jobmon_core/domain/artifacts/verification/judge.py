@@ -80,7 +80,7 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
     is_saved = found.checkpoint is not None and found.checkpoint.is_complete is True
     details = [gap.detail for gap in gaps if gap.detail] + [_reasons(damaged)]
     return Judgement(
-        summary=_summary(found, sets, damaged, valid),
+        summary=_summary(found, sets, damaged),
         is_verified=expected.is_named and not facts and bool(valid or is_counted or is_saved),
         cause="" if not facts else MISSING_OUTPUTS if gaps else DAMAGED_OUTPUTS,
         fact=" and ".join(facts),
@@ -166,7 +166,7 @@ def _reasons(damaged: Sequence[FileCheck]) -> str:
     return f"{reasons}{more}."
 
 
-def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck], valid: int) -> str:
+def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck]) -> str:
     saved = ""
     if found.checkpoint:
         state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
@@ -178,7 +178,9 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
     others = len(found.files) - len(sets[0].numbers) if len(sets) == 1 else len(found.files)
     least = "at least " if found.is_partial else ""
     files = f"{least}{count(others, 'other file' if number else 'file')}" if others else ""
-    checked = f"{valid} checked" if valid else ""
+    outputs = {f"{found.folder}/{file.name}" for file in found.files}
+    valid = sum(check.verdict is FileVerdict.VALID and check.path in outputs for check in found.checks)
+    checked = f"{valid} valid" if valid else ""
     bad = f"{len(damaged)} damaged" if damaged else ""
     return ", ".join(filter(None, (number, files, size(total_bytes), checked, bad, saved)))
 

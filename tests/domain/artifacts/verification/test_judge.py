@@ -121,7 +121,7 @@ def test_in_a_folder_that_only_the_log_names_hard_evidence_alone_casts_doubt(
 def test_valid_files_verify_the_outputs_and_unknown_ones_do_not() -> None:
     found = Found("/out", files("a.npz"), checks=(checked("a.npz", FileVerdict.VALID),))
     assert judge_outputs(Expected(), found).is_verified
-    assert judge_outputs(Expected(), found).summary == "1 file, 1.0 KiB, 1 checked"
+    assert judge_outputs(Expected(), found).summary == "1 file, 1.0 KiB, 1 valid"
     unknown = replace(found, checks=(checked("a.dat", FileVerdict.UNKNOWN, ""),))
     assert not judge_outputs(Expected(), unknown).is_verified
     assert judge_outputs(Expected(), Found()).summary == ""
