@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
+
+from jobmon_core.domain.artifacts.paths import name_of, parent_of
 
 _FOLDER = (
     r"(?:output|out|save|saving|checkpoint|ckpt|checkpoints|results?|export|dump|model_output)[-_]?"
@@ -111,12 +112,11 @@ def folder_of(path: str) -> str:
 
     That is the folder itself, the folder of a file, or the one that holds a folder with one checkpoint.
     """
-    place = PurePosixPath(path)
-    if _FILE.search(place.name) or _OF_ONE_CHECKPOINT.search(place.name):
-        place = place.parent
-        if _OF_ONE_CHECKPOINT.search(place.name):
-            place = place.parent
-    return str(place)
+    name = name_of(path)
+    if not (_FILE.search(name) or _OF_ONE_CHECKPOINT.search(name)):
+        return path
+    folder = parent_of(path)
+    return parent_of(folder) if _OF_ONE_CHECKPOINT.search(name_of(folder)) else folder
 
 
 def _plausible(path: str, *, is_named: bool = False) -> str:

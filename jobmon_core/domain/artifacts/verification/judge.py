@@ -7,12 +7,12 @@ log, hard evidence alone casts doubt: a file of a format that marks its end, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
+from dataclasses import dataclass, replace
 
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.paths import name_of, suffix_of
 from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.humanize import count, size
@@ -97,7 +97,7 @@ def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_G
     elif found.wrote_nothing and not gaps:
         gaps.append(_Gap("it wrote no output", f"No file in {found.folder} is from this run."))
     if found.checkpoint and found.checkpoint.is_complete is False and _WEAK not in found.checkpoint.why:
-        name = PurePath(found.checkpoint.path).name
+        name = name_of(found.checkpoint.path)
         fact = f"its newest checkpoint {name} is incomplete"
         gaps.append(_Gap(fact, f"Checkpoint {found.checkpoint.path}: {found.checkpoint.why}."))
     if found.missing_results:
@@ -139,29 +139,30 @@ def _shortfall(expected: int, written: int, found: Found) -> _Gap:
 
 
 def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
-    path = PurePath(check.path)
-    if not check.is_bad or path.suffix in _UNFINISHED:
+    suffix = suffix_of(check.path)
+    if not check.is_bad or suffix in _UNFINISHED:
         return False
     if not expected.is_named:
-        return check.verdict is FileVerdict.TRUNCATED and path.suffix in _MARKS_ITS_END
+        return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END
     if check.verdict is not FileVerdict.EMPTY:
         return True
     # an empty file may be a mark, e.g. _SUCCESS; one with the name of data, or one of several parts, is none
-    is_part = any(path.match(f"*{PurePath(each.pattern).name}") for each in sets)
-    return bool(check.format) or path.suffix in _MARKS_ITS_END or is_part
+    file = ListedFile(name_of(check.path))
+    is_part = any(_numbers(replace(each, pattern=name_of(each.pattern)), (file,)) for each in sets)
+    return bool(check.format) or suffix in _MARKS_ITS_END or is_part
 
 
 def _damage(damaged: Sequence[FileCheck]) -> str:
     if len(damaged) > 1:
         return f"{len(damaged)} outputs are damaged"
     words = {FileVerdict.EMPTY: "empty", FileVerdict.TRUNCATED: "truncated"}
-    return f"{PurePath(damaged[0].path).name} is {words.get(damaged[0].verdict, 'damaged')}"
+    return f"{name_of(damaged[0].path)} is {words.get(damaged[0].verdict, 'damaged')}"
 
 
 def _reasons(damaged: Sequence[FileCheck]) -> str:
     if not damaged:
         return ""
-    reasons = "; ".join(f"{PurePath(check.path).name} {check.why}" for check in damaged[:_NAMED])
+    reasons = "; ".join(f"{name_of(check.path)} {check.why}" for check in damaged[:_NAMED])
     more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
     return f"{reasons}{more}."
 
@@ -170,7 +171,7 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
     saved = ""
     if found.checkpoint:
         state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
-        saved = f"newest checkpoint {PurePath(found.checkpoint.path).name} ({state})"
+        saved = f"newest checkpoint {name_of(found.checkpoint.path)} ({state})"
     if not found.files:
         return saved or ("none from this run" if found.stale or found.wrote_nothing else "")
     total_bytes = sum(file.size_bytes for file in found.files)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from pathlib import PurePath
+
+from jobmon_core.domain.artifacts.paths import suffix_of
 
 MAX_LINES, _MAX_LINE = 14, 110
 _MAX_ROWS, _MAX_COLUMNS, _MAX_CELL = 10, 6, 32
@@ -25,7 +26,7 @@ def quote_text(name: str, lines: Sequence[str], *, is_whole: bool) -> str:
         lines: those of the file, without secrets. Of a large file, the first and the last ones.
         is_whole: whether these are all its lines.
     """
-    suffix = PurePath(name).suffix.lower()
+    suffix = suffix_of(name)
     shown: list[str] | None = None
     if suffix in (".csv", ".tsv"):
         shown = _table(lines, is_whole=is_whole)
