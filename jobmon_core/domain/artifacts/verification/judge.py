@@ -20,6 +20,7 @@ from jobmon_core.domain.humanize import count, size
 _NAMED = 4  # so many files are named in an explanation
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
 _WEAK = "smaller than usual"  # why a checkpoint may be incomplete; a last one often holds less
+_RAGGED = "columns in line"  # what is wrong with a table: many programs write such
 _MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
     *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
     *(".gz", ".tgz", ".tar", ".parquet", ".h5", ".hdf5"),
@@ -140,7 +141,7 @@ def _shortfall(expected: int, written: int, found: Found) -> _Gap:
 
 def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
     suffix = suffix_of(check.path)
-    if not check.is_bad or suffix in _UNFINISHED:
+    if not check.is_bad or suffix in _UNFINISHED or _RAGGED in check.why:
         return False
     if not expected.is_named:
         return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END

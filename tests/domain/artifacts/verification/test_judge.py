@@ -81,6 +81,7 @@ def test_a_missing_and_an_old_result_are_named() -> None:
         (checked("a.npz", FileVerdict.TRUNCATED), "a.npz is truncated"),
         (checked("a.json", FileVerdict.CORRUPT, "json"), "a.json is damaged"),
         (checked("a.csv", FileVerdict.EMPTY, "csv"), "a.csv is empty"),
+        (checked("a.csv", FileVerdict.CORRUPT, "csv", "has 1 columns in line 3, elsewhere 2"), ""),
         (checked("_SUCCESS", FileVerdict.EMPTY, ""), ""),  # a mark
         (checked("a.txt", FileVerdict.UNKNOWN, ""), ""),
         (checked("a.npz", FileVerdict.UNREADABLE, ""), ""),
