@@ -54,6 +54,7 @@ def test_a_success_is_verified_and_its_results_are_quoted_or_it_is_doubtful(user
     assert facts(good)["Outputs"].startswith("8 of 8 shards, ")
     shown = user.jobmon("show", str(short)).stdout
     assert "missing: 3, 4, 7" in shown
+    assert "3 of 8 shards are missing" in user.jobmon("diagnose", str(short)).stdout
     assert "| val      0.9120    0.31" in user.jobmon("show", str(whole)).stdout
     assert user.discord.received(Route.ERROR) == []
 

@@ -18,7 +18,7 @@ from jobmon_core.analysis.job_logs import (
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS
+from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
@@ -66,6 +66,23 @@ def with_outputs(
         if is_success:
             verified[key] = replace(verified[key], results=quotes)
     return verified
+
+
+def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Diagnosis:
+    """Return a new diagnosis with what the outputs showed at the end: files may have been moved since then."""
+    is_doubtful = at_the_end is not None and at_the_end.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS)
+    if at_the_end is None or diagnosis.cause or not is_doubtful:
+        return diagnosis
+    return replace(
+        diagnosis,
+        cause=at_the_end.cause,
+        label=None,
+        title=at_the_end.title,
+        fact=at_the_end.fact,
+        explanation=at_the_end.explanation,
+        advice=at_the_end.advice,
+        fingerprint=at_the_end.fingerprint,
+    )
 
 
 def since_s(job: WatchedJob, task: Task) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.ending.outputs import with_outputs
+from jobmon_core.analysis.ending.outputs import with_known_outputs, with_outputs
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
@@ -192,3 +192,12 @@ def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Pat
     found = verified(job)
     assert found.fact == "its newest checkpoint checkpoint-1000 is incomplete"
     assert "checkpoint-1000" in found.explanation
+
+
+def test_a_later_diagnosis_keeps_what_the_outputs_showed_at_the_end(out: Path) -> None:
+    at_the_end = verified(job_with(JobSettings(output_dir=str(out))))
+    again = with_known_outputs(CLEAN, at_the_end)
+    assert (again.cause, again.headline) == (MISSING_OUTPUTS, "it wrote no output")
+    nan = Diagnosis("nan_loss.metric", "The loss is NaN", "", "")
+    assert with_known_outputs(nan, at_the_end) == nan
+    assert with_known_outputs(CLEAN, None) == with_known_outputs(CLEAN, nan) == CLEAN
