@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _MAX_CHECKED = 64  # files whose content is checked
 _CHECK_FOR_S = 30.0
+_SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {
     True: "Check these files before you use them; they were written by this run, but not to their ends.",
@@ -69,7 +70,7 @@ def with_outputs(
 
 
 def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Diagnosis:
-    """Return a new diagnosis with what the outputs showed at the end: files may have been moved since then."""
+    """Return a new diagnosis with what the outputs showed at the end: files may have moved since."""
     is_doubtful = at_the_end is not None and at_the_end.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS)
     if at_the_end is None or diagnosis.cause or not is_doubtful:
         return diagnosis
@@ -115,7 +116,11 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
         folder, patterns = outputs.folder, ("*",)
     listing = _listing(job, task, folder, patterns)
     files = tuple(file for file in listing.files if file.modified_s >= start_s)
-    paths = [*results.paths, *(f"{listing.folder}/{file.name}" for file in files)]
+    ended_s = max((each.end.ended_s or 0 for each in job.tasks.values() if each.end), default=0)
+    paths = dict.fromkeys(results.paths, False)
+    for file in files:  # another job that writes to the same folder may not have finished a file yet
+        is_written = ended_s > 0 and file.modified_s > ended_s + _SLACK_S
+        paths[f"{listing.folder}/{file.name}"] = is_written
     is_empty = bool(patterns) and not files and not _wrote_anything(folder, start_s)
     judged = judge_outputs(
         Expected(settings.expected_outputs if patterns else None, settings.num_workers, is_named),
@@ -123,7 +128,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
             folder,
             files,
             tuple(file for file in listing.files if file.modified_s < start_s),
-            tuple(_checks(dict.fromkeys(paths))),
+            tuple(_checks(paths)),
             listing.is_partial,
             is_empty,
             results.missing,
@@ -162,13 +167,13 @@ def _wrote_anything(folder: str, start_s: float) -> bool:
     return found.is_partial or any(each.modified_s >= start_s for each in found.files)
 
 
-def _checks(paths: Iterable[str]) -> Iterable[FileCheck]:
-    """Yield the verdicts on the first files; fewer if that takes long."""
+def _checks(paths: Mapping[str, bool]) -> Iterable[FileCheck]:
+    """Yield the verdicts on the first files, by whether each is still written; fewer if that takes long."""
     deadline_s = time.monotonic() + _CHECK_FOR_S
-    for path in list(paths)[:_MAX_CHECKED]:
+    for path, is_written in list(paths.items())[:_MAX_CHECKED]:
         if time.monotonic() > deadline_s:
             return
-        yield check_file(path)
+        yield check_file(path, still_written=is_written)
 
 
 def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool) -> Diagnosis:

@@ -201,3 +201,9 @@ def test_a_later_diagnosis_keeps_what_the_outputs_showed_at_the_end(out: Path) -
     nan = Diagnosis("nan_loss.metric", "The loss is NaN", "", "")
     assert with_known_outputs(nan, at_the_end) == nan
     assert with_known_outputs(CLEAN, None) == with_known_outputs(CLEAN, nan) == CLEAN
+
+
+def test_a_file_that_something_still_writes_after_the_end_is_not_called_truncated(out: Path) -> None:
+    write_npz(out / "a.npz", truncated=True)
+    os.utime(out / "a.npz", (START_S + 400, START_S + 400))  # the job ended at 300
+    assert verified(job_with(JobSettings(output_dir=str(out)))).cause is None
