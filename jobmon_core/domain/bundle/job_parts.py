@@ -46,6 +46,7 @@ def diagnosis_part(diagnosis: Diagnosis | None) -> Part:
         "cause": diagnosis.cause or "",
         "also seen": "; ".join(diagnosis.also_seen),
         "how far it came": diagnosis.work,
+        "changed since it last worked": diagnosis.changes,
         "outputs": diagnosis.outputs,
         "note": diagnosis.note,
         "log": diagnosis.log_path,

@@ -168,10 +168,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
-    if task.diagnosis and (changes := task.diagnosis.changes):
-        yield Field("Changed", changes)
-    if task.diagnosis and task.diagnosis.bundle:
-        yield Field("Diagnostics bundle", task.diagnosis.bundle)
+    if task.diagnosis:
+        yield from _hint_fields(task.diagnosis)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
 
@@ -181,6 +179,14 @@ def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
         yield Field("Work", f"{work[0].upper()}{work[1:]}")
     if diagnosis.outputs:
         yield Field("Outputs", diagnosis.outputs)
+
+
+def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
+    """Yield what helps to find the cause."""
+    if diagnosis.changes:
+        yield Field("Changed", diagnosis.changes)
+    if diagnosis.bundle:
+        yield Field("Diagnostics bundle", diagnosis.bundle)
 
 
 def _state_text(end: End, *, is_explained: bool) -> str:
