@@ -13,6 +13,7 @@ from random import Random
 from jobmon_core.domain.channels import Route
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Behaviour, Scripted
+from tests.support.discord_form import read_body
 from tests.support.fake_discord import FakeDiscord
 
 _NO_SCHEMA = Path("/nonexistent")  # the campaign checks delivery, not the form of messages
@@ -84,7 +85,7 @@ class FlakyDiscord(FakeDiscord):
 
     def take(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
         """Answer a request, and record the messages that appear: one, or those of a digest."""
-        embed = json.loads(body)["embeds"][0]
+        embed = json.loads(read_body(headers, body).json_text)["embeds"][0]
         footer = embed["footer"]["text"].split(_FOOTER_SEPARATOR)
         sender, is_digest, _ = footer[1].partition(_DIGEST)
         ids = [f"{job}/end" for job in _JOB.findall(embed["description"])] if is_digest else [sender]

@@ -51,8 +51,7 @@ def _print_messages(port: int) -> NoReturn:
                     received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
                 )
                 change = ", an earlier message edited" if received.is_edit else ""
-                print(
-                    f"\n[{received.route} channel{change}]\n{discord_preview(received.payload, style)}",
-                    flush=True,
-                )
+                text = discord_preview(received.payload, style)
+                files = "".join(f"\nattached: {file}" for file in received.files)
+                print(f"\n[{received.route} channel{change}]\n{text}{files}", flush=True)
                 printed += 1

@@ -40,7 +40,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              seconds), max_rss_bytes, restarts, cause, title, advice, log,
              wait (of the latest run: waited_s, split into held_s, in which
              it could not start, and eligible_s; and running_s),
-             evidence (file, line, text) and history (state, reason, and
+             evidence (file, line, text), outputs (what became of them),
+             outputs_verified, results (name, text), diagnostics (the path of
+             the diagnostics bundle) and history (state, reason, and
              at: when jobmon saw it, in Unix seconds)
   launch     how a job with a single task was launched: verdict (checking,
              passed, failed or "not known") and items, a list: name, result

@@ -92,7 +92,8 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
 
 
 def _where(found: Outputs | Checkpoints) -> str:
-    return f": {found.folder}" if found.problem else f", in {found.folder}"
+    found_by = " (found in the log)" if found.is_found else ""
+    return f": {found.folder}{found_by}" if found.problem else f", in {found.folder}{found_by}"
 
 
 def artifacts_json(found: Artifacts) -> dict[str, Any]:
@@ -117,6 +118,7 @@ def _disk_json(disk: Disk) -> dict[str, Any]:
 def _outputs_json(outputs: Outputs, looked_s: float) -> dict[str, Any]:
     return {
         "folder": outputs.folder,
+        "found_in_log": outputs.is_found,
         "problem": outputs.problem or None,
         "count": outputs.count,
         "all_counted": not outputs.is_partial,
@@ -139,6 +141,7 @@ def _growth_json(found: Growth, looked_s: float) -> dict[str, Any]:
 def _checkpoints_json(found: Checkpoints) -> dict[str, Any]:
     return {
         "folder": found.folder,
+        "found_in_log": found.is_found,
         "problem": found.problem or None,
         "count": found.count,
         "all_counted": not found.is_partial,

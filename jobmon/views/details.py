@@ -10,6 +10,7 @@ from jobmon.views.artifacts import artifacts_rows
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
+from jobmon.views.end_files import end_rows, why_doubtful
 from jobmon.views.model import by_interest, clock, pending_reason, span, state, state_counts, task_state
 from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.settings import settings_rows
@@ -23,7 +24,6 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.model import INCOMPLETE, NAN_LOSS
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -55,17 +55,17 @@ _QUOTE = "| "  # before every line of a log
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
     *("launch", "launched", "progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
-    *("log says", "outputs", "disk", "events"),
+    *("log says", "verified", "outputs", "result", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "changed", "known", "to do", "note", "your note"),
+    "bundle",
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
 _TASKS_SHOWN = 10
-_DOUBTS = {INCOMPLETE: "not all was processed", NAN_LOSS: "its last loss is NaN"}  # by cause
 _WHERE = {"process": "a process of the machine, without a scheduler"}  # by backend
-_PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script", "settings")
+_PATHS = ("proof", "log end", "bundle", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
 def detail_lines(
@@ -224,18 +224,15 @@ def _tasks(job: WatchedJob) -> str:
 
 def _doubts(job: WatchedJob) -> str:
     """Return what speaks against the success of a job with several tasks."""
-    reasons = dict.fromkeys(_why_doubtful(task) for task in job.tasks.values() if task.is_doubtful_success)
+    reasons = dict.fromkeys(
+        why_doubtful(task.diagnosis) for task in job.tasks.values() if task.is_doubtful_success
+    )
     return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: {' or '.join(reasons)}"
 
 
 def _doubt(task: Task) -> str:
     """Return what speaks against the success of a task, if anything."""
-    return f", but doubtful: {_why_doubtful(task)}" if task.is_doubtful_success else ""
-
-
-def _why_doubtful(task: Task) -> str:
-    cause = task.diagnosis and task.diagnosis.cause
-    return _DOUBTS.get(cause or "", "the log ends in a failure")
+    return f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
 
 
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
@@ -294,6 +291,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_in_state)
     elif task.end and task.end.outcome is Outcome.FAILURE and job.outcome is None:
         yield "cause", f"not analysed until the whole array has ended; now: `jobmon diagnose {ref}`"
+    if task.diagnosis:
+        yield from end_rows(task.diagnosis)
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)

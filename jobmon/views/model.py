@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
+from jobmon.views.end_files import end_json
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.live.phase import phase_of
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
@@ -292,5 +293,6 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
         "advice": found.advice,
         "log": found.log_path,
         "evidence": evidence_json(found),
+        **end_json(found),
         "history": [{"state": m.state, "at": m.at_s, "reason": m.reason} for m in task.history],
     }

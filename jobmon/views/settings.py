@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import span
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _labelled("output", _joined(settings.output_dir, settings.output_pattern)),
         _labelled("logs", settings.log_files),
         _labelled("checkpoints", _joined(settings.checkpoint_dir, settings.checkpoint_pattern)),
+        _counted(settings.expected_outputs, "expected output"),
+        _labelled("results", ", ".join(settings.results)),
         _counted(len(settings.progress_patterns) or None, "progress pattern"),
         _counted(len(settings.error_patterns) or None, "error pattern"),
         _labelled("check every", _time(settings.check_interval_s)),
         _labelled("launched within", _time(settings.launch_timeout_s)),
         _labelled("stalled after", _time(settings.stall_timeout_s)),
         _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
+        _labelled(
+            "stalled below", settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check"
+        ),
         "stacks at a stall" if settings.stacks_on_stall else "",
         "" if settings.thresholds == Thresholds() else "own thresholds",
     )

@@ -10,6 +10,7 @@ from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def look_at_artifacts(
     if settings.output_names:
         not_outputs = {*logs, *(f"{saved_in}/{file.name}" for file in saved.files)}
         written = list_files(written_in, _names(job, task, settings.output_names), without=not_outputs)
-        outputs = outputs_after(before.outputs, written, now_s)
+        min_per_s = (settings.min_growth_bytes or 0.0) / (settings.check_interval_s or Policy().running_s)
+        outputs = outputs_after(before.outputs, written, now_s, min_per_s)
     disk = disk_of(written_in if outputs else saved_in)
     return Artifacts(now_s, outputs, checkpoints, disk), events
 

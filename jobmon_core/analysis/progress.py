@@ -23,6 +23,7 @@ from jobmon_core.analysis.job_logs import (
 from jobmon_core.analysis.launch.facts import Seen as SeenAtLaunch
 from jobmon_core.analysis.launch.verify import verify_launch
 from jobmon_core.analysis.live_errors import LiveErrors
+from jobmon_core.analysis.outputs.find import look_at_found_outputs
 from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts
@@ -201,6 +202,11 @@ def _with_artifacts(
             before = found.get(key, _NO_ARTIFACTS)
             found[key], saved = look_at_artifacts(job, task, all_logs, before, now_s)
             events += tuple(replace(event, task=key) for event in saved)
+    for task in (task for task, _ in logs if artifacts_key(job, task) is None):
+        before = found.get(task.key, _NO_ARTIFACTS)
+        seen, saved = look_at_found_outputs(job, task, all_logs, before, now_s)
+        found |= {task.key: seen} if seen != _NO_ARTIFACTS else {}
+        events += tuple(replace(event, task=task.key) for event in saved)
     return replace(record, artifacts=found, events=_latest(events))
 
 

@@ -68,5 +68,9 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
 def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
     """Return how long nothing was written, as a text, if that is long enough for a stall; else empty."""
     patience_s = settings.stall_timeout_s or stall_after_s(history)
+    if idle_s < patience_s:
+        return ""
+    if artifacts.outputs and artifacts.outputs.hardly_grow:
+        return f"for {duration(idle_s)}, nothing was written to its logs, and its outputs hardly grew"
     written = "logs and outputs" if artifacts.looked_s else "logs"
-    return f"nothing was written to its {written} for {duration(idle_s)}" if idle_s >= patience_s else ""
+    return f"nothing was written to its {written} for {duration(idle_s)}"

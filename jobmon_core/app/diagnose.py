@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.ending.outputs import with_known_outputs
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
@@ -145,7 +146,7 @@ class DiagnoseCommand:
         )
         if end is task.end:
             followed = self.ctx.progress_file(job.id).read().tasks.get(task.key)
-            diagnosis = with_progress(diagnosis, job, end, followed)
+            diagnosis = with_known_outputs(with_progress(diagnosis, job, end, followed), task.diagnosis)
             changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
             diagnosis = replace(diagnosis, changes=changes)
         diagnosis = replace(

@@ -19,6 +19,7 @@ _MIN_REPORT_S, _MAX_REPORT_S = 2, 60  # between two reports of an agent
 ARRAY_MESSAGES = ("digest", "each")
 PROGRESS_MESSAGES = ("warnings", "none")
 CARD_MESSAGES = ("on", "off")
+ATTACHED = ("bundle", "none")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -32,6 +33,8 @@ class Config(NamedTuple):
     monitors: int = 16  # maximum number of monitors on one host; further jobs go to running ones
     agent: AgentSettings = AgentSettings()
     digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
+
+    attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -81,6 +84,7 @@ def parse_config(
         monitors=_monitors(top),
         agent=_agent(top),
         digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
+        attach=messages.choice("attach", ATTACHED, ATTACHED[0]) == ATTACHED[0],
     )
     messages.close()
     top.close()

@@ -30,7 +30,10 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
     "checkpoint_pattern": "patterns.checkpoints",
     **{
         key: f"monitoring.{key}"
-        for key in ("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent", "stacks")
+        for key in (
+            *("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent", "stacks"),
+            "min_growth_rate",
+        )
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
@@ -91,6 +94,7 @@ class _Parser:
     def settings(self, source: str) -> JobSettings:
         top = self._top
         job, paths, patterns, monitoring = map(top.section, ("job", "paths", "patterns", "monitoring"))
+        expected = top.section("expected")
         settings = JobSettings(
             source=source,
             name=_text(job, "name"),
@@ -103,6 +107,9 @@ class _Parser:
             output_pattern=_text(patterns, "output"),
             log_pattern=_text(patterns, "logs"),
             checkpoint_pattern=_text(patterns, "checkpoints"),
+            results=self._results(),
+            expected_outputs=expected.whole_number("outputs", 1, 1) if expected.has("outputs") else None,
+            min_growth_bytes=_bytes(monitoring, "min_growth_rate"),
             progress_patterns=self._progress_patterns(),
             error_patterns=self._error_patterns(),
             check_interval_s=_seconds(monitoring, "check_interval"),
@@ -112,7 +119,7 @@ class _Parser:
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
         )
-        for section in (job, paths, patterns, monitoring):
+        for section in (job, paths, patterns, monitoring, expected):
             section.close(_MEANT)
         self._check_alerts()
         top.close(_MEANT)
@@ -121,6 +128,14 @@ class _Parser:
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)
         return self._absolute(path) if path else ""
+
+    def _results(self) -> tuple[str, ...]:
+        paths = self._top.texts("results")
+        if not all(path.strip() and path.isprintable() for path in paths):
+            self._top.fault(
+                "results", "expected the names of files, or globs, e.g. [metrics.csv, eval/*.json]"
+            )
+        return tuple(self._absolute(path.strip()) for path in paths)
 
     def _progress_patterns(self) -> dict[str, str]:
         section = self._top.section("progress_patterns")
@@ -207,6 +222,10 @@ def _total_items(section: Section) -> int | None:
 
 def _seconds(section: Section, key: str) -> float | None:
     return float(section.number(key, 1.0, 1.0)) if section.has(key) else None
+
+
+def _bytes(section: Section, key: str) -> float | None:
+    return float(section.number(key, 0.0, 0.0)) if section.has(key) else None
 
 
 def _percent(section: Section, key: str) -> float | None:

@@ -65,6 +65,8 @@ class Outbox:
             return (self._await_valid_config(entry, error),)
         if not entry.channel or not config.channels_for(entry.message.route):
             return _route(entry, config)
+        if not config.attach:
+            entry = replace(entry, message=replace(entry.message, attachment=""))
         channel = config.channel(entry.channel)
         if channel is None:
             why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"

@@ -164,22 +164,28 @@ class MonitorFactory:
         return self._agent_settings
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended
+        from jobmon_core.analysis.ending.complete import EndFiles, completed_diagnoses  # only after an end
+        from jobmon_core.analysis.explainer import diagnoses_of
+
+        ctx = self._ctx
 
         def read_progress() -> JobProgress:
             self._read_progress((job,))  # what the job printed since the last look
-            return self._ctx.progress_file(job.id).read()
+            return ctx.progress_file(job.id).read()
 
-        return diagnoses_of(
+        found = diagnoses_of(
             job,
             keys,
-            self._ctx.home.patterns,
+            ctx.home.patterns,
             self._worker,
             log,
             read_progress=read_progress,
-            has_telemetry=lambda key: bool(self._ctx.telemetry(job.id, key).nodes()),
+            has_telemetry=lambda key: bool(ctx.telemetry(job.id, key).nodes()),
             changes_of=partial(self._changes_of, job),
         )
+        read = ctx.progress_file(job.id).read
+        files = EndFiles(read, ctx.home.bundle_file, ctx.telemetry, ctx.clock.now)
+        return completed_diagnoses(job, found, files, self._worker, log)
 
     def _changes_of(self, job: WatchedJob, task: Task, found: Diagnosis) -> str:
         from jobmon_core.analysis.run_changes import changes_line  # only in a child

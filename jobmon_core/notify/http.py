@@ -31,8 +31,9 @@ class HttpRequest:
 
     url: str = field(repr=False)
     receiver: str  # the destination without its secret, for errors
-    body: bytes  # JSON; unused by a GET
+    body: bytes  # unused by a GET
     user_agent: str
+    content_type: str = "application/json"  # of the body
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ def get(request: HttpRequest, timeout_s: float) -> PostResult:
     return _send("GET", request, timeout_s)
 
 
+def encode_form(parts: Mapping[str, str | tuple[str, bytes, str]]) -> tuple[bytes, str]:
+    """Return the body of a ``multipart/form-data`` request, and its content type.
+
+    A part is a text, or a file: its name, its content and its type.
+    """
+    from urllib3.filepost import encode_multipart_formdata  # only needed to send
+
+    return encode_multipart_formdata(parts)
+
+
 def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
@@ -118,7 +129,7 @@ def _exchange(
     host = urlsplit(request.url).hostname or ""
     headers = {
         "User-Agent": request.user_agent,
-        "Content-Type": "application/json",
+        "Content-Type": request.content_type,
         "Accept": "application/json",
         "Accept-Encoding": "identity",  # no compression, so that _MAX_BYTES also limits the memory
         "Connection": "close",  # on a stale connection it would be unclear whether the message arrived

@@ -132,6 +132,10 @@ class Home(NamedTuple):
         """Return the log of the monitor of a job."""
         return self.logs / f"{job_id}.log"
 
+    def bundle_file(self, job_id: str, task: str) -> Path:
+        """Return the file with the diagnostics of a task (a key; empty: the job) that failed."""
+        return self.logs / f"{job_id}{f'.{task}' if task else ''}.diagnostics.txt"
+
     def lock_file(self, job_id: str) -> Path:
         """Return the file that the owner of a job locks."""
         return self.monitors / f"{job_id}.lock"
@@ -150,7 +154,7 @@ class Home(NamedTuple):
         Raises:
             StorageFailed: a folder cannot be read.
         """
-        folders = (self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
+        folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
         for folder in (self.root, self.state, *folders):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths

@@ -48,11 +48,12 @@ def with_steps(job: FollowedJob) -> FollowedJob:
     return job
 
 
-def test_without_a_named_folder_nothing_is_looked_at(tmp_path: Path) -> None:
+def test_a_log_that_names_no_folder_is_noted_and_nothing_is_looked_at(tmp_path: Path) -> None:
     for settings in (None, JobSettings(log_dir=str(tmp_path))):
         job = FollowedJob(tmp_path, settings)
         job.later(30, "step 10/100\n")
-        assert job.saved.artifacts == {}
+        assert job.saved.artifacts[""].outputs is None
+        assert job.saved.artifacts[""].searched_bytes
 
 
 def test_outputs_are_counted_with_their_growth_and_their_disk(job: FollowedJob) -> None:
@@ -228,3 +229,29 @@ def test_a_progress_file_without_outputs_is_read_on(job: FollowedJob) -> None:
     job.later(30, "step 20/100\n")
     assert len(job.saved.tasks[""].history.samples) == 2
     assert outputs(job).problem == "no such folder yet"
+
+
+def test_outputs_that_grow_by_less_than_the_user_demands_do_not_hide_a_stall(tmp_path: Path) -> None:
+    for demanded, expected in ((None, False), (10.0, False), (1024.0, True)):
+        folder = tmp_path / str(demanded)
+        folder.mkdir()
+        settings = JobSettings(output_dir=str(folder / "out"), min_growth_bytes=demanded)
+        job = with_steps(FollowedJob(folder, settings))
+        for minute in range(1, 60):
+            job.write(folder / "out" / "a.jsonl", 100 * minute)
+            job.later(60)
+        stalled = [event.text for event in job.saved.events if event.kind is EventKind.STALLED]
+        assert bool(stalled) is expected, demanded
+        assert all(text.endswith("and its outputs hardly grew") for text in stalled)
+
+
+def test_outputs_that_the_log_names_count_as_activity(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path)
+    job.later(1, f"output_dir: {tmp_path}/out\n")
+    job.write(tmp_path / "out" / "a.jsonl", 1)
+    with_steps(job)
+    for minute in range(1, 60):
+        job.write(tmp_path / "out" / "a.jsonl", minute)
+        assert EventKind.STALLED not in job.kinds(60)
+    assert artifacts(job).outputs is not None
+    assert EventKind.STALLED in job.kinds(600)

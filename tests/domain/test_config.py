@@ -103,6 +103,14 @@ def test_a_number_below_its_minimum_is_refused(section: str, key: str, value: fl
     assert "must be at least" in fault
 
 
+def test_the_diagnostics_bundle_is_attached_unless_that_is_turned_off() -> None:
+    assert parsed({}).attach
+    assert not parsed({"messages": {"attach": "none"}}).attach
+    assert faults({"messages": {"attach": False}}) == [
+        "messages.attach: expected one of bundle, none, found False"
+    ]
+
+
 def test_cards_are_on_or_off() -> None:
     assert not parsed({"messages": {"card": "off"}}).policy.cards
     assert faults({"messages": {"card": True}}) == ["messages.card: expected one of on, off, found True"]

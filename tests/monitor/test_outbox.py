@@ -269,3 +269,22 @@ def test_another_channel_is_not_delayed() -> None:
     bench.config = with_webhooks(success=OTHER)
     success = replace(ENTRY.message, id="m2", route=Route.SUCCESS)
     assert bench.deliver(replace(ENTRY, message=success, channel="success")).delivered_s
+
+
+@pytest.mark.parametrize("attach", [True, False])
+def test_a_file_is_attached_only_while_the_configuration_says_so(*, attach: bool) -> None:
+    def send(_channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return Receipt(DeliveryOutcome.DELIVERED, entry.message.attachment)
+
+    bench = Bench(send)
+    bench.config = CONFIG._replace(attach=attach)
+    entry = bench.deliver(replace(ENTRY, message=replace(ENTRY.message, attachment="/logs/12.txt")))
+    assert entry.problem == ("/logs/12.txt" if attach else "")
+
+
+def test_an_attempt_killed_while_a_file_is_sent_is_repeated_without_it_and_marked() -> None:
+    entry = replace(ENTRY, message=replace(ENTRY.message, attachment="/logs/12.txt"))
+    after = Bench(killed).deliver(entry)
+    assert after.maybe_delivered  # so that the channel leaves the file out
+    assert after.message.attachment == "/logs/12.txt"
+    assert after.is_open

@@ -36,7 +36,13 @@ monitoring:
   launch_timeout: 90
   stall_timeout: 6e2
   slowdown_percent: 30
+  min_growth_rate: 1024
   stacks: on_stall
+
+results: [metrics.csv, "eval/%j/*.json"]
+
+expected:
+  outputs: 6
 
 progress_patterns:
   documents: 'indexed (\d+) of (\d+) documents '
@@ -91,6 +97,9 @@ def test_every_key_is_read(file: Path) -> None:
         output_pattern="shard_*.jsonl",
         log_pattern="rank_*.log",
         checkpoint_pattern="step_*.pt",
+        results=(f"{file.parent}/metrics.csv", f"{file.parent}/eval/%j/*.json"),
+        expected_outputs=6,
+        min_growth_bytes=1024.0,
         progress_patterns={
             "documents": r"indexed (\d+) of (\d+) documents ",
             "speed": r"(\d+\.?\d*) docs/s",

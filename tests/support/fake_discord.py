@@ -21,6 +21,7 @@ from typing import Any
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import Behaviour, Scripted, bad_token, ok, unknown_message, unknown_webhook
+from tests.support.discord_form import SentFile, read_body
 from tests.support.discord_rules import (
     EDIT_SCHEMA,
     POST_SCHEMA,
@@ -53,6 +54,7 @@ class Attempt:
     at_s: float
     status: int | None  # of the answer; None where there was none
     method: str = "POST"
+    files: tuple[SentFile, ...] = ()  # that it attached
 
 
 class FakeDiscord(Loopback):
@@ -69,6 +71,7 @@ class FakeDiscord(Loopback):
         self._always = ok()
         self._attempts: list[Attempt] = []
         self._saved: list[tuple[Route, Payload]] = []
+        self._files: list[SentFile] = []
         self._shown: dict[str, Payload] = {}  # the messages by id, as last edited
         self._violations: list[Fault] = []
 
@@ -109,6 +112,12 @@ class FakeDiscord(Loopback):
         """The messages of both channels as they are now, after all edits."""
         with self._changed:
             return list(self._shown.values())
+
+    @property
+    def files(self) -> list[SentFile]:
+        """The files that the accepted messages attached, in order."""
+        with self._changed:
+            return list(self._files)
 
     @property
     def edits(self) -> list[Payload]:
@@ -164,7 +173,9 @@ class FakeDiscord(Loopback):
         self, path: str, headers: dict[str, str], body: bytes, planned: Scripted, edited: str = ""
     ) -> Scripted:
         route, problem = self._route(path)
-        payload, broken = self._check(body, is_edit=bool(edited))
+        form = read_body(headers, body)
+        payload, broken = self._check(form.json_text, is_edit=bool(edited))
+        broken += form.faults
         if problem is None and edited and edited not in self._shown:
             problem = unknown_message()
         answer = planned
@@ -178,10 +189,12 @@ class FakeDiscord(Loopback):
             if answer.saves and route is not None and isinstance(payload, dict):
                 if not edited:
                     self._saved.append((route, payload))
+                self._files += form.files
                 self._shown[edited or _message_id(number)] = payload
             status = answer.status if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF) else None
             method = "PATCH" if edited else "POST"
-            self._attempts.append(Attempt(route, path, headers, payload, time.monotonic(), status, method))
+            at_s = time.monotonic()
+            self._attempts.append(Attempt(route, path, headers, payload, at_s, status, method, form.files))
             self._changed.notify_all()
         return _with_message(answer, payload, path, number, is_edit=bool(edited))
 

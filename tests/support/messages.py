@@ -28,7 +28,7 @@ def read(payload: Payload) -> str:
 def title(payload: Payload) -> str:
     """Return the first line of a message as Discord shows it, without mentions and without the run time."""
     lead = re.sub(r"(?: <@&?\d+>)+$", "", str(payload["content"]).partition("\n")[0])
-    return re.sub(r" (?:in|after) \d+[smhd](?: \d+[smhd])?(?=:|$| with)", "", _plain(lead)).replace(
+    return re.sub(r" (?:in|after) \d+[smhd](?: \d+[smhd])?(?=:|,|$| with)", "", _plain(lead)).replace(
         "\ufe0f", ""
     )
 

@@ -96,6 +96,7 @@ def test_json_has_the_documented_keys() -> None:
     assert values == {
         "outputs": {
             "folder": "/scratch/me/out",
+            "found_in_log": False,
             "problem": None,
             "count": 20,
             "all_counted": True,
@@ -105,6 +106,7 @@ def test_json_has_the_documented_keys() -> None:
         },
         "checkpoints": {
             "folder": "/scratch/me/ckpt",
+            "found_in_log": False,
             "problem": None,
             "count": 5,
             "all_counted": True,

@@ -168,7 +168,8 @@ def _fitting(width: int, text: str, shorter: str) -> str:
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
     found, is_running = live.artifacts, live.group is Group.RUNNING
     if outputs := found.outputs:
-        yield _fact("Outputs", Span(outputs_text(outputs, found.looked_s, is_running=is_running)))
+        mark = Span(" (found in the log)" if outputs.is_found else "", Style.DIM)
+        yield _fact("Outputs", Span(outputs_text(outputs, found.looked_s, is_running=is_running)), mark)
     if saved := found.checkpoints:
         is_late = is_running and saved.is_overdue(found.looked_s)
         text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)

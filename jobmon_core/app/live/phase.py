@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
 _NO_PROGRESS = JobProgress()
+_NEARLY_ALL = 0.999
 
 
 class JobPhase(StrEnum):
@@ -27,7 +28,7 @@ class JobPhase(StrEnum):
     STALLED = "stalled"
     LAUNCHING = "launching"  # it runs, but has written nothing to its logs
     RUNNING = "running"
-    COMPLETING = "completing"  # all is done, or it left the queue; its outcome is not known yet
+    COMPLETING = "completing"  # all or nearly all is done, or it left the queue; its outcome is not known yet
     COMPLETED = "completed"
     FAILED = "failed"
 
@@ -51,4 +52,5 @@ def _phase(live: LiveTask) -> JobPhase | None:
         return JobPhase.STALLED
     if progress is None and not live.followed.has_output:
         return JobPhase.LAUNCHING
-    return JobPhase.COMPLETING if progress and progress.fraction == 1.0 else JobPhase.RUNNING
+    is_nearly_done = progress is not None and (progress.fraction or 0.0) >= _NEARLY_ALL
+    return JobPhase.COMPLETING if is_nearly_done else JobPhase.RUNNING

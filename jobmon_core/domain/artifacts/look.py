@@ -14,8 +14,11 @@ _TOGETHER = 10  # files of one checkpoint: a pause of at most a tenth of the lon
 _SETTLED_S = 5.0  # a program may still be writing a file that was modified less long ago
 
 
-def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Outputs:
-    """Return the outputs as of ``now_s``, given those of the previous look, if any."""
+def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_per_s: float = 0.0) -> Outputs:
+    """Return the outputs as of ``now_s``, given those of the previous look, if any.
+
+    Outputs that grow by less than ``min_per_s`` bytes per second, if the user demands that, count as idle.
+    """
     if before and before.folder != listing.folder:  # that of another run
         before = None
     known = {file.name: file.growth for file in before.files} if before else {}
@@ -33,7 +36,18 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Out
         ),
         listing.is_partial,
         listing.problem,
+        fast_enough=_fast_enough(before.fast_enough if before else None, whole, now_s, min_per_s),
     )
+
+
+def _fast_enough(before: Growth | None, whole: ListedFile, now_s: float, min_per_s: float) -> Growth | None:
+    """Return the size when all outputs last grew as fast as demanded; None if nothing is demanded."""
+    if not min_per_s:
+        return None
+    grown = whole.size_bytes - before.size_bytes if before else 0
+    if before and 0 <= grown < max(1.0, min_per_s * (now_s - before.seen_s)):
+        return before
+    return Growth(whole.size_bytes, whole.modified_s, now_s)
 
 
 def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:

@@ -67,6 +67,15 @@ class Outputs:
     files: tuple[OutputFile, ...] = ()  # a bounded number of them, the latest modification first
     is_partial: bool = False  # there are more than were counted
     problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
+    is_found: bool = False  # the log named the folder, not the user
+    fast_enough: Growth | None = (
+        None  # when they last grew as fast as the user demands; None: any change counts
+    )
+
+    @property
+    def hardly_grow(self) -> bool:
+        """Whether they have changed since they last grew as fast as the user demands."""
+        return self.fast_enough is not None and self.total.modified_s > self.fast_enough.modified_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,7 @@ class Checkpoints:
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
+    is_found: bool = False  # the log named the folder, not the user
 
     @property
     def next_s(self) -> float | None:
@@ -117,10 +127,15 @@ class Artifacts:
     outputs: Outputs | None = None
     checkpoints: Checkpoints | None = None
     disk: Disk | None = None  # that of the outputs, else that of the checkpoints
+    searched_bytes: int = 0  # the size of the logs when they were last searched for a folder of outputs
 
     @property
     def written_s(self) -> float | None:
-        """When the latest output or checkpoint was modified; None if there is none."""
+        """When the latest output or checkpoint was modified; None if there is none.
+
+        If the user demands that outputs grow at some speed, those that grow more slowly do not count.
+        """
         saved = self.checkpoints.newest if self.checkpoints else None
-        written = [self.outputs.total.modified_s] if self.outputs and self.outputs.count else []
+        outputs = self.outputs
+        written = [(outputs.fast_enough or outputs.total).modified_s] if outputs and outputs.count else []
         return max([*written, *([saved.modified_s] if saved else [])], default=None)

@@ -40,6 +40,14 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """What a file says, or a part of it, laid out as lines; it holds no secrets."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
@@ -58,6 +66,8 @@ class Message:
     created_s: int = 0  # Unix seconds
     headline: str = ""  # what happened, without the job that ``title`` names
     also_seen: str = ""  # what else the log shows, which is probably not the cause
+    results: tuple[Quote, ...] = ()  # what the results of the job say
+    attachment: str = ""  # the path of a text file to attach, if there still is one and the channel takes it
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.slurm.states import JobState
 
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
+MISSING_OUTPUTS: Final = "missing_outputs"  # of a success that left fewer outputs than expected
+DAMAGED_OUTPUTS: Final = "damaged_outputs"  # of a success of which an output is truncated, corrupt or empty
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 
 
@@ -32,7 +35,9 @@ class EarlierLog:
 class Diagnosis:
     """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 
-    cause: str | None  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE
+    cause: (
+        str | None
+    )  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_... or DAMAGED_OUTPUTS
     title: str
     explanation: str
     advice: str
@@ -51,6 +56,10 @@ class Diagnosis:
         ""  # what changed since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
     )
     has_course: bool = False  # the course of the run was recorded, so that a report about it has charts
+    outputs: str = ""  # what became of the outputs, e.g. ``8 of 8 shards, 1.2 GiB``; empty if not known
+    outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged
+    results: tuple[Quote, ...] = ()  # what the files that the user named as results say
+    bundle: str = ""  # the path of the diagnostics bundle; empty if there is none
 
     @property
     def headline(self) -> str:
@@ -62,6 +71,8 @@ class Diagnosis:
         """What speaks against the success of a job that has a ``cause``, as the end of a sentence."""
         if self.cause == INCOMPLETE:
             return f"{self.headline[:1].lower()}{self.headline[1:]}"
+        if self.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS):
+            return self.headline
         if self.cause == NAN_LOSS:
             return "its last loss is NaN"
         return f"its log ends in {self.headline}"

@@ -89,7 +89,13 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     if diagnosis is None:
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
-    message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
+    message = replace(
+        message,
+        evidence=evidence,
+        log_path=diagnosis.log_path,
+        results=diagnosis.results,
+        attachment=diagnosis.bundle,
+    )
     # nothing to explain: the end was inferred from the rest of an array, or it is a plain success
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
@@ -123,7 +129,8 @@ def _what_happened(task: Task, end: End) -> str:
     ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
     if diagnosis and task.is_doubtful_success:
         return f"{verb}{ran} with exit code 0, but {diagnosis.doubt}"
-    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
+    verified = ", outputs verified" if diagnosis and diagnosis.outputs_verified else ""
+    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}{verified}"
 
 
 def _cause_headline(diagnosis: Diagnosis | None) -> str:
@@ -151,8 +158,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
         yield Field("State", state)
     yield from _time_fields(task, end)
-    if task.diagnosis and (work := task.diagnosis.work):
-        yield Field("Work", f"{work[0].upper()}{work[1:]}")
+    if task.diagnosis:
+        yield from _work_fields(task.diagnosis)
     if memory := _memory_text(end):
         yield Field("Peak RAM", memory)
     if task.restarts:
@@ -160,8 +167,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
-    if task.diagnosis and (changes := task.diagnosis.changes):
-        yield Field("Changed", changes)
+    if task.diagnosis:
+        yield from _hint_fields(task.diagnosis)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
 
@@ -172,6 +179,21 @@ def _time_fields(task: Task, end: End) -> Iterator[Field]:
         yield Field("Wall time", duration(end.elapsed_s) + limit)
     if (wait := wait_of(task)) and is_worth_saying(wait):
         yield Field("Waited", wait_text(wait))
+
+
+def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
+    if work := diagnosis.work:
+        yield Field("Work", f"{work[0].upper()}{work[1:]}")
+    if diagnosis.outputs:
+        yield Field("Outputs", diagnosis.outputs)
+
+
+def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
+    """Yield what helps to find the cause."""
+    if diagnosis.changes:
+        yield Field("Changed", diagnosis.changes)
+    if diagnosis.bundle:
+        yield Field("Diagnostics bundle", diagnosis.bundle)
 
 
 def _state_text(end: End, *, is_explained: bool) -> str:

@@ -7,11 +7,14 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
+from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.humanize import size
 from jobmon_core.domain.webhook import Webhook
+from jobmon_core.notify.discord.markdown import one_line
 
 _HOST = "127.0.0.1"
 _MAX_BYTES = 1_048_576
@@ -29,6 +32,7 @@ class Received:
     payload: dict[str, object]
     at_s: float
     is_edit: bool = False  # of an earlier message
+    files: tuple[str, ...] = ()  # the names and sizes of the attached files
 
 
 class Inbox:
@@ -77,14 +81,17 @@ class Inbox:
             self._arrived.wait_for(lambda: len(self._received) >= count, timeout_s)
             return tuple(self._received)
 
-    def handle(self, path: str, body: bytes, *, is_edit: bool = False) -> tuple[int, object]:
+    def handle(
+        self, path: str, body: bytes, content_type: str = "", *, is_edit: bool = False
+    ) -> tuple[int, object]:
         """Handle a message or an edit of one; return the status and the JSON of the response."""
         webhook, _, message_id = path.partition("/messages/")
         route = self._route(webhook)
         if route is None:
             return 404, _UNKNOWN
+        text, files = _parts(body, content_type)
         try:
-            payload = json.loads(body)
+            payload = json.loads(text)
         except (ValueError, RecursionError):
             payload = None
         if not isinstance(payload, dict):
@@ -94,7 +101,7 @@ class Inbox:
         with self._arrived:
             if is_edit and message_id not in self._ids:
                 return 404, _UNKNOWN_MESSAGE
-            self._received.append(Received(route, payload, time.time(), is_edit))
+            self._received.append(Received(route, payload, time.time(), is_edit, files))
             if not is_edit:
                 message_id = str(10**17 + len(self._received))
                 self._ids.add(message_id)
@@ -124,6 +131,20 @@ class Inbox:
             if requested.id == hook.id and secrets.compare_digest(requested.token, hook.token):
                 return route
         return None
+
+
+def _parts(body: bytes, content_type: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the JSON of a request, and the names and sizes of its files if it is a form."""
+    if not content_type.startswith("multipart/form-data"):
+        return body, ()
+    text, files = b"", []
+    for part in message_from_bytes(f"Content-Type: {content_type}\n\n".encode() + body).walk():
+        content = part.get_payload(decode=True)
+        if isinstance(content, bytes) and (name := part.get_filename()):
+            files.append(f"{one_line(name)} ({size(len(content))})")
+        elif isinstance(content, bytes):
+            text = content
+    return text, tuple(files)
 
 
 class _Server(ThreadingHTTPServer):
@@ -156,7 +177,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isascii() or not length.isdigit() or int(length) > _MAX_BYTES:
             self._respond(413, {"message": "Request entity too large", "code": 40005})
             return
-        self._respond(*self.server.inbox.handle(self.path, self.rfile.read(int(length)), is_edit=is_edit))
+        body, content_type = self.rfile.read(int(length)), self.headers.get("Content-Type", "")
+        self._respond(*self.server.inbox.handle(self.path, body, content_type, is_edit=is_edit))
 
     def do_GET(self) -> None:
         """Describe a webhook."""

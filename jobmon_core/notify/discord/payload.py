@@ -36,6 +36,7 @@ _MAX_FIELDS = 25
 _MAX_FIELD_NAME = 250  # of 256
 _MAX_FIELD_VALUE = 1000  # of 1024
 _MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
+_MAX_RESULT_NAME = 100
 _MAX_MENTIONS = 100  # of each kind
 USERNAME = "jobmon"
 _CARD_FOOTER = "jobmon · updated"
@@ -151,8 +152,22 @@ def _description(entry: OutboxEntry, room: int) -> str:
     explanation = _explanation(entry, _FULL_LIMITS)
     next_steps = _next_steps(entry.message, _FULL_LIMITS)
     used = sum(len(part) + len(_BLANK_LINE) for part in (*explanation, *next_steps))
+    results = _results(entry.message, room - used)
+    used += sum(len(part) + len(_BLANK_LINE) for part in results)
     evidence = code_block("\n".join(entry.message.evidence), room - used)
-    return _BLANK_LINE.join(part for part in (*explanation, evidence, *next_steps) if part)
+    return _BLANK_LINE.join(part for part in (*explanation, evidence, *results, *next_steps) if part)
+
+
+def _results(message: Message, room: int) -> list[str]:
+    """Return the results, each with the name of its file; what does not fit is left out."""
+    shown: list[str] = []
+    for quote in message.results:
+        name = f"**Result** {code_span(quote.name, _MAX_RESULT_NAME)}\n"
+        block = code_block(quote.text, room - len(name) - len(_BLANK_LINE))
+        if block:
+            shown.append(name + block)
+            room -= len(shown[-1]) + len(_BLANK_LINE)
+    return shown
 
 
 def _explanation(entry: OutboxEntry, text_limits: _TextLimits) -> list[str]:

@@ -62,3 +62,8 @@ def test_of_an_array_a_stalled_task_counts_first() -> None:
     progress = JobProgress(NOW_S, {"1": progress_of(10, 100)}, (replace(STALLED, task="1"),))
     job = replace(RUNNING, tasks=tasks)
     assert phase_of(JobStatus(job, Health.ALIVE, None), progress, NOW_S) is JobPhase.STALLED
+
+
+def test_a_job_that_is_nearly_done_is_completing() -> None:
+    assert phase(RUNNING, progress_of(9990, 10_000)) is JobPhase.COMPLETING
+    assert phase(RUNNING, progress_of(9980, 10_000)) is JobPhase.RUNNING

@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +123,14 @@ def test_received_messages_stay_readable_after_the_end() -> None:
     with Inbox() as inbox:
         send(inbox.error_url, json.dumps(HELLO).encode())
     assert [received.payload for received in inbox.wait_for(0, 0)] == [HELLO]
+
+
+def test_an_attached_file_is_named_with_its_size(inbox: Inbox, tmp_path: Path) -> None:
+    path = tmp_path / "12.diagnostics.txt"
+    path.write_text("x" * 2048, encoding="ascii")
+    message = Message("m", Route.ERROR, Tone.FAILURE, "train failed", attachment=str(path))
+    channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
+    assert channel.deliver(OutboxEntry(message)).receipt.outcome is DeliveryOutcome.DELIVERED
+    (received,) = inbox.wait_for(1, 5)
+    assert received.payload["content"] == "❌ train failed"
+    assert received.files == ("12.diagnostics.txt (2.0 KiB)",)

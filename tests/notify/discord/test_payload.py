@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Quote, Tone
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
@@ -57,6 +57,7 @@ MESSAGE = st.builds(
     log_path=TEXT,
     headline=TEXT,
     also_seen=TEXT,
+    results=st.lists(st.builds(Quote, TEXT, TEXT), max_size=4).map(tuple),
     created_s=st.integers(-(10**13), 10**13),
 )
 OWED = st.builds(
@@ -111,7 +112,8 @@ def test_no_message_holds_a_webhook_token(entry: OutboxEntry) -> None:
 
 @given(OWED)
 def test_fences_are_balanced_whatever_a_log_holds(entry: OutboxEntry) -> None:
-    assert only(discord_payload.full(entry, PING)).get("description", "").count("```") in (0, 2)
+    fences = only(discord_payload.full(entry, PING)).get("description", "").count("```")
+    assert fences in range(0, 2 * len(entry.message.results) + 3, 2)
 
 
 @pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Discord's OpenAPI extract is not at hand")

@@ -1,0 +1,109 @@
+"""Write the diagnostics bundle of a task that failed; a monitor calls this in a short-lived child."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core import __version__
+from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.domain.bundle.job_parts import (
+    diagnosis_part,
+    environment_part,
+    heading,
+    history_part,
+    slurm_part,
+)
+from jobmon_core.domain.bundle.run_parts import (
+    events_part,
+    files_part,
+    log_part,
+    telemetry_part,
+    workers_part,
+)
+from jobmon_core.domain.bundle.text import Part, bundle_text
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.redaction import redacted_lines
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.tracking.cause_groups import cause_groups
+from jobmon_core.observe.logs.read import read_tail
+from jobmon_core.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+_TAIL_BYTES = 64 * 1024  # of a log: secrets are hidden in more lines than are shown, as a key has many
+_MAX_WORKER_LOGS = 8
+MAX_BUNDLES = 6  # of an array: one for each kind of failure
+_WORTH_IT = (Outcome.FAILURE, Outcome.UNKNOWN)
+
+
+class BundleSource(NamedTuple):
+    """What a bundle is made from, besides the job, and where it is written."""
+
+    path_of: Callable[[str, str], Path]  # of the state id of a job and the key of a task
+    telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
+    environ: Mapping[str, str]
+    now_s: float  # Unix seconds
+
+
+def with_bundles(
+    job: WatchedJob, found: Mapping[str, Diagnosis], progress: JobProgress, source: BundleSource
+) -> dict[str, Diagnosis]:
+    """Return the diagnoses with the paths of the bundles that were written.
+
+    Of an array, the first task of each kind of failure has one, at most six. If a bundle cannot be written,
+    e.g. on a full disk, a note says so.
+    """
+    tasks = {key: replace(job.tasks[key], diagnosis=diagnosis) for key, diagnosis in found.items()}
+    job = replace(job, tasks={**job.tasks, **tasks})
+    groups = [group for group in cause_groups(job) if group.outcome in _WORTH_IT]
+    written = dict(found)
+    for key in [group.keys[0] for group in groups if group.keys[0] in found][:MAX_BUNDLES]:
+        path = source.path_of(job.id, key)
+        try:
+            write_atomically(path, _text(job, job.tasks[key], progress, source).encode())
+            written[key] = replace(found[key], bundle=str(path))
+        except StorageFailed as error:
+            note = f"the diagnostics could not be saved: {error}"
+            written[key] = replace(found[key], note="; ".join(filter(None, (found[key].note, note))))
+    return written
+
+
+def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSource) -> str:
+    telemetry = source.telemetry_of(job.id, task.key)
+    reports = [telemetry.report(node) for node in telemetry.nodes()]
+    followed = progress.tasks.get(task.key, TaskProgress())
+    return bundle_text(
+        heading(job, task, source.now_s, __version__),
+        [
+            diagnosis_part(task.diagnosis),
+            slurm_part(job, task),
+            history_part(task),
+            workers_part(followed, reports),
+            files_part(progress.artifacts_of(task.key)),
+            telemetry_part(reports),
+            events_part(progress.events, task.key),
+            environment_part(source.environ),
+            *_logs(job, task),
+        ],
+    )
+
+
+def _logs(job: WatchedJob, task: Task) -> list[Part]:
+    paths = (*log_files(job, task), *logs_of_run(job, task)[-_MAX_WORKER_LOGS:])
+    return [_log(job, path) for path in dict.fromkeys(path for path in paths if path not in ("", os.devnull))]
+
+
+def _log(job: WatchedJob, path: str) -> Part:
+    part = read_tail(path, _TAIL_BYTES)
+    lines = part.excerpt.appended_to(job.earlier_logs.get(path)).texts
+    return log_part(path, redacted_lines(lines), part.problem)

@@ -1,0 +1,55 @@
+"""Complete the diagnoses of ended tasks with what their files show; never at the cost of the diagnoses."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+_TIMEOUT_S = 120.0  # a file server that does not respond must not delay the message any longer
+
+
+class EndFiles(NamedTuple):
+    """Where the files of a job are."""
+
+    read_progress: Callable[[], JobProgress]
+    bundle_path: Callable[[str, str], Path]  # of the state id of a job and the key of a task
+    telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
+    now: Callable[[], float]  # Unix seconds
+
+
+def completed_diagnoses(
+    job: WatchedJob,
+    found: Mapping[str, Diagnosis],
+    files: EndFiles,
+    worker: Worker,
+    log: Callable[[str], None],
+) -> Mapping[str, Diagnosis]:
+    """Return the diagnoses with what the outputs show, and with the paths of the diagnostics bundles.
+
+    If the worker fails, that is logged, and the diagnoses stay as they are.
+    """
+
+    def complete() -> dict[str, Diagnosis]:
+        from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.outputs import with_outputs
+
+        progress, now_s = files.read_progress(), files.now()
+        source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, now_s)
+        return with_bundles(job, with_outputs(job, found, progress), progress, source)
+
+    try:
+        return worker.run(dict[str, Diagnosis], complete, _TIMEOUT_S)
+    except WorkerFailed as error:
+        log(f"the outputs could not be verified, and no diagnostics were saved: {error}")
+        return found

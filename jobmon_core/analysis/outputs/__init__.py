@@ -1,0 +1,1 @@
+"""Find the outputs of running jobs without configuration."""

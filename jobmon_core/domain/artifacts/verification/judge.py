@@ -1,0 +1,198 @@
+"""Judge the outputs of an ended job: complete or not, damaged or not; in words for the message.
+
+A file from before the run does not count, however well its name fits. Of a folder that was only found in the
+log, hard evidence alone casts doubt: a file of a format that marks its end, and that lacks this end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.paths import name_of, suffix_of
+from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
+from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
+from jobmon_core.domain.humanize import count, size
+
+_NAMED = 4  # so many files are named in an explanation
+_UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
+_WEAK = "smaller than usual"  # why a checkpoint may be incomplete; a last one often holds less
+_RAGGED = "columns in line"  # what is wrong with a table: many programs write such
+_MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
+    *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
+    *(".gz", ".tgz", ".tar", ".parquet", ".h5", ".hdf5"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is known of the outputs that there should be."""
+
+    count: int | None = None  # how many, as the user says
+    workers: int | None = None  # how many workers the job has, as the user says
+    is_named: bool = True  # the user named the folder or the results; else the log did
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is there after the end of the job."""
+
+    folder: str = ""
+    files: tuple[ListedFile, ...] = ()  # written by this run; the names are within the folder
+    stale: tuple[ListedFile, ...] = ()  # from before the run
+    checks: tuple[FileCheck, ...] = ()  # of some of the files
+    is_partial: bool = False  # there are more files than were listed
+    wrote_nothing: bool = False  # the run wrote no file anywhere in the named folder
+    missing_results: tuple[str, ...] = ()  # named results that are not there
+    stale_results: tuple[str, ...] = ()  # named results from before the run
+    checkpoint: Checkpoint | None = None  # the newest one of this run
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the outputs show."""
+
+    summary: str = ""  # e.g. ``8 of 8 shards, 1.2 GiB``; empty if there is nothing to say
+    is_verified: bool = False  # all that was expected is there and whole
+    cause: str = ""  # the cause of a doubtful success; empty if nothing speaks against the success
+    fact: str = ""  # completes "completed, but ...", e.g. ``3 of 8 shards are missing``
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """What is missing, and how to say it."""
+
+    fact: str = ""
+    detail: str = ""
+
+
+def judge_outputs(expected: Expected, found: Found) -> Judgement:
+    """Return what the outputs of a job show after its end."""
+    sets = shard_sets([file.name for file in found.files], expected.count, expected.workers)
+    gaps = [*_gaps(expected, found, sets)] if expected.is_named else []
+    damaged = [check for check in found.checks if _is_damaged(check, expected, sets)]
+    facts = [gap.fact for gap in gaps] + ([_damage(damaged)] if damaged else [])
+    valid = sum(check.verdict is FileVerdict.VALID for check in found.checks)
+    is_counted = not found.is_partial and (bool(sets) or expected.count is not None)
+    is_saved = found.checkpoint is not None and found.checkpoint.is_complete is True
+    details = [gap.detail for gap in gaps if gap.detail] + [_reasons(damaged)]
+    return Judgement(
+        summary=_summary(found, sets, damaged),
+        is_verified=expected.is_named and not facts and bool(valid or is_counted or is_saved),
+        cause="" if not facts else MISSING_OUTPUTS if gaps else DAMAGED_OUTPUTS,
+        fact=" and ".join(facts),
+        explanation=" ".join(filter(None, details)),
+    )
+
+
+def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_Gap]:
+    gaps = [_gap(each, found) for each in sets if each.missing and not found.is_partial]
+    is_counted = any(expected.count == each.total for each in sets)
+    written = len(found.files)
+    if expected.count and not gaps and not is_counted and written < expected.count and not found.is_partial:
+        gaps.append(_shortfall(expected.count, written, found))
+    elif found.wrote_nothing and not gaps:
+        gaps.append(_Gap("it wrote no output", f"No file in {found.folder} is from this run."))
+    if found.checkpoint and found.checkpoint.is_complete is False and _WEAK not in found.checkpoint.why:
+        name = name_of(found.checkpoint.path)
+        fact = f"its newest checkpoint {name} is incomplete"
+        gaps.append(_Gap(fact, f"Checkpoint {found.checkpoint.path}: {found.checkpoint.why}."))
+    if found.missing_results:
+        gaps.append(_Gap(_are(found.missing_results, "missing")))
+    if found.stale_results:
+        gaps.append(_Gap(_are(found.stale_results, "older than this run")))
+    return gaps
+
+
+def _gap(shards: ShardSet, found: Found) -> _Gap:
+    stale = {*_numbers(shards, found.stale)} - shards.numbers
+    what = f"{shards.missing} of {shards.total} shards {'is' if shards.missing == 1 else 'are'}"
+    numbers = shards.missing_numbers
+    if numbers and len(stale & {*numbers}) == shards.missing:
+        return _Gap(
+            f"{what} older than this run", f"Shards {_listed(numbers)} of {shards.pattern} are older."
+        )
+    detail = (
+        f"Of {shards.pattern} in {found.folder}, the run left {len(shards.numbers)} of {shards.total} files"
+    )
+    named = f"; missing: {_listed(numbers)}" if numbers else ""
+    older = f"; {len(stale)} of these are there from before the run" if stale else ""
+    return _Gap(f"{what} missing", f"{detail}{named}{older}.")
+
+
+def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
+    """Return the numbers of files that have the pattern of a set."""
+    before, _, after = shards.pattern.partition("*")
+    names = (file.name for file in files if file.name.startswith(before) and file.name.endswith(after))
+    middles = (name[len(before) : len(name) - len(after)] for name in names)
+    return [int(each) for each in middles if each.isascii() and each.isdigit()]
+
+
+def _shortfall(expected: int, written: int, found: Found) -> _Gap:
+    missing = expected - written
+    older = f", and {count(len(found.stale), 'file')} from before it" if found.stale else ""
+    detail = f"The job configuration expects {expected}; {found.folder} holds {written} of this run{older}."
+    return _Gap(f"{missing} of {count(expected, 'output')} {'is' if missing == 1 else 'are'} missing", detail)
+
+
+def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
+    suffix = suffix_of(check.path)
+    if not check.is_bad or suffix in _UNFINISHED or _RAGGED in check.why:
+        return False
+    if not expected.is_named:
+        return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END
+    if check.verdict is not FileVerdict.EMPTY:
+        return True
+    # an empty file may be a mark, e.g. _SUCCESS; one with the name of data, or one of several parts, is none
+    file = ListedFile(name_of(check.path))
+    is_part = any(_numbers(replace(each, pattern=name_of(each.pattern)), (file,)) for each in sets)
+    return bool(check.format) or suffix in _MARKS_ITS_END or is_part
+
+
+def _damage(damaged: Sequence[FileCheck]) -> str:
+    if len(damaged) > 1:
+        return f"{len(damaged)} outputs are damaged"
+    words = {FileVerdict.EMPTY: "empty", FileVerdict.TRUNCATED: "truncated"}
+    return f"{name_of(damaged[0].path)} is {words.get(damaged[0].verdict, 'damaged')}"
+
+
+def _reasons(damaged: Sequence[FileCheck]) -> str:
+    if not damaged:
+        return ""
+    reasons = "; ".join(f"{name_of(check.path)} {check.why}" for check in damaged[:_NAMED])
+    more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
+    return f"{reasons}{more}."
+
+
+def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck]) -> str:
+    saved = ""
+    if found.checkpoint:
+        state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
+        saved = f"newest checkpoint {name_of(found.checkpoint.path)} ({state})"
+    if not found.files:
+        return saved or ("none from this run" if found.stale or found.wrote_nothing else "")
+    total_bytes = sum(file.size_bytes for file in found.files)
+    (number,) = [f"{len(each.numbers)} of {each.total} shards" for each in sets] if len(sets) == 1 else [""]
+    others = len(found.files) - len(sets[0].numbers) if len(sets) == 1 else len(found.files)
+    least = "at least " if found.is_partial else ""
+    files = f"{least}{count(others, 'other file' if number else 'file')}" if others else ""
+    outputs = {f"{found.folder}/{file.name}" for file in found.files}
+    valid = sum(check.verdict is FileVerdict.VALID and check.path in outputs for check in found.checks)
+    checked = f"{valid} valid" if valid else ""
+    bad = f"{len(damaged)} damaged" if damaged else ""
+    return ", ".join(filter(None, (number, files, size(total_bytes), checked, bad, saved)))
+
+
+def _are(names: Sequence[str], what: str) -> str:
+    if len(names) == 1:
+        return f"its result {names[0]} is {what}"
+    return f"{len(names)} of its results are {what} ({_listed(names)})"
+
+
+def _listed(items: Sequence[object]) -> str:
+    shown = ", ".join(map(str, items[: 2 * _NAMED]))
+    return f"{shown} and {len(items) - 2 * _NAMED} more" if len(items) > 2 * _NAMED else shown

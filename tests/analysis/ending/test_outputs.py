@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.ending.outputs import with_known_outputs, with_outputs
+from jobmon_core.domain.artifacts.model import Artifacts, Outputs
+from jobmon_core.domain.delivery.outbox import Quote
+from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
+
+START_S = 1_764_000_000
+SUCCESS = End(
+    JobState.COMPLETED,
+    "COMPLETED",
+    Outcome.SUCCESS,
+    Source.QUEUE,
+    exit_code=0,
+    started_s=START_S,
+    ended_s=START_S + 300,
+)
+FAILURE = replace(SUCCESS, state=JobState.FAILED, raw_state="FAILED", outcome=Outcome.FAILURE, exit_code=1)
+CLEAN = Diagnosis(None, "Completed", "", "")
+NPY = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100,), }".ljust(117) + b"\n"
+TOKEN = "ghp_0123456789abcdefghij0123"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def write(path: Path, *, at_s: int = START_S + 60, text: str = "x\n") -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (at_s, at_s))
+
+
+def write_npz(path: Path, *, truncated: bool = False) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + bytes([len(NPY), 0]) + NPY + bytes(800))
+    if truncated:
+        os.truncate(path, path.stat().st_size - 200)
+    os.utime(path, (START_S + 60, START_S + 60))
+
+
+def job_with(settings: JobSettings | None, end: End = SUCCESS, **more: object) -> WatchedJob:
+    job = WatchedJob("slurm-12-x", 12, float(START_S), name="train", workdir="/", submitted_s=START_S - 500)
+    return replace(job, settings=settings, tasks={"": Task("", end=end)}, **more)  # type: ignore[arg-type]
+
+
+def verified(job: WatchedJob, progress: JobProgress | None = None, found: Diagnosis = CLEAN) -> Diagnosis:
+    return with_outputs(job, dict.fromkeys(job.tasks, found), progress or JobProgress())[
+        next(iter(job.tasks))
+    ]
+
+
+def title(job: WatchedJob, found: Diagnosis) -> str:
+    task = replace(job.tasks[""], diagnosis=found)
+    (message,) = job_ended_messages(replace(job, tasks={"": task}), START_S, per_task=False)
+    return message.title
+
+
+def test_a_job_that_left_all_its_shards_is_verified(out: Path) -> None:
+    for number in range(8):
+        write(out / f"part-{number}-of-8.json", text='{"a": 1}')
+    job = job_with(JobSettings(output_dir=str(out)))
+    found = verified(job)
+    assert (found.outputs, found.cause) == ("8 of 8 shards, 64 B, 8 valid", None)
+    assert title(job, found) == "train (12) completed in 5m, outputs verified"
+
+
+def test_missing_shards_make_a_success_doubtful(out: Path) -> None:
+    for number in range(5):
+        write(out / f"part-{number}-of-8.json", text='{"a": 1}')
+    job = job_with(JobSettings(output_dir=str(out)))
+    found = verified(job)
+    assert found.cause == MISSING_OUTPUTS
+    assert title(job, found) == "train (12) completed in 5m with exit code 0, but 3 of 8 shards are missing"
+    assert "missing: 5, 6, 7." in found.explanation
+
+
+def test_a_truncated_output_is_named(out: Path) -> None:
+    write_npz(out / "a.npz")
+    write_npz(out / "b.npz", truncated=True)
+    job = job_with(JobSettings(output_dir=str(out)))
+    found = verified(job)
+    assert found.cause == DAMAGED_OUTPUTS
+    assert title(job, found) == "train (12) completed in 5m with exit code 0, but b.npz is truncated"
+
+
+def test_a_file_from_before_the_run_does_not_count_unless_the_job_was_requeued(out: Path) -> None:
+    write(out / "a.csv", at_s=START_S - 100, text="a,b\n1,2\n")
+    job = job_with(JobSettings(output_dir=str(out)))
+    assert verified(job).fact == "it wrote no output"
+    requeued = replace(job, tasks={"": replace(job.tasks[""], restarts=1)})
+    assert verified(requeued).outputs_verified
+
+
+def test_a_run_that_wrote_to_a_folder_below_only_is_not_doubtful(out: Path) -> None:
+    write(out / "run_1" / "a.csv")
+    assert verified(job_with(JobSettings(output_dir=str(out)))).cause is None
+
+
+def test_a_success_with_a_cause_of_its_own_keeps_it_and_shows_its_outputs(out: Path) -> None:
+    write(out / "part-0-of-2.txt")
+    nan = Diagnosis("nan_loss.metric", "The loss is NaN", "", "")
+    found = verified(job_with(JobSettings(output_dir=str(out))), found=nan)
+    assert (found.cause, found.outputs) == ("nan_loss.metric", "1 of 2 shards, 2 B")
+
+
+def test_a_failure_keeps_its_cause_and_shows_its_outputs(out: Path) -> None:
+    write(out / "part-0-of-2.txt")
+    found = verified(job_with(JobSettings(output_dir=str(out)), FAILURE))
+    assert (found.cause, found.outputs, found.results) == (None, "1 of 2 shards, 2 B", ())
+
+
+def test_results_are_quoted_without_secrets(tmp_path: Path) -> None:
+    write(tmp_path / "metrics.csv", text=f"split,accuracy,note\nval,0.912,{TOKEN}\n")
+    write(tmp_path / "eval_12.json", text='{"f1": 0.5000}')
+    settings = JobSettings(results=(f"{tmp_path}/metrics.csv", f"{tmp_path}/eval_%j*.json"))
+    found = verified(job_with(settings))
+    assert found.results == (
+        Quote("metrics.csv", "split  accuracy  note\nval       0.912  ghp_[hidden]"),
+        Quote("eval_12.json", "f1: 0.5000"),
+    )
+    assert found.outputs_verified
+
+
+def test_missing_and_old_results_make_a_success_doubtful(tmp_path: Path) -> None:
+    write(tmp_path / "old.csv", at_s=START_S - 1)
+    found = verified(job_with(JobSettings(results=(f"{tmp_path}/old.csv", f"{tmp_path}/m*.json"))))
+    assert found.fact == "its result m*.json is missing and its result old.csv is older than this run"
+    assert found.results == ()
+
+
+def test_of_large_and_binary_results_only_what_is_readable_is_quoted(tmp_path: Path) -> None:
+    rows = "".join(f"{number},0.5\n" for number in range(20_000))
+    write(tmp_path / "long.csv", text=f"step,loss\n{rows}")
+    (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 40)
+    found = verified(job_with(JobSettings(results=(f"{tmp_path}/long.csv", f"{tmp_path}/b.bin"))))
+    lines = found.results[0].text.split("\n")
+    assert (lines[0].split(), lines[-1].split()) == (["step", "loss"], ["19999", "0.5"])
+    assert found.results[1] == Quote("b.bin", "(a binary file)")
+
+
+def test_tasks_of_an_array_that_share_their_folder_are_verified_together(out: Path) -> None:
+    write(out / "part-0-of-2.txt", at_s=START_S - 100)  # by a task that ended early
+    tasks = {key: Task(key, end=SUCCESS) for key in ("0", "1")}
+    job = replace(job_with(JobSettings(output_dir=str(out))), array_indices="0-1", tasks=tasks)
+    found = with_outputs(job, dict.fromkeys(tasks, CLEAN), JobProgress())
+    assert [each.fact for each in found.values()] == ["1 of 2 shards is missing"] * 2
+
+
+def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> None:
+    write(out / "part-0-of-2.txt")
+    progress = JobProgress(artifacts={"": Artifacts(1.0, Outputs(str(out), is_found=True))})
+    found = verified(job_with(None), progress)
+    assert (found.cause, found.outputs, found.outputs_verified) == (None, "1 of 2 shards, 2 B", False)
+    write_npz(out / "b.npz", truncated=True)
+    assert verified(job_with(None), progress).fact == "b.npz is truncated"
+
+
+def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
+    assert verified(job_with(None)) == CLEAN
+    tasks = {key: Task(key, end=SUCCESS) for key in ("0", "1")}
+    array = replace(job_with(None), array_indices="0-1", tasks=tasks)
+    assert with_outputs(array, dict.fromkeys(tasks, CLEAN), JobProgress()) == dict.fromkeys(tasks, CLEAN)
+
+
+def test_a_missing_folder_is_no_output(tmp_path: Path) -> None:
+    found = verified(job_with(JobSettings(output_dir=str(tmp_path / "missing"))))
+    assert (found.fact, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
+
+
+def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Path) -> None:
+    for step, names in ((500, ("model.safetensors", "optimizer.pt")), (1000, ("model.safetensors",))):
+        for name in names:
+            write(out / f"checkpoint-{step}" / name, at_s=START_S + step // 10, text="x" * 100)
+    job = job_with(JobSettings(checkpoint_dir=str(out)))
+    found = verified(job)
+    assert found.fact == "its newest checkpoint checkpoint-1000 is incomplete"
+    assert "checkpoint-1000" in found.explanation
+
+
+def test_a_later_diagnosis_keeps_what_the_outputs_showed_at_the_end(out: Path) -> None:
+    at_the_end = verified(job_with(JobSettings(output_dir=str(out))))
+    again = with_known_outputs(CLEAN, at_the_end)
+    assert (again.cause, again.headline) == (MISSING_OUTPUTS, "it wrote no output")
+    nan = Diagnosis("nan_loss.metric", "The loss is NaN", "", "")
+    assert with_known_outputs(nan, at_the_end) == nan
+    assert with_known_outputs(CLEAN, None) == with_known_outputs(CLEAN, nan) == CLEAN
+
+
+def test_a_file_that_something_still_writes_after_the_end_is_not_called_truncated(out: Path) -> None:
+    write_npz(out / "a.npz", truncated=True)
+    os.utime(out / "a.npz", (START_S + 400, START_S + 400))  # the job ended at 300
+    assert verified(job_with(JobSettings(output_dir=str(out)))).cause is None

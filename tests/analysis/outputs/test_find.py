@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon.views.artifacts import artifacts_json, artifacts_rows
+from jobmon_core.analysis.outputs.find import look_at_found_outputs
+from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+START_S = 1_764_000_000
+TASK = Task("", state=JobState.RUNNING, start_s=START_S)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> WatchedJob:
+    logs = LogPaths(str(tmp_path / "train.out"), str(tmp_path / "train.out"), source=BY_USER)
+    return WatchedJob("slurm-12-x", 12, float(START_S), workdir=str(tmp_path), logs=logs, tasks={"": TASK})
+
+
+def write(path: Path, text: str = "x", *, at_s: int = START_S + 30) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (at_s, at_s))
+
+
+def look(job: WatchedJob, before: Artifacts | None = None, now_s: float = START_S + 60.0) -> Artifacts:
+    return look_at_found_outputs(job, TASK, job.logs.stdout, before or Artifacts(), now_s)[0]
+
+
+def test_the_folder_that_the_log_names_is_looked_at_and_marked(job: WatchedJob, tmp_path: Path) -> None:
+    write(tmp_path / "train.out", "Saving model checkpoint to runs/checkpoint-500\n")
+    write(tmp_path / "runs" / "a.csv", "1,2\n")
+    (tmp_path / "runs" / "checkpoint-500").mkdir()
+    os.utime(tmp_path / "runs" / "checkpoint-500", (START_S + 40, START_S + 40))
+    found = look(job)
+    assert found.outputs is not None
+    assert (found.outputs.folder, found.outputs.count, found.outputs.is_found) == (
+        f"{tmp_path}/runs",
+        1,
+        True,
+    )
+    assert found.checkpoints is not None
+    assert found.checkpoints.is_found
+    rows = dict(artifacts_rows(found, START_S + 60.0, is_running=True))
+    assert rows["outputs"].endswith(f"in {tmp_path}/runs (found in the log)")
+    assert artifacts_json(found)["outputs"]["found_in_log"]
+    assert found.written_s == START_S + 40  # it counts as activity
+
+
+@pytest.mark.parametrize("at_s", [START_S - 10, None])
+def test_a_folder_that_is_missing_or_holds_nothing_of_this_run_is_not_taken(
+    job: WatchedJob, tmp_path: Path, at_s: int | None
+) -> None:
+    write(tmp_path / "train.out", "Model saved to runs/model.pt\n")
+    if at_s:
+        write(tmp_path / "runs" / "model.pt", at_s=at_s)
+    assert look(job) == Artifacts(searched_bytes=29)
+
+
+def test_a_log_is_searched_again_only_once_it_has_grown(job: WatchedJob, tmp_path: Path) -> None:
+    write(tmp_path / "train.out", "starting up\n")
+    write(tmp_path / "runs" / "model.pt")
+    before = look(job)
+    write(tmp_path / "train.out", "Model saved to runs/model.pt\n")
+    assert look(job, replace(before, searched_bytes=25)).outputs is None
+    assert look(job, before).outputs is not None
+
+
+def test_the_script_names_the_folder_too(job: WatchedJob, tmp_path: Path) -> None:
+    write(tmp_path / "job.sh", "OUT=runs_$SLURM_JOB_ID\npython train.py --output_dir $OUT\n")
+    write(tmp_path / "train.out", "starting up\n")
+    write(tmp_path / "runs_12" / "model.pt")
+    found = look(replace(job, command=str(tmp_path / "job.sh")))
+    assert found.outputs is not None
+    assert found.outputs.folder == f"{tmp_path}/runs_12"
+
+
+@pytest.mark.parametrize("named", [".", "/tmp", "~"])
+def test_the_working_directory_and_homes_are_not_folders_of_outputs(
+    job: WatchedJob, tmp_path: Path, named: str
+) -> None:
+    write(tmp_path / "train.out", f"output_dir: {named}\nModel saved to {tmp_path}/model.pt\n")
+    write(tmp_path / "model.pt")
+    assert look(job).outputs is None

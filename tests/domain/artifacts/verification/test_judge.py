@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.verification.judge import Expected, Found, judge_outputs
+from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
+
+
+def files(*names: str) -> tuple[ListedFile, ...]:
+    return tuple(ListedFile(name, 1024, 100.0) for name in names)
+
+
+def shards(*numbers: int) -> tuple[ListedFile, ...]:
+    return files(*(f"part-{number}-of-8.npz" for number in numbers))
+
+
+def checked(name: str, verdict: FileVerdict, form: str = "zip", why: str = "lacks its end") -> FileCheck:
+    return FileCheck(f"/out/{name}", form, verdict, why)
+
+
+def test_all_shards_are_there() -> None:
+    judged = judge_outputs(Expected(), Found("/out", shards(*range(8))))
+    assert (judged.is_verified, judged.fact, judged.summary) == (True, "", "8 of 8 shards, 8.0 KiB")
+
+
+def test_missing_shards_are_named() -> None:
+    judged = judge_outputs(Expected(), Found("/out", shards(0, 1, 2, 5, 6)))
+    assert (judged.is_verified, judged.cause, judged.fact) == (
+        False,
+        MISSING_OUTPUTS,
+        "3 of 8 shards are missing",
+    )
+    assert judged.explanation == ("Of part-*-of-8.npz in /out, the run left 5 of 8 files; missing: 3, 4, 7.")
+    assert judged.summary == "5 of 8 shards, 5.0 KiB"
+
+
+def test_a_shard_from_before_the_run_does_not_count() -> None:
+    judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(7)))
+    assert judged.fact == "1 of 8 shards is older than this run"
+    judged = judge_outputs(Expected(), Found("/out", shards(*range(6)), stale=shards(7)))
+    assert judged.fact == "2 of 8 shards are missing"
+    assert "1 of these are there from before the run" in judged.explanation
+
+
+@pytest.mark.parametrize(
+    ("written", "fact"),
+    [(8, ""), (9, ""), (7, "1 of 8 outputs is missing"), (0, "8 of 8 outputs are missing")],
+)
+def test_outputs_are_counted_against_what_the_user_expects(written: int, fact: str) -> None:
+    names = [f"{'abcdefghi'[number]}.csv" for number in range(written)]
+    judged = judge_outputs(Expected(8), Found("/out", files(*names)))
+    assert (judged.fact, judged.is_verified) == (fact, not fact)
+
+
+def test_a_folder_with_more_files_than_are_listed_is_not_counted() -> None:
+    found = Found("/out", shards(0, 1), is_partial=True)
+    assert judge_outputs(Expected(8), found).fact == ""
+    assert not judge_outputs(Expected(8), found).is_verified
+
+
+def test_a_run_that_wrote_nothing_is_doubtful() -> None:
+    judged = judge_outputs(Expected(), Found("/out", stale=files("a.csv"), wrote_nothing=True))
+    assert (judged.fact, judged.summary) == ("it wrote no output", "none from this run")
+
+
+def test_a_missing_and_an_old_result_are_named() -> None:
+    found = Found(missing_results=("metrics.csv",), stale_results=("a.json", "b.json"))
+    assert judge_outputs(Expected(), found).fact == (
+        "its result metrics.csv is missing and 2 of its results are older than this run (a.json, b.json)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "fact"),
+    [
+        (checked("a.npz", FileVerdict.TRUNCATED), "a.npz is truncated"),
+        (checked("a.json", FileVerdict.CORRUPT, "json"), "a.json is damaged"),
+        (checked("a.csv", FileVerdict.EMPTY, "csv"), "a.csv is empty"),
+        (checked("a.csv", FileVerdict.CORRUPT, "csv", "has 1 columns in line 3, elsewhere 2"), ""),
+        (checked("_SUCCESS", FileVerdict.EMPTY, ""), ""),  # a mark
+        (checked("a.txt", FileVerdict.UNKNOWN, ""), ""),
+        (checked("a.npz", FileVerdict.UNREADABLE, ""), ""),
+        (checked("a.npz.tmp", FileVerdict.TRUNCATED), ""),
+    ],
+)
+def test_what_is_certainly_damaged_casts_doubt(check: FileCheck, fact: str) -> None:
+    judged = judge_outputs(Expected(), Found("/out", files("a.npz"), checks=(check,)))
+    assert (judged.fact, judged.cause) == (fact, DAMAGED_OUTPUTS if fact else "")
+    assert not judged.is_verified
+
+
+def test_an_empty_part_casts_doubt_whatever_its_name() -> None:
+    checks = tuple(checked(f"part-{n}-of-2", FileVerdict.EMPTY, "", "is empty") for n in (0, 1))
+    judged = judge_outputs(Expected(), Found("/out", files("part-0-of-2", "part-1-of-2"), checks=checks))
+    assert judged.fact == "2 outputs are damaged"
+    assert judged.explanation == "part-0-of-2 is empty; part-1-of-2 is empty."
+
+
+@pytest.mark.parametrize(
+    ("check", "fact"),
+    [
+        (checked("a.safetensors", FileVerdict.TRUNCATED, "safetensors"), "a.safetensors is truncated"),
+        (checked("a.csv", FileVerdict.TRUNCATED, "csv"), ""),
+        (checked("a.npz", FileVerdict.CORRUPT), ""),
+        (checked("a.npz", FileVerdict.EMPTY), ""),
+    ],
+)
+def test_in_a_folder_that_only_the_log_names_hard_evidence_alone_casts_doubt(
+    check: FileCheck, fact: str
+) -> None:
+    found = Found("/out", shards(0, 1), checks=(check,), wrote_nothing=True)
+    judged = judge_outputs(Expected(is_named=False), found)
+    assert judged.fact == fact
+    assert not judged.is_verified
+
+
+def test_valid_files_verify_the_outputs_and_unknown_ones_do_not() -> None:
+    found = Found("/out", files("a.npz"), checks=(checked("a.npz", FileVerdict.VALID),))
+    assert judge_outputs(Expected(), found).is_verified
+    assert judge_outputs(Expected(), found).summary == "1 file, 1.0 KiB, 1 valid"
+    unknown = replace(found, checks=(checked("a.dat", FileVerdict.UNKNOWN, ""),))
+    assert not judge_outputs(Expected(), unknown).is_verified
+    assert judge_outputs(Expected(), Found()).summary == ""
+
+
+@pytest.mark.parametrize(
+    ("is_complete", "why", "fact", "is_verified"),
+    [
+        (True, "", "", True),
+        (None, "no format shows it", "", False),
+        (False, "lacks optimizer.pt", "its newest checkpoint checkpoint-9 is incomplete", False),
+        (
+            False,
+            "is smaller than usual: 1 KiB, in the others 2 KiB",
+            "",
+            False,
+        ),  # e.g. saved without optimizer
+    ],
+)
+def test_an_incomplete_newest_checkpoint_casts_doubt(
+    is_complete: bool | None,  # noqa: FBT001 - a parameter of the test
+    why: str,
+    fact: str,
+    is_verified: bool,  # noqa: FBT001 - as above
+) -> None:
+    found = Found("/out", checkpoint=Checkpoint("out/checkpoint-9", "hf", 9, is_complete, why))
+    judged = judge_outputs(Expected(), found)
+    assert (judged.fact, judged.is_verified) == (fact, is_verified)
+    assert judged.summary.startswith("newest checkpoint checkpoint-9 (")
