@@ -205,6 +205,9 @@ BAD = {
     "the image does not exist": Case("apptainer exec ./no.sif python3 plain.py\n", "inputs"),
     "a folder that does not exist": Case("cd experiments/\n./solver\n", "inputs"),
     "the input is empty": Case("python3 -u plain.py --data empty.csv\n", "input_format"),
+    "the input is cut off": Case(
+        "python3 -u plain.py --config cut.json\n", "input_format", files={"cut.json": '{"a": [1, 2'}
+    ),
     "the program cannot be executed": Case("./not_executable\n", "executables"),
     "an input of one task is missing": Case(
         "#SBATCH --array=1-4\npython3 -u plain.py --input data/part_$SLURM_ARRAY_TASK_ID.csv\n", "data_split"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.checks.background import past_runs, same_jobs, setup_of
@@ -12,7 +13,7 @@ from jobmon_core.app.checks.submission import Submission, read_submission
 from jobmon_core.app.jobs.job_config import settings_beside
 from jobmon_core.domain.batch_script.paths import PathUse, Use
 from jobmon_core.domain.checks.check_all import check_all
-from jobmon_core.domain.checks.facts import Facts, PathFact
+from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import misplaced_options
@@ -136,8 +137,20 @@ def _paths(submission: Submission, settings: JobSettings | None) -> Iterator[tup
     wanted |= {*submission.script.interpreter[:1]}
     if settings:
         wanted |= {settings.checkpoint_dir, settings.output_dir}
+    inputs = {use.path for use in uses if use.use is Use.INPUT}
     for path in sorted(wanted - {""}):
-        yield path, look_at(path, counts_lines=path in lists)
+        found = look_at(path, counts_lines=path in lists)
+        yield path, _checked(found) if path in inputs else found
+
+
+def _checked(file: PathFact) -> PathFact:
+    """Return what is at a path, with what is wrong with its content."""
+    if file.kind is not PathKind.FILE or not file.can_read or not file.size_bytes:
+        return file
+    from jobmon_core.observe.artifacts.formats.check import check_file  # only if there is an input
+
+    found = check_file(Path(file.path))
+    return replace(file, damage=found.why) if found.is_bad else file
 
 
 def _written_folder(submission: Submission, settings: JobSettings | None) -> str:
