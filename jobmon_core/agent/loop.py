@@ -16,7 +16,7 @@ from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
 from jobmon_core.agent.stall import StallStacks
 from jobmon_core.domain.telemetry.measuring.processes import Target
-from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.model import AgentReport, is_memory_short
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class Agent:
             unavailable=self._meter.unavailable,
             ranks=self._meter.ranks,
             folders=self._meter.folders,
+            is_memory_short=is_memory_short(sample),
         )
         self._files.write(self._report)
 

@@ -161,6 +161,16 @@ class Folder:
 
 
 _NO_SAMPLE = Sample()
+_MUCH_USED, _LITTLE_AVAILABLE = 0.5, 0.1  # of the limit of the task, of the memory of the node
+
+
+def is_memory_short(sample: Sample) -> bool:
+    """Whether so much memory is used that it may run out before the next sample."""
+    memory, node = sample.memory, sample.node
+    if memory is not None and memory.limit and memory.used > _MUCH_USED * memory.limit:
+        return True
+    known = node.memory_total is not None and node.memory_available is not None
+    return known and (node.memory_available or 0) < _LITTLE_AVAILABLE * (node.memory_total or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +186,4 @@ class AgentReport:
     ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
+    is_memory_short: bool = False  # an agent that disappears now was probably killed for want of memory
