@@ -50,7 +50,7 @@ class ReportFiles:
     def write(self, report: AgentReport) -> None:
         """Write a report, and what is due of the history. A file that cannot be written is left out."""
         kept, minute = self._history.add(report.latest), self._minutes.add(report.latest)
-        self._write(report, kept, minute)
+        self._write(dataclasses.replace(report, recent=self._history.held_back()), kept, minute)
 
     def write_last(self, report: AgentReport) -> None:
         """Write the last report of an agent, and what is left of the history."""

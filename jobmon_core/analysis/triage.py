@@ -101,7 +101,8 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
     for name in names:
         report, history = telemetry.report(name), telemetry.history(name, max_bytes)
         newest_s = history[-1].at_s if history else 0.0
-        samples = (*history, report.latest) if report.latest.at_s > newest_s else history
+        newer = (report.recent, report.latest)
+        samples = (*history, *(sample for sample in newer if sample and sample.at_s > newest_s))
         of_run = tuple(sample for sample in samples if sample.at_s > started_s)
         if of_run:
             nodes.append(NodeView(name, of_run, report.unavailable))

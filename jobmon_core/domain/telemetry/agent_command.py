@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 AGENT_MODULE = "jobmon_core.agent"
-# set before Python starts: without memory left the kernel kills this process, and not the job whose limit it shares
+# set before Python starts: if memory runs out, the kernel kills this process and not the job beside it
 _KILLED_FIRST = '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$0" "$@"'
 _LONGEST_S = 40 * 86400.0
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 3600.0
@@ -38,7 +38,7 @@ def agent_command(options: AgentOptions) -> tuple[str, ...]:
 
 
 def killed_first(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that runs ``command`` as what the kernel kills first when memory runs out, see proc(5)."""
+    """Return a command that runs ``command`` as what the kernel kills first if memory runs out."""
     return ("/bin/sh", "-c", _KILLED_FIRST, *command)
 
 

@@ -181,6 +181,8 @@ class AgentReport:
     ranks: tuple[RankGroup, ...] = field(default=(), kw_only=True)
     folders: tuple[Folder, ...] = field(default=(), kw_only=True)
     latest: Sample = _NO_SAMPLE
+    # the mean of what came before it and is not yet in the history
+    recent: Sample | None = field(default=None, kw_only=True)
     started_s: float = 0.0  # of the agent
     interval_s: float = 0.0  # between two reports
     ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
