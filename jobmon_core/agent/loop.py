@@ -56,7 +56,7 @@ class Agent:
         self._own_step = os.environ.get("SLURM_STEP_ID", "") if is_own_job else ""
         target = Target(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
         self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
-        self._meter = TaskMeter(target, name, options.disks, self._started_s)
+        self._meter = TaskMeter(target, name, options.disks, self._started_s, self._files.earlier())
         self._logs, self._reading = Logs(options.logs), Background()
         self._stacks = StallStacks(options, options.node or name)
         self._suspicious_s: float | None = None

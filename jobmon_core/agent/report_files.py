@@ -39,6 +39,10 @@ class ReportFiles:
         self._history, self._minutes = Thinning(started_s), Thinning(started_s, _MINUTE_S)
         self._written: tuple[int, ...] | None = None
 
+    def earlier(self) -> AgentReport:
+        """Return the latest report of the agent before this one; an empty one if there is none."""
+        return self._latest.read()
+
     def is_superseded(self, started_s: float) -> bool:
         """Return whether the folder was removed, or a newer agent reports to it."""
         if not self._folder.is_dir():

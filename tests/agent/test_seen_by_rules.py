@@ -16,6 +16,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.telemetry.model import AgentReport, Memory, WorkerStatus
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.situation import Verdict
 from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.situations import GIB, START_S, sample, worker
@@ -47,7 +48,7 @@ def test_what_lasts_for_a_minute_is_seen_at_each_moment(
     assert blind == []
 
 
-def judge_at(folder: Path, settings: JobSettings, now_s: float) -> tuple[object, ...]:
+def judge_at(folder: Path, settings: JobSettings, now_s: float) -> tuple[Verdict, ...]:
     task = Task("", JobState.RUNNING, "RUNNING", start_s=int(START_S))
     job = WatchedJob("slurm-1-x", 1, START_S, tasks={"": task}, settings=settings)
     seen = Seen(now_s, None, TaskProgress(), Artifacts())

@@ -81,7 +81,10 @@ class Memory:
     used: int
     limit: int | None = None  # None: no limit is known
     oom_kills: int | None = None  # processes that the kernel killed for want of memory, in all
-    source: str = ""  # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident)
+    # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
+    # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
+    source: str = ""
+    agent_kills: int = 0  # further killed processes, which were agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,10 @@ class Cpu:
     cores: float  # by its CPU affinity and the quota of its cgroup
     used_percent: float | None = None  # of one core, all processes of the task together
     throttled_percent: float | None = None  # share of the time in which the quota held it back
+    threads: int | None = None  # of all processes of the task
+    runnable_threads: float | None = (
+        None  # that computed or waited for a core; None: few threads, or little use
+    )
 
 
 @dataclass(frozen=True, slots=True)

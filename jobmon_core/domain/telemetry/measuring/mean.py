@@ -20,7 +20,7 @@ _AVERAGED = {
     ),
     Worker: ("cpu_percent", "memory", "blocked_percent", "read_per_s", "written_per_s"),
     Node: ("load", "cpu_percent", "io_wait_percent", "memory_available", "received_per_s", "sent_per_s"),
-    Cpu: ("used_percent", "throttled_percent"),
+    Cpu: ("used_percent", "throttled_percent", "runnable_threads"),
 }
 _PERCENT_DIGITS = 1
 
