@@ -12,6 +12,7 @@ from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.triage.changes import is_due, known_since, of_run, triage_events
 from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.local_advice import advised_for
 from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.observe.patterns.xids import xid_errors
 
@@ -50,7 +51,7 @@ def triage_task(
     if (job.settings or _NO_SETTINGS).stacks_on_stall:
         state = _with_request(state, situation, seen.followed, telemetry)
     situation = with_memory(situation, state, telemetry)
-    verdicts = judge(situation)
+    verdicts = advised_for(judge(situation), job.backend)
     if not (situation.nodes or verdicts or state.held):
         return state, ()  # without agent and without news, the progress file stays as it is
     return triage_events(state, situation, verdicts)
