@@ -127,7 +127,7 @@ def _on_gpus(
     on_gpus: Collection[int],
 ) -> list[tuple[Process, int | None]]:
     """Return the workers with the children of a launcher in its place."""
-    found = []
+    found: list[tuple[Process, int | None]] = []
     for top, rank in tops:
         started = [child for child in children.get(top.pid, ()) if child.pid in on_gpus]
         found += [(child, None) for child in started] if started and top.pid not in on_gpus else [(top, rank)]

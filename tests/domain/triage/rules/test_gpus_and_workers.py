@@ -108,8 +108,8 @@ def test_a_rank_that_ended_while_the_others_wait_for_it() -> None:
 
 
 def test_a_worker_without_a_rank_that_ended_is_missed_only_when_its_peers_stand_still() -> None:
-    alike = [worker(number, rank=None) for number in range(3)]
-    dead = worker(3, 0, rank=None, status=WorkerStatus.DEAD)
+    alike = [replace(worker(number), rank=None) for number in range(3)]
+    dead = replace(worker(3, 0, status=WorkerStatus.DEAD), rank=None)
     stuck = judge(situation(sample([*alike, dead]), stuck_minutes=15))[0]
     assert (stuck.name, stuck.is_critical) == ("dead-worker", True)
     assert stuck.text == "process 103 ended; 3 of 4 workers go on"
