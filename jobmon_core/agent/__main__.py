@@ -51,7 +51,7 @@ def _be_harmless() -> None:
     os.nice(_LOWEST_PRIORITY)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):  # not writable in some containers
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # killed before the job
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # as in `killed_first`
     os.chdir("/")
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):

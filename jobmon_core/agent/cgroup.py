@@ -7,19 +7,21 @@ use leaves out the file cache that the kernel can reclaim.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.agent.proc import read_file
+from jobmon_core.agent.proc import PROC, read_file
 from jobmon_core.domain.telemetry.model import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
 _RECLAIMABLE = {b"active_file", b"inactive_file"}  # in version 1 with the prefix of sums over descendants
 _MAX_FOLDERS = 200
-_OWN_CGROUPS = ("/job_", "/slurm")  # in the path of a cgroup that holds one job only
+_JOB = "/job_"  # in the path of the cgroup of a Slurm job
+_OWN_CGROUPS = (_JOB, "/slurm")  # in the path of a cgroup that holds one job only
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +64,20 @@ def hierarchies(mounts: str) -> dict[str, Hierarchy]:
     return found
 
 
-def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Cgroup | None:
+def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose memory limit counts for these processes.
 
     None if no limit is known, unless the cgroup holds one job only.
     """
-    chain = list(_chain("memory", pids, mounted))
+    chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
     own = (group for group in chain if any(part in group.folder for part in _OWN_CGROUPS))
     return next(limited, None) or next(own, None)
 
 
-def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Cgroup | None:
+def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose CPU quota counts for these processes; None if no quota is known."""
-    return next((group for group in _chain("cpu", pids, mounted) if cpu_quota(group)), None)
+    return next((group for group in _chain("cpu", pids, mounted, proc) if cpu_quota(group)), None)
 
 
 def memory(group: Cgroup) -> Memory | None:
@@ -91,6 +93,31 @@ def memory(group: Cgroup) -> Memory | None:
     return Memory(
         max(0, usage - reclaimable), _memory_limit(group), kills, "cgroup v2" if group.is_v2 else "cgroup v1"
     )
+
+
+def is_shared(group: Cgroup, own: Collection[int]) -> bool:
+    """Return whether a cgroup has other processes than these, e.g. that of a container or of a user."""
+    if (
+        _JOB in group.folder
+    ):  # what else is there belongs to the job: its steps, and the daemons that run them
+        return False
+    for number, (path, _, _) in enumerate(os.walk(group.folder)):
+        if number >= _MAX_FOLDERS:
+            return True
+        with suppress(OSError):  # it has just been removed
+            if any(int(pid) not in own for pid in read_file(f"{path}/cgroup.procs").split()):
+                return True
+    return False
+
+
+def share_of(memory: Memory, resident: int) -> Memory:
+    """Return the memory of a task, ``resident`` bytes, in a cgroup whose limit it shares with others.
+
+    What the others use is not the task's, nor are their processes that the kernel kills.
+    """
+    used = min(resident, memory.used)
+    limit = None if memory.limit is None else used + max(0, memory.limit - memory.used)
+    return Memory(used, limit, source="shared cgroup")
 
 
 def cpu_quota(group: Cgroup) -> CpuQuota | None:
@@ -110,12 +137,14 @@ def cpu_quota(group: Cgroup) -> CpuQuota | None:
     return CpuQuota(int(quota) / int(period), periods, throttled)
 
 
-def _chain(controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Iterator[Cgroup]:
+def _chain(
+    controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str
+) -> Iterator[Cgroup]:
     """Yield the cgroup that holds all these processes, and its ancestors, nearest first."""
     hierarchy = mounted.get(controller) or mounted.get("")
     if hierarchy is None:
         return
-    paths = [path for pid in pids if (path := _path(pid, "" if hierarchy.is_v2 else controller))]
+    paths = [path for pid in pids if (path := _path(f"{proc}/{pid}", "" if hierarchy.is_v2 else controller))]
     if not paths:
         return
     common = os.path.commonpath(paths)
@@ -127,9 +156,9 @@ def _chain(controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy]) 
         folder = folder.rpartition("/")[0]
 
 
-def _path(pid: int, controller: str) -> str:
+def _path(process: str, controller: str) -> str:
     try:
-        lines = read_file(f"/proc/{pid}/cgroup").decode(errors="replace").splitlines()
+        lines = read_file(f"{process}/cgroup").decode(errors="replace").splitlines()
     except OSError:
         return ""
     for line in lines:

@@ -16,7 +16,7 @@ from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
 from jobmon_core.agent.stall import StallStacks
 from jobmon_core.domain.telemetry.measuring.processes import Target
-from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.model import AgentReport, is_memory_short
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Agent:
         self._own_step = os.environ.get("SLURM_STEP_ID", "") if is_own_job else ""
         target = Target(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
         self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
-        self._meter = TaskMeter(target, name, options.disks, self._started_s)
+        self._meter = TaskMeter(target, name, options.disks, self._started_s, self._files.earlier())
         self._logs, self._reading = Logs(options.logs), Background()
         self._stacks = StallStacks(options, options.node or name)
         self._suspicious_s: float | None = None
@@ -115,6 +115,7 @@ class Agent:
             unavailable=self._meter.unavailable,
             ranks=self._meter.ranks,
             folders=self._meter.folders,
+            is_memory_short=is_memory_short(sample),
         )
         self._files.write(self._report)
 

@@ -13,8 +13,17 @@ from jobmon_core.agent.gpu.meter import GpuMeter
 from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.telemetry.measuring.mean import rounded
+from jobmon_core.domain.telemetry.measuring.oom_kills import kills_of_agents
 from jobmon_core.domain.telemetry.measuring.rates import cpu_seconds
-from jobmon_core.domain.telemetry.model import Cpu, Disk, Folder, Memory, RankGroup, Sample
+from jobmon_core.domain.telemetry.model import (
+    AgentReport,
+    Cpu,
+    Disk,
+    Folder,
+    Memory,
+    RankGroup,
+    Sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,19 +32,28 @@ if TYPE_CHECKING:
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
+_MANY_THREADS, _BUSY_PERCENT = 4, 50.0  # for each core, of each core: with less, none waits long for a core
+_NO_REPORT = AgentReport()
 
 
 class TaskMeter:
     """Measures a task from one round to the next."""
 
-    def __init__(self, target: Target, node_name: str, disks: tuple[str, ...], now_s: float) -> None:
-        """Begin; ``disks`` are folders on the file systems to watch."""
+    def __init__(
+        self,
+        target: Target,
+        node_name: str,
+        disks: tuple[str, ...],
+        now_s: float,
+        earlier: AgentReport = _NO_REPORT,
+    ) -> None:
+        """Begin; ``disks`` are folders on the file systems to watch, ``earlier`` is of the agent before."""
         self.gpus = GpuMeter()
         self._processes = TaskProcesses(target)
         self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
         self._node_name = node_name
         self._node_before = node.read_counters()
-        self._resources = _Resources()
+        self._resources = _Resources(earlier)
         self._disks = _Disks(disks)
         self._before: dict[tuple[int, int], Usage] = {}
         self._since_ticks: int | None = None
@@ -92,7 +110,7 @@ class TaskMeter:
 class _Resources:
     """The memory and the cores of a task."""
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: AgentReport) -> None:
         try:
             text = proc.read_file("/proc/self/mountinfo").decode(errors="replace")
         except OSError:
@@ -102,7 +120,9 @@ class _Resources:
         self._cpu_group: cgroup.Cgroup | None = None
         self._found_s: float | None = None
         self._quota: cgroup.CpuQuota | None = None
-        self._oom_kills = 0
+        self._is_shared = False
+        self._earlier: AgentReport | None = earlier  # until its kills are compared
+        self._oom_kills = self._agent_kills = 0
 
     def memory(self, processes: Mapping[int, Process], at_s: float) -> Memory | None:
         """Return the memory of these processes; None if there are none."""
@@ -112,15 +132,24 @@ class _Resources:
         if self._found_s is None or at_s - self._found_s >= _SLOW_S:
             self._memory_group = cgroup.memory_cgroup(processes, self._mounted)
             self._cpu_group = cgroup.cpu_cgroup(processes, self._mounted)
+            own = {*processes, os.getpid()}
+            self._is_shared = self._memory_group is not None and cgroup.is_shared(self._memory_group, own)
             self._found_s = at_s
         found = cgroup.memory(self._memory_group) if self._memory_group else None
+        resident = sum(process.memory for process in processes.values())
         if found is None:
-            return Memory(sum(process.memory for process in processes.values()), source="processes")
+            return Memory(resident, source="processes")
+        if self._is_shared:
+            return cgroup.share_of(found, resident)
         if found.oom_kills is None:
             return found
         # the cgroups of ended steps disappear with their counters
         self._oom_kills = max(self._oom_kills, found.oom_kills)
-        return dataclasses.replace(found, oom_kills=self._oom_kills)
+        if self._earlier is not None:
+            self._agent_kills = kills_of_agents(self._earlier, self._oom_kills, processes)
+            self._earlier = None
+        own_kills = self._oom_kills - self._agent_kills
+        return dataclasses.replace(found, oom_kills=own_kills, agent_kills=self._agent_kills)
 
     def cpu(self, processes: Mapping[int, Process], used_percent: float | None) -> Cpu:
         """Return the cores that these processes may use, and how far they use them."""
@@ -137,7 +166,10 @@ class _Resources:
             periods = self._quota.periods - before.periods if before else 0
             if before and periods > 0:
                 throttled = 100 * (self._quota.throttled_periods - before.throttled_periods) / periods
-        return Cpu(cores, used_percent, throttled)
+        threads = sum(process.threads for process in processes.values())
+        is_crowded = threads >= _MANY_THREADS * cores and (used_percent or 0.0) >= _BUSY_PERCENT * cores
+        runnable = proc.runnable_threads(processes, threads) if is_crowded else None
+        return Cpu(cores, used_percent, throttled, threads, runnable)
 
 
 class _Disks:

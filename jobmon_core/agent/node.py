@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.agent.proc import read_file
+from jobmon_core.agent.proc import PROC, read_file
 from jobmon_core.domain.telemetry.model import Disk, Folder, Node
 
+_SYS = "/sys"
 _IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
 _RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
 
@@ -22,11 +23,11 @@ class Counters:
     sent: int = 0
 
 
-def read_counters() -> Counters:
+def read_counters(proc: str = PROC, sys: str = _SYS) -> Counters:
     """Return the counters of the node; those that cannot be read are empty."""
     try:
-        cpu = tuple(int(word) for word in read_file("/proc/stat").split(b"\n", 1)[0].split()[1:])
-        received, sent = _network()
+        cpu = tuple(int(word) for word in read_file(f"{proc}/stat").split(b"\n", 1)[0].split()[1:])
+        received, sent = _network(proc, sys)
     except (OSError, ValueError, IndexError):
         return Counters()
     return Counters(cpu, received, sent)
@@ -76,14 +77,14 @@ def _memory() -> dict[bytes, int]:
         return {}
 
 
-def _network() -> tuple[int, int]:
+def _network(proc: str, sys: str) -> tuple[int, int]:
     """Return the bytes received and sent by the network cards, else by all interfaces but the loopback.
 
     What passes through a bridge or a bond is counted at the card.
     """
-    lines = (line.partition(b":") for line in read_file("/proc/net/dev").splitlines()[2:])
+    lines = (line.partition(b":") for line in read_file(f"{proc}/net/dev").splitlines()[2:])
     counters = {name.strip().decode(): words.split() for name, _, words in lines}
     counters.pop("lo", None)
-    cards = [name for name in counters if Path(f"/sys/class/net/{name}/device").exists()]
+    cards = [name for name in counters if Path(f"{sys}/class/net/{name}/device").exists()]
     chosen = [counters[name] for name in cards or counters]
     return sum(int(words[_RECEIVED]) for words in chosen), sum(int(words[_SENT]) for words in chosen)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-_PROC = "/proc"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROC = "/proc"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_MAX_THREADS = 256  # to look at in one round
 _MAX_TEXT = 2**20  # an environment can be larger than any other of these files
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT = 0, 1, 11, 17, 19, 21
@@ -47,7 +51,7 @@ def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
 def own_pids(uid: int) -> list[int]:
     """Return the PIDs of all processes of a user."""
     pids = []
-    with os.scandir(_PROC) as entries:
+    with os.scandir(PROC) as entries:
         for entry in entries:
             if entry.name[0] in "123456789":
                 with suppress(OSError):  # it has just ended
@@ -59,7 +63,7 @@ def own_pids(uid: int) -> list[int]:
 def read_stat(pid: int) -> Stat | None:
     """Return what /proc shows about a process; None if there is no such process."""
     try:
-        text = read_file(f"{_PROC}/{pid}/stat", 4096)
+        text = read_file(f"{PROC}/{pid}/stat", 4096)
     except OSError:
         return None
     start, end = text.find(b"("), text.rfind(b")")  # the command name may contain anything
@@ -77,10 +81,25 @@ def read_stat(pid: int) -> Stat | None:
     )
 
 
+def runnable_threads(pids: Iterable[int], total: int) -> float | None:
+    """Return how many of the ``total`` threads of these processes compute or wait for a core.
+
+    Of many threads, some are looked at; None if none could be.
+    """
+    looked, runnable = 0, 0
+    for pid in pids:
+        with suppress(OSError):  # it has just ended
+            for thread in list(os.scandir(f"{PROC}/{pid}/task"))[: _MAX_THREADS - looked]:
+                text = read_file(f"{thread.path}/stat", 4096)
+                looked += 1
+                runnable += text[text.rfind(b")") + 2 :].startswith(b"R")
+    return total * runnable / looked if looked else None
+
+
 def read_io(pid: int) -> tuple[int | None, int | None]:
     """Return the bytes that a process and its ended children read from disks and file servers, and wrote."""
     try:
-        lines = read_file(f"{_PROC}/{pid}/io", 4096).split(b"\n")
+        lines = read_file(f"{PROC}/{pid}/io", 4096).split(b"\n")
         counters = dict(line.split(b": ", 1) for line in lines if b": " in line)
         return int(counters[b"read_bytes"]), int(counters[b"write_bytes"])
     except (OSError, KeyError, ValueError):  # a zombie, or the kernel does not count
@@ -90,7 +109,7 @@ def read_io(pid: int) -> tuple[int | None, int | None]:
 def read_argv(pid: int) -> tuple[str, ...]:
     """Return the command line of a process; empty if it cannot be read."""
     try:
-        text = read_file(f"{_PROC}/{pid}/cmdline", 8192)
+        text = read_file(f"{PROC}/{pid}/cmdline", 8192)
     except OSError:
         return ()
     return tuple(word.decode(errors="replace") for word in text.rstrip(b"\0").split(b"\0") if word)
@@ -99,7 +118,7 @@ def read_argv(pid: int) -> tuple[str, ...]:
 def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None:
     """Return these variables of the environment that a process started with; None if it cannot be read."""
     try:
-        text = read_file(f"{_PROC}/{pid}/environ")
+        text = read_file(f"{PROC}/{pid}/environ")
     except OSError:
         return None
     pairs = (entry.partition(b"=") for entry in text.split(b"\0"))
@@ -108,12 +127,12 @@ def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None
 
 def uptime_ticks() -> int:
     """Return the time since boot, in the clock ticks that count the start of processes."""
-    return ticks(float(read_file(f"{_PROC}/uptime", 100).split()[0]))
+    return ticks(float(read_file(f"{PROC}/uptime", 100).split()[0]))
 
 
 def boot_s(now_s: float) -> float:
     """Return when this host was started (Unix seconds), by the clock that counts the start of processes."""
-    return now_s - float(read_file(f"{_PROC}/uptime", 100).split()[0])
+    return now_s - float(read_file(f"{PROC}/uptime", 100).split()[0])
 
 
 def ticks(seconds: float) -> int:

@@ -39,6 +39,10 @@ class ReportFiles:
         self._history, self._minutes = Thinning(started_s), Thinning(started_s, _MINUTE_S)
         self._written: tuple[int, ...] | None = None
 
+    def earlier(self) -> AgentReport:
+        """Return the latest report of the agent before this one; an empty one if there is none."""
+        return self._latest.read()
+
     def is_superseded(self, started_s: float) -> bool:
         """Return whether the folder was removed, or a newer agent reports to it."""
         if not self._folder.is_dir():
@@ -50,7 +54,7 @@ class ReportFiles:
     def write(self, report: AgentReport) -> None:
         """Write a report, and what is due of the history. A file that cannot be written is left out."""
         kept, minute = self._history.add(report.latest), self._minutes.add(report.latest)
-        self._write(report, kept, minute)
+        self._write(dataclasses.replace(report, recent=self._history.held_back()), kept, minute)
 
     def write_last(self, report: AgentReport) -> None:
         """Write the last report of an agent, and what is left of the history."""

@@ -61,7 +61,8 @@ class WorkerMeter:
     def read(self, processes: Mapping[int, Process], span: Span, gpus: tuple[Gpu, ...]) -> tuple[Worker, ...]:
         """Return the workers among the processes of the task over a span; ``gpus`` are those of the task."""
         self._missing -= processes.keys()
-        found = find_workers(processes)
+        on_gpus = {pid for gpu in gpus for pid in gpu.own_pids}
+        found = find_workers(processes, on_gpus)
         self.ranks = rank_groups(found, self.ranks)
         earlier, self._groups = self._groups, found[:_MAX_WORKERS]
         self._note_ended(earlier, {process.key for process in processes.values()}, span.end_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.telemetry.agent_command import killed_first
 from jobmon_core.domain.triage.stacks import NodeStacks, StackReport, command, compare
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.json_file import JsonFile
@@ -32,10 +33,10 @@ def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackR
     folder = _empty_folder(telemetry.folder / FOLDER)
     backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
     if backend.in_job:
-        take = (sys.executable, *command((), job_id, str(folder)))
+        take = killed_first((sys.executable, *command((), job_id, str(folder))))
         argv = backend.in_job(job_id, job.cluster if job.remote else "", take)
     elif pids := _pids(telemetry):
-        argv = (sys.executable, *command(pids, "", str(folder)))
+        argv = killed_first((sys.executable, *command(pids, "", str(folder))))
     else:
         return StackReport(problems=("its processes are not known: no agent reports about this job",))
     result = Runner().capture(argv, _TIMEOUT_S)

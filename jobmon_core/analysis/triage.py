@@ -12,6 +12,7 @@ from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.triage.changes import is_due, known_since, of_run, triage_events
 from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.local_advice import advised_for
 from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.observe.patterns.xids import xid_errors
 
@@ -50,7 +51,7 @@ def triage_task(
     if (job.settings or _NO_SETTINGS).stacks_on_stall:
         state = _with_request(state, situation, seen.followed, telemetry)
     situation = with_memory(situation, state, telemetry)
-    verdicts = judge(situation)
+    verdicts = advised_for(judge(situation), job.backend)
     if not (situation.nodes or verdicts or state.held):
         return state, ()  # without agent and without news, the progress file stays as it is
     return triage_events(state, situation, verdicts)
@@ -101,7 +102,8 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
     for name in names:
         report, history = telemetry.report(name), telemetry.history(name, max_bytes)
         newest_s = history[-1].at_s if history else 0.0
-        samples = (*history, report.latest) if report.latest.at_s > newest_s else history
+        newer = (report.recent, report.latest)
+        samples = (*history, *(sample for sample in newer if sample and sample.at_s > newest_s))
         of_run = tuple(sample for sample in samples if sample.at_s > started_s)
         if of_run:
             nodes.append(NodeView(name, of_run, report.unavailable))

@@ -37,6 +37,11 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
+# one of them in the name of a progress pattern says what its number is
+PATTERN_WORDS = (
+    *("step", "epoch", "item", "batch", "iter", "sample"),
+    *("loss", "lr", "learning_rate", "grad_norm", "throughput", "speed", "rate"),
+)
 
 
 class JobConfig(NamedTuple):
@@ -44,11 +49,18 @@ class JobConfig(NamedTuple):
 
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses
+    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say what the number is
 
     @property
     def note(self) -> str:
-        """What of the configuration is not used; empty if all of it is."""
-        return f"{self.settings.source}: not used: {', '.join(self.unused)}" if self.unused else ""
+        """What of the configuration is not used, or not as one may expect; empty if there is nothing."""
+        notes = [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        if self.unknown:
+            notes.append(
+                f"progress_patterns: {', '.join(self.unknown)}: read as a number of steps; "
+                f"names of other values contain {', '.join(PATTERN_WORDS)}"
+            )
+        return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
 
 
 def parse_job_config(
@@ -73,7 +85,7 @@ def parse_job_config(
     settings = parser.settings(source)
     if faults:
         raise ConfigInvalid(source, faults)
-    return JobConfig(settings, tuple(parser.unused))
+    return JobConfig(settings, tuple(parser.unused), tuple(parser.unknown))
 
 
 def _no_file(path: str) -> str:
@@ -90,6 +102,7 @@ class _Parser:
         self._absolute = absolute
         self._compile = compile_regex
         self.unused: list[str] = []
+        self.unknown: list[str] = []
 
     def settings(self, source: str) -> JobSettings:
         top = self._top
@@ -149,6 +162,8 @@ class _Parser:
                 section.fault(
                     name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
                 )
+            elif regex and regex.groups == 1 and not any(word in name.lower() for word in PATTERN_WORDS):
+                self.unknown.append(name)
         return regexes
 
     def _error_patterns(self) -> tuple[ErrorPattern, ...]:

@@ -106,13 +106,22 @@ class TaskAgent:
         )
         if not has_ended and not is_lost:
             return False
-        problem = failure_text(self.telemetry.error_text())
+        problem, is_short = failure_text(self.telemetry.error_text()), self._lacked_memory()
         self._send(signal.SIGKILL)
-        self.save(AgentRecord(attempts=self.record.attempts.after_end(now_s, problem)))
+        attempts = self.record.attempts.after_end(now_s, problem, is_memory_short=is_short)
+        self.save(AgentRecord(attempts=attempts))
         if any(seen_s > _NEVER for _, seen_s in self.reports.values()):  # else it has never seen the task
             self.end_hint_s = now_s
         self.since_s = None
         return True
+
+    def _lacked_memory(self) -> bool:
+        """Whether the latest report of a node was no last one, and showed that little memory was left.
+
+        It may be that of an earlier agent, if the memory is still too short for one to start.
+        """
+        signs = [self.telemetry.signs(node) for node in self.telemetry.nodes()]
+        return any(each is not None and each.is_memory_short and not each.has_ended for each in signs)
 
     def stop(self, now_s: float, *, has_ended: bool) -> None:
         """Have the agents end: first in good order, at later calls by SIGTERM and SIGKILL.

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.agent_command import agent_command
+from jobmon_core.domain.telemetry.agent_command import agent_command, killed_first
 from jobmon_core.scheduler.base import AgentLaunch
 
 if TYPE_CHECKING:
@@ -18,5 +18,6 @@ def agent_on_host(request: AgentRequest, pid: int | None) -> tuple[AgentLaunch, 
     """Return how to start an agent for a process and its descendants; nothing if there is no process."""
     if pid is None:
         return ()
-    command = (sys.executable, *agent_command(replace(request.options, pids=(pid,), node=request.task.nodes)))
+    options = replace(request.options, pids=(pid,), node=request.task.nodes)
+    command = killed_first((sys.executable, *agent_command(options)))
     return (AgentLaunch((command,), signal.SIGTERM),)

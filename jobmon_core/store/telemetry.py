@@ -41,6 +41,7 @@ _MAX_HISTORY_BYTES = 20 * 2**20
 _TAIL_BYTES = 2048  # of a report: its own figures follow those of the workers and GPUs
 _MAX_ERROR_BYTES = 64 * 1024
 _ENDED = re.compile(rb'"ended_s": ?[0-9]')
+_MEMORY_SHORT = re.compile(rb'"is_memory_short": ?true')
 _SUSPICIOUS = re.compile(rb'"suspicious_log_s": ?([0-9.e+]{1,32})')
 
 
@@ -60,6 +61,7 @@ class ReportSigns:
     stamp: Stamp  # of the file; changes with each report
     has_ended: bool  # no process of the task is left, or the agent was stopped
     suspicious_log_s: float  # when a word like "error" was last appended to a log (Unix seconds), else 0
+    is_memory_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class TaskTelemetry:
             at_s = float(suspicious[1]) if suspicious else 0.0
         except ValueError:  # a damaged file
             at_s = 0.0
-        return ReportSigns(stamp_of(status), bool(_ENDED.search(tail)), at_s)
+        is_short = bool(_MEMORY_SHORT.search(tail))
+        return ReportSigns(stamp_of(status), bool(_ENDED.search(tail)), at_s, is_short)
 
     @property
     def record(self) -> JsonFile[AgentRecord]:

@@ -101,10 +101,11 @@ def test_the_process_of_another_user_is_counted(driver: Path, tmp_path: Path) ->
 
 
 def test_processes_of_another_pid_namespace_are_unavailable_not_foreign(driver: Path, tmp_path: Path) -> None:
-    with bench(driver, tmp_path, "util=70 pids=4194303", visible="0") as found:
+    hidden = "util=70 pids=4194303"
+    with bench(driver, tmp_path, hidden, hidden, visible="0,1") as found:
         eventually(lambda: found.gpu().utilization_percent == 70.0)
         assert found.gpu().other_processes is None
-        assert any("namespace" in line for line in found.report().unavailable)
+        assert sum("namespace" in line for line in found.report().unavailable) == 1
 
 
 def test_what_a_partitioned_or_older_gpu_refuses_is_unavailable_never_0(driver: Path, tmp_path: Path) -> None:
@@ -130,6 +131,14 @@ def test_a_gpu_that_is_lost_while_running_is_shown_as_lost(driver: Path, tmp_pat
         eventually(lambda: found.gpu(0).is_lost)
         assert found.gpu(0).utilization_percent is None
         assert found.gpu(1).utilization_percent == 80.0
+
+
+def test_a_lost_gpu_is_known_by_its_processes_before(driver: Path, tmp_path: Path) -> None:
+    with bench(driver, tmp_path, "util=90 pids=PID", "util=80") as found:
+        eventually(lambda: found.gpu(0).utilization_percent == 90.0)
+        found.set("lost", "lost")
+        eventually(lambda: found.gpu(0).is_lost)
+        assert [gpu.index for gpu in found.report().latest.gpus] == [0]
 
 
 def test_an_xid_is_kept_with_its_gpu(driver: Path, tmp_path: Path) -> None:

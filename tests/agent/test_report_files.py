@@ -83,3 +83,9 @@ def full_sample(at_s: float) -> Sample:
         Memory(int(5e11 + at_s % 1e9), 10**12, 0, "cgroup v2"),
         rounded(Cpu(96.0, percent * 9, percent)),
     )
+
+
+def test_the_readme_explains_each_column_in_its_order() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = text.partition("| columns | meaning |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert [name for row in rows for name in row.split("|")[1].split("`")[1::2]] == HEADER.split(",")

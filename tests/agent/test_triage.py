@@ -50,6 +50,10 @@ CROWDED = (
     "def spin():\n while True: pass\n"
     "for _ in range(63): threading.Thread(target=spin, daemon=True).start()\nspin()"
 )
+CROWDED_BY_CHILDREN = (  # no variable tells how many threads there are
+    "import os\nos.sched_setaffinity(0, {0})\n"
+    "for _ in range(12): os.getpid() == os.getpgrp() and os.fork()\nwhile True: pass"
+)
 DEADLOCKED = (  # the ranks take two locks in opposite order
     "import os, threading, time\n"
     "for i in range(1, 20):\n print(f'step {i}/100', flush=True); time.sleep(0.1)\n"
@@ -173,6 +177,7 @@ def finds(job: Watched, name: str) -> Event:
         pytest.param(LEAKING, "memory-leak", {}, id="a loop that leaks"),
         pytest.param(BUFFERED, "block-buffered-output", {}, id="a printer with a buffer"),
         pytest.param(CROWDED, "thread-oversubscription", {"OMP_NUM_THREADS": "64"}, id="64 threads"),
+        pytest.param(CROWDED_BY_CHILDREN, "thread-oversubscription", {}, id="12 children"),
         pytest.param(DEADLOCKED, "deadlock", {}, id="a deadlocked pair"),
         pytest.param(ZOMBIES, "zombie-workers", {}, id="a zombie maker"),
     ],

@@ -238,6 +238,24 @@ def test_an_agent_that_died_is_started_again_after_growing_waits_and_given_up_wi
     assert bench.logged[-1].startswith("12: no agent: srun: error: Unable to create step")
 
 
+def test_an_agent_that_disappears_while_memory_is_short_is_started_again_much_later(bench: Bench) -> None:
+    bench.follow()
+    bench.report("n1", "n2", is_memory_short=True)
+    bench.fail("srun: error: n1: task 0: Killed")
+    assert bench.follow().due_s == START_S + 600
+    bench.after(600)
+    bench.follow()
+    bench.fail("srun: error: n1: task 0: Killed")  # before its first report
+    assert bench.follow().due_s == START_S + 1200
+
+
+def test_an_agent_that_ends_in_good_order_is_started_again_soon_however_short_memory_is(bench: Bench) -> None:
+    bench.follow()
+    bench.report("n1", ended_s=START_S, is_memory_short=True)
+    bench.fail("")
+    assert bench.follow().due_s == START_S + 5
+
+
 def test_where_slurm_starts_no_step_the_next_way_is_tried(bench: Bench) -> None:
     bench.launches = (STEP, LOGINS)
     bench.follow()

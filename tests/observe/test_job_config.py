@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.job_config import PATTERN_WORDS
 from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.progress.log.formats import Role
 from jobmon_core.observe.job_config import parse_yaml, read_job_config
+from jobmon_core.observe.progress.load import user_formats
 
 WHOLE = r"""
 # the settings of one job
@@ -84,7 +87,7 @@ def faults(file: Path) -> list[str]:
 
 def test_every_key_is_read(file: Path) -> None:
     file.write_text(WHOLE)
-    settings, unused = read_job_config(file)
+    settings, unused, _ = read_job_config(file)
     assert settings == JobSettings(
         source=str(file),
         name="reindex_v3",
@@ -125,6 +128,18 @@ def test_the_note_names_what_is_not_used_and_shows_no_webhook(file: Path) -> Non
     assert "sEcReT" not in repr(config)
     file.write_text("job: {num_workers: 2}")
     assert read_job_config(file).note == ""
+
+
+def test_a_progress_pattern_whose_name_says_nothing_is_told_to_count_steps(file: Path) -> None:
+    file.write_text(
+        "progress_patterns:\n  accuracy: 'acc (\\d+)'\n  my_loss: 'l (\\d+)'\n  a: 'a (\\d+)/(\\d+)'\n"
+    )
+    note = read_job_config(file).note
+    assert note.startswith(f"{file}: progress_patterns: accuracy: read as a number of steps; names of other")
+    assert "epoch" in note
+    for word in PATTERN_WORDS:  # each is known where the patterns are used
+        (known,) = user_formats({f"x_{word}": r"x (\d+)"})
+        assert known.role is Role.METRICS or known.unit == {"iter": "step"}.get(word, word)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "job:\n", "paths:\n  log_dir:\n", "{}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.telemetry.model import Sample
 from tests.support.agents import agents_of, reported, telemetry
 from tests.support.failing_job import UNTIL_GO, kill, let_go
 from tests.support.user import User
@@ -159,11 +161,26 @@ def test_a_local_job_has_an_agent_that_survives_its_monitor_and_goes_with_the_jo
     eventually(lambda: not agents_of(user))
 
 
-def test_a_watched_process_has_an_agent(user: User) -> None:
-    with psutil.Popen(["sleep", "600"], cwd=user.work) as process:
+def test_a_watched_process_has_an_agent_whose_figures_are_those_of_proc(user: User) -> None:
+    program = "import time; held = bytearray(b'x') * 80_000_000; time.sleep(600)"
+    with psutil.Popen([sys.executable, "-c", program], cwd=user.work) as process:
         try:
             assert user.jobmon("watch", "--pid", str(process.pid)).returncode == 0
             reported(user, process.pid)
+            (node,) = telemetry(user, process.pid).nodes()
+
+            def latest() -> Sample:
+                return telemetry(user, process.pid).report(node).latest
+
+            eventually(lambda: bool(latest().workers) and (latest().workers[0].memory or 0) > 80_000_000)
+            resident, (worker,), memory = process.memory_info().rss, latest().workers, latest().memory
+            assert worker.pid == process.pid
+            assert worker.memory == pytest.approx(resident, rel=0.02)
+            assert memory is not None
+            if memory.source in ("processes", "shared cgroup"):
+                assert memory.used == pytest.approx(resident, rel=0.02)
+            else:  # its cgroup has nothing but it
+                assert memory.used >= 80_000_000
         finally:
             process.kill()
     user.told(process.pid)

@@ -31,6 +31,7 @@ class GpuMeter:
         self._gpus: Gpus | None = None
         self._is_absent = False
         self._readings: tuple[GpuReading, ...] = ()
+        self._once_used: set[int] = set()  # indices
 
     def look(self) -> None:
         """Look at what changes from moment to moment."""
@@ -45,7 +46,10 @@ class GpuMeter:
             self.unavailable = (_SILENT,)
             return ()
         readings = self._readings
-        used = [reading.gpu.index for reading in readings if not set(reading.pids or ()).isdisjoint(pids)]
+        used = {reading.gpu.index for reading in readings if not set(reading.pids or ()).isdisjoint(pids)}
+        self._once_used |= used
+        # the driver does not tell any more which processes hold a lost GPU
+        used |= {reading.gpu.index for reading in readings if reading.gpu.is_lost} & self._once_used
         indices = task_gpus(environments, [reading.gpu.uuid for reading in readings], used)
         return tuple(self._with_processes(readings[index], pids) for index in indices)
 
@@ -54,7 +58,7 @@ class GpuMeter:
             return reading.gpu
         own = tuple(pid for pid in reading.pids if pid in pids)
         if not own and any(not Path(f"/proc/{pid}").exists() for pid in reading.pids):
-            self.unavailable = (*self.unavailable, _HIDDEN)
+            self.unavailable = tuple(dict.fromkeys((*self.unavailable, _HIDDEN)))
             return reading.gpu
         return dataclasses.replace(reading.gpu, own_pids=own, other_processes=len(reading.pids) - len(own))
 

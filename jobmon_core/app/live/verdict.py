@@ -13,6 +13,7 @@ from jobmon_core.domain.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.triage.all_problems import all_problems
 from jobmon_core.domain.triage.judge import judge, overall, unseen
+from jobmon_core.domain.triage.local_advice import advised_for
 from jobmon_core.domain.triage.state import TriageState
 
 if TYPE_CHECKING:
@@ -47,5 +48,6 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     before = known.triage.get(task.key) or TriageState()
     situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
     events = ongoing_events(known.events, task.key)
-    verdicts = all_problems(judge(situation), events, job.backend) or (overall(situation),)
+    judged = advised_for(judge(situation), job.backend)
+    verdicts = all_problems(judged, events, job.backend) or (overall(situation),)
     return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation, log_was_read=task.key in known.tasks))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 AGENT_MODULE = "jobmon_core.agent"
+# set before Python starts: if memory runs out, the kernel kills this process and not the job beside it
+_KILLED_FIRST = '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$0" "$@"'
 _LONGEST_S = 40 * 86400.0
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 3600.0
 
@@ -32,6 +35,11 @@ def agent_command(options: AgentOptions) -> tuple[str, ...]:
     values += [("log", path) for path in options.logs]
     # -P: no module in the working directory of the job replaces one of ours
     return ("-P", "-m", AGENT_MODULE, *(f"--{name}={value}" for name, value in values if value))
+
+
+def killed_first(command: Sequence[str]) -> tuple[str, ...]:
+    """Return a command that runs ``command`` as what the kernel kills first if memory runs out."""
+    return ("/bin/sh", "-c", _KILLED_FIRST, *command)
 
 
 def parse_agent_options(arguments: tuple[str, ...]) -> AgentOptions:

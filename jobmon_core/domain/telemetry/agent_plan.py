@@ -13,6 +13,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _FIRST_START_S = 3.0  # after the start of the task: one that fails at once gets no step beside it
 _RETRY_WAITS_S = (5.0, 30.0, 120.0, 600.0)
+_SHORT_WAIT_S = 600.0  # for the job to free memory: the start of an agent must not be what exceeds its limit
 _STEADY_S = 3600.0  # an agent that lived this long did not fail for the same reason as the one before it
 _ENDS_TOGETHER_S = 10.0  # between the ends of an agent and of its task
 _SILENT_INTERVALS, _SILENT_S = 3.0, 10.0  # a report may be late on a busy node or file server
@@ -27,11 +28,14 @@ class AgentAttempts:
     started_s: float = 0.0  # of the latest agent
     ended_s: float | None = None  # of the latest agent; None while it runs
     problem: str = ""  # why there is no agent, or why the latest one ended
+    is_memory_short: bool = False  # it ended without a last report when little memory was left
 
-    def after_end(self, now_s: float, problem: str) -> AgentAttempts:
+    def after_end(self, now_s: float, problem: str, *, is_memory_short: bool = False) -> AgentAttempts:
         """Return the attempts after the agent has ended, or could not be started."""
         failures = 1 if now_s - self.started_s >= _STEADY_S else self.failures + 1
-        return replace(self, failures=failures, ended_s=now_s, problem=problem)
+        return replace(
+            self, failures=failures, ended_s=now_s, problem=problem, is_memory_short=is_memory_short
+        )
 
     def start_due_s(self) -> float:
         """Return when to start the next agent; infinity: not any more."""
@@ -39,6 +43,8 @@ class AgentAttempts:
             return self.run_s + _FIRST_START_S
         if self.is_given_up:
             return float("inf")
+        if self.is_memory_short:
+            return self.ended_s + _SHORT_WAIT_S
         return self.ended_s + _RETRY_WAITS_S[self.failures - 1]
 
     def after_task(self, ended_s: float | None) -> AgentAttempts:

@@ -81,7 +81,10 @@ class Memory:
     used: int
     limit: int | None = None  # None: no limit is known
     oom_kills: int | None = None  # processes that the kernel killed for want of memory, in all
-    source: str = ""  # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident)
+    # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
+    # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
+    source: str = ""
+    agent_kills: int = 0  # further killed processes, which were agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,10 @@ class Cpu:
     cores: float  # by its CPU affinity and the quota of its cgroup
     used_percent: float | None = None  # of one core, all processes of the task together
     throttled_percent: float | None = None  # share of the time in which the quota held it back
+    threads: int | None = None  # of all processes of the task
+    runnable_threads: float | None = (
+        None  # that computed or waited for a core; None: few threads, or little use
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,16 @@ class Folder:
 
 
 _NO_SAMPLE = Sample()
+_MUCH_USED, _LITTLE_AVAILABLE = 0.5, 0.1  # of the limit of the task, of the memory of the node
+
+
+def is_memory_short(sample: Sample) -> bool:
+    """Whether so much memory is used that it may run out before the next sample."""
+    memory, node = sample.memory, sample.node
+    if memory is not None and memory.limit and memory.used > _MUCH_USED * memory.limit:
+        return True
+    known = node.memory_total is not None and node.memory_available is not None
+    return known and (node.memory_available or 0) < _LITTLE_AVAILABLE * (node.memory_total or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +188,11 @@ class AgentReport:
     ranks: tuple[RankGroup, ...] = field(default=(), kw_only=True)
     folders: tuple[Folder, ...] = field(default=(), kw_only=True)
     latest: Sample = _NO_SAMPLE
+    # the mean of what came before it and is not yet in the history
+    recent: Sample | None = field(default=None, kw_only=True)
     started_s: float = 0.0  # of the agent
     interval_s: float = 0.0  # between two reports
     ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
+    is_memory_short: bool = False  # an agent that disappears now was probably killed for want of memory

@@ -13,6 +13,8 @@ class Thresholds:
     gpu_busy_percent: float = 60.0  # one that computes more of the time is healthy
     memory_percent: float = 90.0  # of the limit
     disk_free_percent: float = 10.0
+    disk_free_gb: float = 100.0  # 2^30 bytes; a disk with more free is not full, whatever the share
+    memory_full_within_s: float = 604_800.0  # of a leak: what fills the memory later is none
     must_last_s: float = 300.0  # most conditions must last as long
     idle_s: float = 1800.0  # a GPU or an allocation that idles for longer is wasted
     startup_s: float = 300.0  # after the start; a program that loads is not judged by its speed

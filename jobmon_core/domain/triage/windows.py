@@ -10,6 +10,7 @@ from jobmon_core.domain.telemetry.model import Gpu, Sample, Worker
 from jobmon_core.domain.triage.situation import NodeView, Situation
 
 _MIN_COVERED = 0.7  # of the time that a condition must last
+_LATE = 1.5  # spans of the latest sample: the next one is due after one of them
 
 
 class Weighted(NamedTuple):
@@ -24,7 +25,13 @@ Figure = Callable[[Sample], float | None]
 
 
 def window(node: NodeView, now_s: float, seconds: float) -> Window:
-    """Return the samples of the last ``seconds``; none if they cover too little of that time."""
+    """Return the samples of the last ``seconds``; none if they cover too little of that time.
+
+    Until the next sample is due, that time ends with the latest one.
+    """
+    latest = node.latest
+    if 0 < now_s - latest.at_s <= _LATE * latest.span_s:
+        now_s = latest.at_s
     begin_s = now_s - seconds
     parts = []
     end_s = now_s  # the latest report is often within the newest minute of the history

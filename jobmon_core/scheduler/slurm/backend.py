@@ -72,7 +72,7 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     from dataclasses import replace
 
     from jobmon_core.domain.slurm.node_list import node_names
-    from jobmon_core.domain.telemetry.agent_command import agent_command
+    from jobmon_core.domain.telemetry.agent_command import agent_command, killed_first
     from jobmon_core.scheduler.slurm import commands, values
     from jobmon_core.system.runner import Runner, succeeded
 
@@ -82,12 +82,15 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     answer = Runner().capture(commands.step_version(), _VERSION_TIMEOUT_S)
     version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
     options = replace(request.options, job_id=str(raw_job_id))
-    agent = (sys.executable, *agent_command(options))
+    agent = killed_first((sys.executable, *agent_command(options)))
     step = AgentLaunch((tuple(commands.agent_step(raw_job_id, len(nodes), agent, version)),), signal.SIGUSR1)
     if not request.allows_ssh:
         return (step,)
-    agents = {node: (sys.executable, *agent_command(replace(options, node=node))) for node in nodes}
-    logins = tuple(tuple(commands.agent_login(node, each)) for node, each in agents.items())
+    agents = {node: agent_command(replace(options, node=node)) for node in nodes}
+    logins = tuple(
+        tuple(commands.agent_login(node, killed_first((sys.executable, *each))))
+        for node, each in agents.items()
+    )
     return step, AgentLaunch(logins, signal.SIGTERM)
 
 

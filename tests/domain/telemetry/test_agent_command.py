@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command, parse_agent_options
+from jobmon_core.domain.telemetry.agent_command import (
+    AgentOptions,
+    agent_command,
+    killed_first,
+    parse_agent_options,
+)
 
 FULL = AgentOptions(
     folder="/state/telemetry/8123/job",
@@ -45,3 +53,12 @@ def test_a_wrong_command_is_refused_and_the_fault_named(arguments: tuple[str, ..
 
 def test_the_name_of_a_node_is_no_path() -> None:
     assert parse_agent_options(("--folder=/f", "--job=8", "--node=a/b")).node == "a_b"
+
+
+def test_an_agent_is_what_the_kernel_kills_first_even_before_its_first_line() -> None:
+    show = (sys.executable, "-c", "import sys; print(open('/proc/self/oom_score_adj').read(), sys.argv[1])")
+    done = subprocess.run(
+        killed_first((*show, "a 'b' $HOME")), capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split("\n") == ["1000", " a 'b' $HOME", ""]
+    assert done.stderr == ""

@@ -32,6 +32,12 @@ def test_an_agent_that_fails_is_started_again_after_growing_waits_and_then_given
     assert attempts.after_end(3000.0, "refused").start_due_s() == float("inf")
 
 
+def test_an_agent_that_died_for_want_of_memory_leaves_the_job_time_to_free_some() -> None:
+    attempts = AgentAttempts(run_s=1000.0).after_end(2000.0, "Killed", is_memory_short=True)
+    assert attempts.start_due_s() == 2600.0
+    assert attempts.after_end(2700.0, "srun: error: refused").start_due_s() == 2730.0
+
+
 def test_failures_before_an_agent_that_lived_for_an_hour_do_not_count() -> None:
     attempts = AgentAttempts(run_s=1000.0, failures=4, started_s=2000.0)
     assert attempts.after_end(2000.0 + 3600.0, "killed").start_due_s() == 2000.0 + 3600.0 + 5.0

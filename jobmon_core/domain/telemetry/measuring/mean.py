@@ -20,7 +20,7 @@ _AVERAGED = {
     ),
     Worker: ("cpu_percent", "memory", "blocked_percent", "read_per_s", "written_per_s"),
     Node: ("load", "cpu_percent", "io_wait_percent", "memory_available", "received_per_s", "sent_per_s"),
-    Cpu: ("used_percent", "throttled_percent"),
+    Cpu: ("used_percent", "throttled_percent", "runnable_threads"),
 }
 _PERCENT_DIGITS = 1
 
@@ -32,6 +32,10 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     GPU utilisation and the reasons for which a GPU was slowed down are those of all samples.
     """
     last = samples[-1]
+    workers: dict[tuple[int, float], list[tuple[Worker, float]]] = {}
+    for sample in samples:
+        for worker in sample.workers:
+            workers.setdefault((worker.pid, worker.started_s), []).append((worker, sample.span_s))
     spans = [sample.span_s for sample in samples]
     cpus = [(sample.cpu, span_s) for sample, span_s in zip(samples, spans, strict=True) if sample.cpu]
     return dataclasses.replace(
@@ -40,7 +44,7 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
         node=_mean([(sample.node, span_s) for sample, span_s in zip(samples, spans, strict=True)]),
         cpu=_mean(cpus) if last.cpu else None,
         gpus=tuple(_gpu(gpu, samples) for gpu in last.gpus),
-        workers=tuple(_worker(worker, samples) for worker in last.workers),
+        workers=tuple(_mean(workers[worker.pid, worker.started_s]) for worker in last.workers),
     )
 
 
@@ -66,16 +70,6 @@ def _gpu(last: Gpu, samples: Iterable[Sample]) -> Gpu:
         highest_percent=max(highest, default=None),
         throttle_reasons=tuple(dict.fromkeys(reason for gpu, _ in same for reason in gpu.throttle_reasons)),
     )
-
-
-def _worker(last: Worker, samples: Iterable[Sample]) -> Worker:
-    same = [
-        (worker, sample.span_s)
-        for sample in samples
-        for worker in sample.workers
-        if (worker.pid, worker.started_s) == (last.pid, last.started_s)
-    ]
-    return _mean(same)
 
 
 def _mean(records: Sequence[tuple[T, float]]) -> T:

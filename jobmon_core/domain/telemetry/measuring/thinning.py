@@ -14,6 +14,7 @@ _MINUTE_S, _DAY_S = 60.0, 86400.0
 _DETAILED_S = 10 * _MINUTE_S  # of the agent's life
 _STEPS_S = ((_DETAILED_S, 0.0), (3 * _DAY_S, _MINUTE_S))
 _LAST_STEP_S = 10 * _MINUTE_S
+_MAX_PENDING = 16  # samples in memory; their mean replaces them when there are more
 
 
 @dataclasses.dataclass(slots=True)
@@ -22,15 +23,21 @@ class Thinning:
 
     started_s: float  # of the agent
     step_s: float | None = None  # between two means; None: it grows with the age of the agent
-    _pending: list[Sample] = dataclasses.field(default_factory=list)
+    _pending: list[Sample] = dataclasses.field(default_factory=list)  # oldest first; the first may be a mean
     _has_names: bool = False
 
     def add(self, sample: Sample) -> Sample | None:
         """Take the next sample; return the mean of the collected ones if it is due."""
+        if len(self._pending) >= _MAX_PENDING:
+            self._pending = [mean_sample(self._pending)]
         self._pending.append(sample)
         first = self._pending[0]
         age_s = sample.at_s - (first.at_s - first.span_s)
         return self.flush() if age_s >= self._step_s(sample.at_s) - sample.span_s / 2 else None
+
+    def held_back(self) -> Sample | None:
+        """Return the mean of the collected samples without the latest one; None if there are none."""
+        return without_names(mean_sample(self._pending[:-1])) if len(self._pending) > 1 else None
 
     def flush(self) -> Sample | None:
         """Return the mean of the samples collected so far; None if there are none."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.telemetry.measuring.programs import is_helper, program_name, starts_others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from jobmon_core.domain.telemetry.measuring.processes import Process
 
@@ -42,17 +42,22 @@ class Gone:
     ended_s: float  # Unix seconds
 
 
-def find_workers(processes: Mapping[int, Process]) -> tuple[Group, ...]:
-    """Return the workers among the processes of a task, by rank or else by PID.
+def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()) -> tuple[Group, ...]:
+    """Return the workers among the processes of a task, by rank or else by PID; ``on_gpus`` hold a GPU.
 
     They are the processes with a rank that differs from their parent's. If none has a rank, they are the
-    topmost processes that are no shell, launcher or wrapper.
+    topmost processes that are no shell, launcher or wrapper. A program that holds no GPU, but whose children
+    do, is a launcher, too, e.g. one with torch.multiprocessing.spawn.
     """
     children: dict[int, list[Process]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process)
     roots = [process for process in processes.values() if process.parent not in processes]
-    tops = _ranked(processes) or _topmost(roots, children) or [(root, None) for root in roots]
+    tops = (
+        _ranked(processes)
+        or _on_gpus(_topmost(roots, children), children, on_gpus)
+        or [(root, None) for root in roots]
+    )
     stops = {top.pid for top, _ in tops}
     groups = (_group(top, rank, children, stops) for top, rank in tops)
     return tuple(sorted(groups, key=lambda group: (group.rank or 0, group.main.pid)))
@@ -114,6 +119,19 @@ def _topmost(roots: list[Process], children: Mapping[int, list[Process]]) -> lis
             found.append(process)
     others = [process for process in found if not is_helper(process.argv, process.command)]
     return [(process, None) for process in others or found]
+
+
+def _on_gpus(
+    tops: list[tuple[Process, int | None]],
+    children: Mapping[int, list[Process]],
+    on_gpus: Collection[int],
+) -> list[tuple[Process, int | None]]:
+    """Return the workers with the children of a launcher in its place."""
+    found: list[tuple[Process, int | None]] = []
+    for top, rank in tops:
+        started = [child for child in children.get(top.pid, ()) if child.pid in on_gpus]
+        found += [(child, None) for child in started] if started and top.pid not in on_gpus else [(top, rank)]
+    return found
 
 
 def _group(top: Process, rank: int | None, children: Mapping[int, list[Process]], stops: set[int]) -> Group:

@@ -11,7 +11,8 @@ from jobmon_core.domain.telemetry.model import Disk
 from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
 
 _HORIZON_S, _URGENT_S = 86_400.0, 3600.0
-_SMALL_BYTES, _SMALL_INODES = 100 * 2**30, 100_000  # a large disk with more free is not full
+_GB_BYTES = 2**30
+_SMALL_INODES = 100_000  # a large disk with more free is not full
 _LONG = 2  # times `must_last_s`: so much of the past tells how fast a disk fills
 _POINTS, _PARTS = 6, 3
 _STEADY = 0.3  # of the average speed, in each part of that time
@@ -58,10 +59,14 @@ def disk_full(situation: Situation) -> Verdict | None:
 
 def _bytes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
     percent = _PERCENT * disk.free / disk.total if disk.total else _PERCENT
-    is_low = percent < situation.thresholds.disk_free_percent and disk.free < _SMALL_BYTES
+    is_low = percent < situation.thresholds.disk_free_percent and disk.free < _small_bytes(situation)
     text = f"{size(disk.free)} ({percent:.1f} %) free"
     series = _series(node, disk.path, lambda each: each.free)
     return _Room(disk.path, text, is_low, _full_in_s(situation, series))
+
+
+def _small_bytes(situation: Situation) -> float:
+    return situation.thresholds.disk_free_gb * _GB_BYTES
 
 
 def _inodes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
@@ -106,7 +111,7 @@ def _named_folders(situation: Situation) -> list[_Room]:
     if disk is None or not folder:
         return []
     rooms = (
-        (disk.free_bytes, disk.total_bytes, _SMALL_BYTES, size(disk.free_bytes), "free"),
+        (disk.free_bytes, disk.total_bytes, _small_bytes(situation), size(disk.free_bytes), "free"),
         (
             disk.free_inodes, disk.total_inodes, _SMALL_INODES,
             count(disk.free_inodes, "inode"), "free for further files",

@@ -15,7 +15,6 @@ _LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # at least so many, over so much of that time
 _LEAK_FIT = 0.9  # least share of the variance of the memory that a straight line explains
 _LEAK_STEADY = 0.7  # of the average growth: memory that fills up grows ever slower
 _LEAK_GROWTH = 0.005  # of the limit, in that time: less may be noise; it would be full in days
-_LEAK_HORIZON_S = 7 * 86_400.0
 _NEAR_LONG = 0.2  # times `must_last_s`
 _SPIKE, _SPIKE_SHARE = 1.5, 0.1  # times the usual memory, and more by this share of all memory
 _SPIKE_SAMPLES = 10
@@ -38,7 +37,7 @@ def memory_leak(situation: Situation) -> Verdict | None:
             continue
         left_s = max(0.0, (limit - memory.used) / growth.bytes_per_s)
         ends_s = _ends_s(situation)
-        if left_s > _LEAK_HORIZON_S:
+        if left_s > situation.thresholds.memory_full_within_s:
             continue
         is_fatal = ends_s is None or situation.now_s + left_s < ends_s
         return Verdict(

@@ -32,6 +32,7 @@ _OWN_SHARE = 0.5  # of what a busy node computes
 _OVERSUBSCRIBED = 2  # threads that compute for each core
 _CROWDED_CORES = 0.5  # of the cores: less work does not crowd them, whatever the number of threads
 _MANY_THREADS = 8  # for each core: most of them must wait
+_MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever they were told
 _THROTTLED_PERCENT = 25.0
 
 
@@ -187,12 +188,13 @@ def oversubscribed(situation: Situation) -> Verdict | None:
         used = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
         if cpu is None or not cpu.cores or used is None or used < _CROWDED_CORES * 100 * cpu.cores:
             continue
-        threads = sum(worker.threads + worker.children for worker in workers)
+        threads = cpu.threads or sum(worker.threads + worker.children for worker in workers)
         wanted = sum(worker.omp_threads or 0 for worker in workers)
         throttled = average(of, lambda sample: sample.cpu.throttled_percent if sample.cpu else None) or 0.0
         by_setting = wanted > _OVERSUBSCRIBED * cpu.cores and threads > _OVERSUBSCRIBED * cpu.cores
         by_throttling = threads >= _MANY_THREADS * cpu.cores and throttled >= _THROTTLED_PERCENT
-        if by_setting or by_throttling:
+        runnable = average(of, lambda sample: sample.cpu.runnable_threads if sample.cpu else None) or 0.0
+        if by_setting or by_throttling or runnable >= _MANY_RUNNABLE * cpu.cores:
             limit = max(1, int(cpu.cores / max(1, len(workers))))
             return Verdict(
                 "thread-oversubscription",
@@ -201,6 +203,7 @@ def oversubscribed(situation: Situation) -> Verdict | None:
                 situation.since_s("thread-oversubscription", situation.now_s - seconds),
                 (
                     f"CPU: {used / 100:.1f} of {cpu.cores:g} cores busy over the last {duration(seconds)}",
+                    *([f"threads that compute or wait for a core: {runnable:.0f}"] if runnable else []),
                     *([f"OMP_NUM_THREADS: {wanted} over {len(workers)} workers"] if wanted else []),
                     *([f"CPU quota: held it back {throttled:.0f} % of the time"] if throttled >= 1 else []),
                 ),

@@ -28,6 +28,7 @@ _STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
 _MIN_RANKS = 2  # that may wait for each other
 _MANY_INTERVALS = 3  # between two checkpoints
+_LONGER_THAN_BEFORE = 1.5  # times the time for which the outputs grew
 _MAX_RANKS = 16  # in the evidence
 _STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
 
@@ -257,21 +258,50 @@ def _has_ranks(situation: Situation) -> bool:
 
 def outputs_stopped(situation: Situation) -> Verdict | None:
     """Find busy GPUs whose results are not saved any more."""
-    saved, seconds = situation.artifacts.checkpoints, situation.thresholds.must_last_s
-    gpus = utilizations(situation, seconds)
-    idle_s = situation.outputs_idle_s
-    if not gpus or min(gpus) < situation.thresholds.gpu_busy_percent or idle_s is None:
+    seconds, gpus = (
+        situation.thresholds.must_last_s,
+        utilizations(situation, situation.thresholds.must_last_s),
+    )
+    idle_s, usual = situation.outputs_idle_s, _usual_saving(situation)
+    if not gpus or min(gpus) < situation.thresholds.gpu_busy_percent or idle_s is None or usual is None:
         return None
-    if saved is None or not saved.interval_s or idle_s < max(_MANY_INTERVALS * saved.interval_s, 2 * seconds):
+    if idle_s < max(usual.longest_s, 2 * seconds):
         return None
     return Verdict(
         "outputs-stopped",
         "No results are saved any more",
         f"nothing was saved for {duration(idle_s)}, although its GPUs are {min(gpus):.0f} % busy",
-        situation.since_s("outputs-stopped", situation.now_s - idle_s + saved.interval_s),
+        situation.since_s("outputs-stopped", situation.now_s - idle_s + usual.longest_s / _MANY_INTERVALS),
         (
-            f"checkpoints: the latest {duration(idle_s)} ago, usually one every {duration(saved.interval_s)}",
+            f"{usual.what}: the latest {duration(idle_s)} ago, {usual.text}",
             f"GPUs: busy {min(gpus):.0f} % of the last {duration(seconds)}",
         ),
         "Check the permissions and the free space of its output folder, and what its log says about saving.",
+        is_quiet=usual.is_guess,
     )
+
+
+class _Saving(NamedTuple):
+    """How often a task saves."""
+
+    what: str
+    text: str
+    longest_s: float  # without a save, before that is a sign
+    is_guess: bool = False
+
+
+def _usual_saving(situation: Situation) -> _Saving | None:
+    """Return how often a task saves its checkpoints, or writes to its outputs; None if that is not known.
+
+    Of outputs, nothing is known but the latest growth. If they grew until then, they should have grown again
+    within the same time and a half.
+    """
+    saved, outputs = situation.artifacts.checkpoints, situation.artifacts.outputs
+    if saved is not None and saved.interval_s:
+        text = f"usually one every {duration(saved.interval_s)}"
+        return _Saving("checkpoints", text, _MANY_INTERVALS * saved.interval_s)
+    grew_for_s = 0.0 if outputs is None else outputs.total.modified_s - situation.started_s
+    if outputs is None or not outputs.total.bytes_per_s or grew_for_s < situation.thresholds.idle_s:
+        return None
+    text = f"they grew for {duration(grew_for_s)} before"
+    return _Saving("outputs", text, _LONGER_THAN_BEFORE * grew_for_s, is_guess=True)

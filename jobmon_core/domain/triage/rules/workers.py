@@ -65,21 +65,25 @@ def _was(
 
 
 def dead_worker(situation: Situation) -> Verdict | None:
-    """Find a rank that has ended while the other ranks go on."""
+    """Find a worker that has ended while its peers go on: the other ranks, or else the same programs."""
     seconds = _LASTING * situation.thresholds.must_last_s
     ranks = [(node, worker) for node, worker in situation.workers if worker.rank is not None]
+    has_ranks = bool(ranks)
+    ranks = ranks or [(node, worker) for node, worker in situation.workers if worker.name]
     alive = [worker for _, worker in ranks if worker.status not in GONE]
     dead = [
         (node, worker)
         for node, worker in ranks
         if _was(node, worker, situation.now_s, seconds, (WorkerStatus.DEAD,))
-        and any(abs(each.started_s - worker.started_s) <= _TOGETHER_S for each in alive)
-        and not any(each.rank == worker.rank for each in alive)  # it was started again
+        and any(_are_peers(each, worker) for each in alive)
+        and not (has_ranks and any(each.rank == worker.rank for each in alive))  # it was started again
     ]
     progress = situation.progress
     at_end = progress is not None and (progress.fraction == 1.0 or progress.end_marker)
     if not dead or at_end:
         return None
+    # of programs without ranks, one may just be done before the others, unless all stand still
+    is_missed = not situation.is_advancing if has_ranks else situation.pause_s is not None
     names = ", ".join(worker_name(situation, node, worker) for node, worker in dead)
     return Verdict(
         "dead-worker",
@@ -88,9 +92,15 @@ def dead_worker(situation: Situation) -> Verdict | None:
         situation.since_s("dead-worker", situation.now_s - seconds),
         tuple(f"{worker_name(situation, node, each)}: ended (process {each.pid})" for node, each in dead),
         "The others may wait for it for ever; look for how it failed with `jobmon logs JOBID`.",
-        is_critical=not situation.is_advancing,
-        is_quiet=situation.is_advancing,  # workers with a share each may be done with it
+        is_critical=is_missed,
+        is_quiet=not is_missed,  # workers with a share each may be done with it
     )
+
+
+def _are_peers(one: Worker, other: Worker) -> bool:
+    """Whether two workers were started together, and without ranks, run the same program."""
+    is_same = one.rank is not None or one.name == other.name
+    return is_same and abs(one.started_s - other.started_s) <= _TOGETHER_S
 
 
 def odd_rank(situation: Situation) -> Verdict | None:

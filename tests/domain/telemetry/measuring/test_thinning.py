@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jobmon_core.domain.telemetry.measuring.thinning import Thinning
 from jobmon_core.domain.telemetry.model import Gpu, Sample
 
@@ -47,3 +49,15 @@ def test_what_is_left_is_kept_at_the_end() -> None:
     assert left is not None
     assert left.span_s == 5.0
     assert thinning.flush() is None
+
+
+def test_what_is_held_back_has_a_mean_without_the_latest_sample() -> None:
+    thinning = Thinning(START_S, 600.0)
+    assert thinning.add(sample(START_S + 5, 100.0)) is None
+    assert thinning.held_back() is None
+    for number in range(1, 100):
+        assert thinning.add(sample(START_S + 5 + 5 * number, 0.0)) is None
+    recent = thinning.held_back()
+    assert recent is not None
+    assert (recent.at_s, recent.span_s) == (START_S + 495.0, 495.0)
+    assert recent.gpus[0].utilization_percent == pytest.approx(1.0, abs=0.2)  # means of rounded means

@@ -34,6 +34,19 @@ def test_each_rank_of_torchrun_is_a_worker_and_its_loaders_belong_to_it() -> Non
     assert workers(SCRIPT, torchrun, *ranks, *loaders) == [(20, 0, 1), (21, 1, 1)]
 
 
+def test_the_children_of_a_program_that_hold_the_gpus_in_its_place_are_the_workers() -> None:
+    spawn = process(11, 10, "/usr/bin/python3", "train.py")
+    children = [
+        process(pid, 11, "/usr/bin/python3", "-c", "from multiprocessing.spawn import x") for pid in (12, 13)
+    ]
+    loader = process(14, 12, "/usr/bin/python3", "-c", "from multiprocessing.spawn import x")
+    table = {each.pid: each for each in (SCRIPT, spawn, *children, loader)}
+    launched = find_workers(table, {12, 13})
+    assert [(group.main.pid, len(group.members) - 1) for group in launched] == [(12, 1), (13, 0)]
+    for on_gpus in ((), (11,), (11, 12)):  # loaders, also of a program that has not opened its GPU yet
+        assert [group.main.pid for group in find_workers(table, on_gpus)] == [11]
+
+
 def test_a_launcher_with_a_rank_of_its_own_is_no_worker() -> None:
     step = {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1"}
     torchrun = process(11, 1, "python", "-m", "torch.distributed.run", "train.py", **step)

@@ -107,6 +107,20 @@ def test_a_rank_that_ended_while_the_others_wait_for_it() -> None:
     assert (advancing.is_critical, advancing.is_quiet) == (False, True)
 
 
+def test_a_worker_without_a_rank_that_ended_is_missed_only_when_its_peers_stand_still() -> None:
+    peers = [replace(worker(number), rank=None) for number in range(3)]
+    dead = replace(worker(3, 0, status=WorkerStatus.DEAD), rank=None)
+    stuck = judge(situation(sample([*peers, dead]), stuck_minutes=15))[0]
+    assert (stuck.name, stuck.is_critical) == ("dead-worker", True)
+    assert stuck.text == "process 103 ended; 3 of 4 workers go on"
+    (shown,) = judge(situation(sample([*peers, dead]), steps=False, log_idle_s=None))
+    assert (shown.name, shown.is_quiet) == ("dead-worker", True)
+    other = replace(dead, name="python prepare.py")
+    assert names(situation(sample([*peers, other]))) == []
+    earlier = replace(dead, started_s=dead.started_s - 3600)
+    assert names(situation(sample([*peers, earlier]))) == []
+
+
 def test_a_rank_that_was_started_again_is_not_missed() -> None:
     again = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD), worker(1, pid=777)])
     assert names(situation(again)) == []

@@ -116,3 +116,18 @@ def test_without_an_agent_the_disk_of_the_outputs_is_judged_by_bytes_and_inodes(
 
 def test_single_checkpoints_do_not_fill_a_disk() -> None:
     assert names(situation(lambda minute: disk(150 if minute < 57 else 110))) == []
+
+
+def test_of_a_huge_disk_the_bytes_decide_and_both_limits_can_be_set() -> None:
+    huge = situation(sample(disks=(Disk("/s", 10**15, 200 * GIB),)))
+    assert names(huge) == []
+    assert names(replace(huge, thresholds=Thresholds(disk_free_gb=500))) == ["disk-full"]
+    low = situation(disk(15))
+    assert names(replace(low, thresholds=Thresholds(disk_free_gb=10))) == []
+    assert names(replace(low, thresholds=Thresholds(disk_free_percent=5))) == []
+
+
+def test_the_time_within_which_a_leak_counts_can_be_set() -> None:
+    leaking = situation(lambda minute: memory(4 + minute * 0.1))
+    assert names(replace(leaking, thresholds=Thresholds(memory_full_within_s=7200))) == []
+    assert names(replace(leaking, thresholds=Thresholds(memory_full_within_s=14_400))) == ["memory-leak"]

@@ -90,6 +90,20 @@ def test_many_threads_on_few_cores(figures: dict[str, int], throttled: float | N
     assert "OMP_NUM_THREADS=1" in verdict.advice
 
 
+def test_many_threads_that_compute_are_found_whatever_they_were_told() -> None:
+    children = sample([worker(0, 190.0, threads=1, children=16)], cpu=Cpu(2.0, 190.0, None, 17, 16.0))
+    (verdict,) = judge(situation(children))
+    assert verdict.name == "thread-oversubscription"
+    assert verdict.text == "17 threads and processes share 2 cores"
+    assert "threads that compute or wait for a core: 16" in verdict.evidence
+    loaders = sample([worker(0, 190.0, children=16)], cpu=Cpu(2.0, 190.0, None, 17, 4.0))
+    assert names(situation(loaders)) == []
+    burst = situation(
+        lambda minute: children if minute > 58 else replace(loaders, cpu=Cpu(2.0, 190.0, None, 17))
+    )
+    assert names(burst) == []
+
+
 def test_many_threads_that_mostly_wait_are_no_problem() -> None:
     pool = sample([worker(0, 99.0, threads=80)], cpu=Cpu(1.0, 99.0, 0.0))
     assert names(situation(pool)) == []

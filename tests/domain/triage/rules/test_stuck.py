@@ -146,6 +146,20 @@ def test_busy_gpus_whose_checkpoints_have_stopped_are_reported() -> None:
     assert names(replace(busy, artifacts=saved(40))) == ["outputs-stopped"]
 
 
+def test_busy_gpus_whose_outputs_have_stopped_are_shown() -> None:
+    busy = situation(ranks(100, gpus=(95,)), 300)
+
+    def grown(until_minute: float, rate: float | None = 5.0) -> Artifacts:
+        at_s = busy.started_s + 60 * until_minute
+        return Artifacts(busy.now_s, Outputs("/out", 1, Growth(9, at_s, at_s, rate)))
+
+    (verdict,) = judge(replace(busy, artifacts=grown(100)))
+    assert (verdict.name, verdict.is_quiet) == ("outputs-stopped", True)
+    assert verdict.evidence[0] == "outputs: the latest 3h 20m ago, they grew for 1h 40m before"
+    for regular in (grown(150), grown(299), grown(5), grown(100, None)):
+        assert names(replace(busy, artifacts=regular)) == []
+
+
 def test_a_report_that_is_too_old_proves_nothing() -> None:
     still = ranks(0.5, 0.5, gpus=(0, 0))
     idle = situation(lambda minute: still if minute > 45 else WORKING, stuck_minutes=15)

@@ -1,0 +1,28 @@
+"""An agent beside 32 workers on 8 GPUs stays small and quick."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchmarks.overhead_parts.long_run import watch_many
+
+_HOURS = 0.3  # of a clock that jumps over each wait
+_ROUNDS_AT_LEAST = 1000
+# a round may take longer on a machine that does much else: its time is that of a wall clock
+_USUAL_S, _LONGEST_S = 0.2, 5.0
+_MORE_KB = 1024  # within half of that time
+
+
+@pytest.mark.skipif(
+    not (shutil.which("gcc") or shutil.which("cc")), reason="no C compiler for the fake driver"
+)
+def test_a_round_over_many_workers_is_short_and_the_memory_stays_as_it_is(tmp_path: Path) -> None:
+    run = watch_many(_HOURS, tmp_path)
+    assert len(run.rounds_s) >= _ROUNDS_AT_LEAST
+    assert statistics.median(run.rounds_s) < _USUAL_S
+    assert max(run.rounds_s) < _LONGEST_S
+    assert run.last_kb - run.half_kb < _MORE_KB
