@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff why checkpoints verify init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -29,6 +29,9 @@ _jobmon() {
         "report") options="-h --help --html --json" words= kind="job" ;;
         "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
         "diff") options="-h --help --json" words= kind="job" ;;
+        "why") options="-h --help --json" words= kind="job" ;;
+        "checkpoints") options="-h --help --json" words= kind="job" ;;
+        "verify") options="-h --help --against --count --size --sha256 --records --json" words= kind="job" ;;
         "init") options="-h --help --no-check" ;;
         "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
@@ -38,7 +41,7 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff why checkpoints verify init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
@@ -91,6 +94,8 @@ _jobmon() {
         "report --html") options= words= kind="file" ;;
         "diagnose --state") options= words= kind="text" ;;
         "diagnose --exit-code") options= words= kind="text" ;;
+        "verify --against") options= words= kind="text" ;;
+        "verify --records") options= words= kind="text" ;;
         "inbox --port") options= words= kind="text" ;;
         "recover --install") words="best cron systemd scrontab" kind= ;;
     esac
