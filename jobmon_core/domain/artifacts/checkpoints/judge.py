@@ -11,7 +11,7 @@ from jobmon_core.domain.artifacts.checkpoints.markers import missing_marker, wan
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence, TreeFile
 from jobmon_core.domain.artifacts.checkpoints.parts import missing_part
 from jobmon_core.domain.artifacts.checkpoints.resume import resume_hint
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.file_check import SMALLER, FileCheck, FileVerdict
 from jobmon_core.domain.humanize import size
 
 _CHECKED = (
@@ -136,7 +136,7 @@ def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) ->
         usual = _usual_size(file, candidate, others)
         if file.size_bytes < _MUCH_SMALLER * usual:
             sizes = f"{size(file.size_bytes)}, in the others {size(usual)}"
-            return f"{_within(file, candidate) or 'is '}smaller than usual: {sizes}"
+            return f"{_within(file, candidate) or 'is '}{SMALLER}: {sizes}"
     return ""
 
 

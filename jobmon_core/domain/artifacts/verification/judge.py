@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.file_check import SMALLER, UNEVEN_ROWS, FileCheck, FileVerdict
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.paths import name_of, suffix_of
 from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
@@ -19,8 +19,6 @@ from jobmon_core.domain.humanize import count, size
 
 _NAMED = 4  # so many files are named in an explanation
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
-_WEAK = "smaller than usual"  # why a checkpoint may be incomplete; a last one often holds less
-_RAGGED = "columns in line"  # what is wrong with a table: many programs write such
 _MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
     *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
     *(".gz", ".tgz", ".tar", ".parquet", ".h5", ".hdf5"),
@@ -97,7 +95,7 @@ def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_G
         gaps.append(_shortfall(expected.count, written, found))
     elif found.wrote_nothing and not gaps:
         gaps.append(_Gap("it wrote no output", f"No file in {found.folder} is from this run."))
-    if found.checkpoint and found.checkpoint.is_complete is False and _WEAK not in found.checkpoint.why:
+    if found.checkpoint and found.checkpoint.is_complete is False and SMALLER not in found.checkpoint.why:
         name = name_of(found.checkpoint.path)
         fact = f"its newest checkpoint {name} is incomplete"
         gaps.append(_Gap(fact, f"Checkpoint {found.checkpoint.path}: {found.checkpoint.why}."))
@@ -141,7 +139,7 @@ def _shortfall(expected: int, written: int, found: Found) -> _Gap:
 
 def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
     suffix = suffix_of(check.path)
-    if not check.is_bad or suffix in _UNFINISHED or _RAGGED in check.why:
+    if not check.is_bad or suffix in _UNFINISHED or UNEVEN_ROWS in check.why:
         return False
     if not expected.is_named:
         return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END

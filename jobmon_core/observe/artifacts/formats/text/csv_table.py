@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated
 from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, no_nul_bytes
 
@@ -117,7 +118,7 @@ class _Table:
         elif width < (self.width or 0) and row.may_be_cut:
             raise Truncated(f"ends inside its last row, which has {width} of {self.width} columns")
         elif self._rows:
-            raise Corrupt(f"has {width} columns in line {row.line:,}, elsewhere {self.width}")
+            raise Corrupt(f"has {width} {UNEVEN_ROWS} {row.line:,}, elsewhere {self.width}")
 
     def missing(self) -> str:
         """Return which columns have many empty or not finite values in the first rows; empty if none has."""
