@@ -20,7 +20,10 @@ SCRIPT = "#!/bin/bash\n#SBATCH -o out-%j.txt\necho run $1\n"
 
 @pytest.fixture
 def user(shell: Shell) -> Shell:
-    """A user with a script."""
+    """A user with a script, without agents, whose monitors look often."""
+    config = shell.home / "config.json"
+    config.write_text(json.dumps({"poll": {"running_s": 5}, "agent": {"enabled": False}}), encoding="ascii")
+    config.chmod(0o600)
     (shell.work / "job.sh").write_text(SCRIPT, encoding="ascii")
     return shell
 
