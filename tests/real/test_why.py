@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -114,15 +115,9 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
         conf.write_text(_SITE + conf.read_text())
         cluster.start_controller()
         eventually(lambda: all(cluster.node_state(node) == "idle" for node in cluster.nodes))
-        user = User(folder, discord, {"PATH": _path(), **cluster.env})
+        user = User(folder, discord, {"PATH": os.environ["PATH"], **cluster.env})
         yield Waiting(user, _submit_all(user))
         user.leave()
-
-
-def _path() -> str:
-    from tests.real.conftest import _ENVIRONMENT
-
-    return _ENVIRONMENT["PATH"]
 
 
 def _submit_all(user: User) -> dict[str, str]:
