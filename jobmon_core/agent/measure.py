@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
-_MANY_THREADS, _BUSY_PERCENT = 4, 50.0  # for each core, of each core: with less, none waits long for a core
+_MANY_THREADS, _BUSY_PERCENT = 4, 20.0  # for each core: with less, its threads do not wait for each other
 _NO_REPORT = AgentReport()
 
 
