@@ -17,7 +17,7 @@ class FileVerdict(StrEnum):
     UNREADABLE = "unreadable"  # missing, no permission, or not a regular file
 
 
-# parts of `FileCheck.why` and `Checkpoint.why` by which weak evidence is told from damage
+# parts of `FileCheck.why` and `Checkpoint.why` that mark weak evidence, which is no damage
 UNEVEN_ROWS = "columns in line"  # of a table: many programs write such
 SMALLER = "smaller than usual"  # of a checkpoint: the last one often holds less
 
