@@ -76,3 +76,10 @@ def test_a_running_job_that_writes_to_the_same_folder_is_named(ctx: Context) -> 
     assert item.status is Status.WARN
     assert item.text == f"job 12 runs the same script and writes to {Path.cwd()}/out too"
     assert f"Do not edit {Path.cwd()}/run.sh while it runs" in item.advice
+
+
+def test_a_python_program_without_a_file_is_not_said_to_find_its_imports(ctx: Context) -> None:
+    Path("job.sbatch").write_text("#!/bin/bash\npython3 -c 'import json'\n")
+    (Path.cwd() / "python3").symlink_to("/usr/bin/env")
+    item = _items(ctx)["packages"]
+    assert (item.status, item.text) == (Status.NOT_APPLICABLE, "the source cannot be read")

@@ -50,7 +50,7 @@ def packages(facts: Facts) -> Item:
                 f"{each.python} does not find {names}, which {each.path} imports",
                 "Install them there, or activate the right environment in the script.",
             )
-    checked = [each for each in facts.python if each.python and not each.unknown_because]
+    checked = [each for each in facts.python if each.python and each.path and not each.unknown_because]
     if not checked:
         return not_applicable(name, facts.python[0].unknown_because or "the source cannot be read")
     return passed(name, f"{checked[0].python} finds all that {checked[0].path} imports")
