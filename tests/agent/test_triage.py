@@ -8,32 +8,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
-from jobmon_core.analysis.progress import follow_progress
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.triage.thresholds import Thresholds
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.waiting import eventually
+from tests.support.watched_program import STEPS, WITHIN_S, finds, watched
 
-QUICK = Thresholds(must_last_s=4, startup_s=2, idle_s=10)
-WITHIN_S = 60.0
 _HEALTHY_S, _LEAST_SAMPLES = 10.0, 5
-_NO_SETTINGS = JobSettings()
-STEPS = "import itertools, os, time\nfor i in itertools.count(1):\n print(f'step {i}/100000', flush=True)\n "
 
 LEAKING = (
     STEPS + "kept = globals().setdefault('kept', []); kept.append(bytearray(os.urandom(1) * 3_000_000))\n"
@@ -98,77 +84,6 @@ HEALTHY = {
     "memory taken and returned": STEPS + "block = bytearray(50_000_000 * (i % 2 + 1)); time.sleep(0.2)",
     "two processes": "import os, time\nos.fork()\n" + STEPS + "sum(range(300_000)); time.sleep(0.1)",
 }
-
-
-@dataclass
-class Watched:
-    """A program that runs, with an agent beside it, and the monitor's looks at it."""
-
-    folder: Path
-    log: Path
-    settings: JobSettings
-    started_s: float = field(default_factory=time.time)
-
-    def look(self) -> list[Event]:
-        """Look at it as a monitor does; return the verdicts so far."""
-        logs = LogPaths(str(self.log), str(self.log), BY_USER)
-        task = Task("", JobState.RUNNING, "RUNNING", start_s=int(self.started_s))
-        folder = str(self.folder)
-        settings = replace(self.settings, thresholds=QUICK, output_dir=folder, output_pattern="out.txt")
-        job = WatchedJob("local-1-x", 1, self.started_s, logs=logs, tasks={"": task}, settings=settings)
-        found = follow_progress(
-            [job],
-            lambda _: self.folder / "progress.json",
-            time.time(),
-            telemetry_of=lambda _job, _task: TaskTelemetry(self.folder / "telemetry"),
-        )[job.id]
-        assert found.problem == ""
-        # other programs may fill this machine, e.g. those of other tests
-        return [
-            event
-            for event in found.events
-            if event.kind is EventKind.TROUBLE and event.subject != "noisy-neighbour"
-        ]
-
-
-@contextmanager
-def watched(
-    folder: Path,
-    code: str,
-    variables: Mapping[str, str] = MappingProxyType({}),
-    *,
-    disk: Path | None = None,
-    settings: JobSettings = _NO_SETTINGS,
-    gpus: Path | None = None,
-) -> Iterator[Watched]:
-    """Run a Python program, which holds the fake GPUs of a file, and an agent that reports every second."""
-    log, telemetry = folder / "job.out", folder / "telemetry"
-    telemetry.mkdir()
-    environment = {**os.environ, "PYTHONUNBUFFERED": "", **variables, "DISK": str(disk or folder)}
-    with log.open("wb") as output:
-        program = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=output, env=environment, start_new_session=True
-        )
-    disks = (str(disk),) if disk else ()
-    options = AgentOptions(str(telemetry), pids=(program.pid,), node="n1", interval_s=1.0, disks=disks)
-    if gpus:
-        gpus.write_text(gpus.read_text().replace("PID", str(program.pid)))
-    agent = subprocess.Popen([sys.executable, *agent_command(options)], env={**os.environ, **variables})
-    try:
-        yield Watched(folder, log, settings)
-    finally:
-        os.killpg(program.pid, 9)
-        program.wait()
-        agent.terminate()
-        agent.wait()
-
-
-def finds(job: Watched, name: str) -> Event:
-    """Wait for a verdict; no other one that is worth a message may come before it."""
-    eventually(lambda: any(event.subject == name for event in job.look()), WITHIN_S)
-    events = job.look()
-    assert [event.subject for event in events if not event.is_quiet and event.subject != name] == []
-    return next(event for event in events if event.subject == name)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,16 @@ def test_what_is_only_shown_sends_no_message(tmp_path: Path) -> None:
     assert with_progress_alerts(job.job, events, job.now_s).outbox == ()
 
 
+def test_what_was_only_shown_is_reported_when_it_becomes_critical(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    dead = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD)])
+    job.measured(sample([worker(0), worker(1)]), 20)
+    job.measured(dead, 10)
+    job.measured(dead, 30, steps=False)
+    events = [event for event in job.saved.events if event.subject == "dead-worker"]
+    assert [(event.is_critical, event.is_quiet) for event in events] == [(False, True), (True, False)]
+
+
 def test_a_standstill_that_is_explained_sends_one_message(tmp_path: Path) -> None:
     job = MeasuredJob(tmp_path)
     job.measured(sample(), 20)

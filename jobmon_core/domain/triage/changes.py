@@ -1,4 +1,7 @@
-"""Report each verdict once, and withdraw it when it has been over for long enough."""
+"""Report each verdict once, and withdraw it when it has been over for long enough.
+
+One that was only shown is reported again if it becomes worth a message.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,14 @@ def triage_events(
     now_s, held, events = situation.now_s, dict(state.held), list[Event]()
     reported = list(state.reported)
     for verdict in verdicts:
-        if verdict.name not in held:
-            events.append(_event(verdict, now_s, again=verdict.name in reported))
+        before = held.get(verdict.name)
+        is_worse = before is not None and before.is_quiet and not verdict.is_quiet
+        if before is None or is_worse:
+            again = verdict.name in reported and not is_worse
+            events.append(_event(verdict, now_s, again=again))
             reported.append(verdict.name)
-        held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent)
+        is_quiet = verdict.is_quiet and (before is None or before.is_quiet)
+        held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent, is_quiet)
     for name, each in state.held.items():
         over_s = now_s - held[name].seen_s
         if not each.is_permanent and over_s >= _OVER_AFTER * situation.thresholds.must_last_s:

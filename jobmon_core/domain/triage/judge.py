@@ -15,6 +15,7 @@ from jobmon_core.domain.triage.rules.gpu_health import (
     worn_gpu,
     xid_errors,
 )
+from jobmon_core.domain.triage.rules.launch import no_processes
 from jobmon_core.domain.triage.rules.memory import memory_leak, memory_near_limit, memory_spike, oom_kill
 from jobmon_core.domain.triage.rules.slow import (
     checkpoint_overhead,
@@ -45,6 +46,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     gpu_hang,
     deadlock,
     memory_near_limit,
+    no_processes,
     disk_full,
     ecc_errors,
     xid_errors,

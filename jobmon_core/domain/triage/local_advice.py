@@ -16,6 +16,7 @@ _ADVICE = {
     "noisy-neighbour": "End the other programs on this machine, or run it when they are done.",
     "idle-allocation": "If nobody uses it, end it; if it should compute, look at its log.",
     "cpu-preprocessing": "Prepare the data beforehand, or move the preprocessing to the GPU.",
+    "no-processes": "Look at the end of its log for how its program was launched.",
 }
 
 

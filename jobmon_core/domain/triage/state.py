@@ -12,6 +12,7 @@ class Held:
     since_s: float
     seen_s: float  # when it held last
     is_permanent: bool = False
+    is_quiet: bool = False  # it was never worth a message
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,14 +189,15 @@ def oversubscribed(situation: Situation) -> Verdict | None:
         if cpu is None or not cpu.cores or used is None:
             continue
         runnable = average(of, lambda sample: sample.cpu.runnable_threads if sample.cpu else None) or 0.0
-        by_running = runnable >= _MANY_RUNNABLE * cpu.cores
+        cores = max(1.0, cpu.cores)  # one thread is never too many, even for a share of a core
+        by_running = runnable >= _MANY_RUNNABLE * cores
         if used < _CROWDED_CORES * 100 * cpu.cores and not by_running:
             continue
         threads = cpu.threads or sum(worker.threads + worker.children for worker in workers)
         wanted = sum(worker.omp_threads or 0 for worker in workers)
         throttled = average(of, lambda sample: sample.cpu.throttled_percent if sample.cpu else None) or 0.0
-        by_setting = wanted > _OVERSUBSCRIBED * cpu.cores and threads > _OVERSUBSCRIBED * cpu.cores
-        by_throttling = threads >= _MANY_THREADS * cpu.cores and throttled >= _THROTTLED_PERCENT
+        by_setting = wanted > _OVERSUBSCRIBED * cores and threads > _OVERSUBSCRIBED * cores
+        by_throttling = threads >= _MANY_THREADS * cores and throttled >= _THROTTLED_PERCENT
         if by_setting or by_throttling or by_running:
             limit = max(1, int(cpu.cores / max(1, len(workers))))
             return Verdict(

@@ -104,6 +104,11 @@ def test_many_threads_that_compute_are_found_whatever_they_were_told() -> None:
     assert names(burst) == []
 
 
+def test_one_thread_is_not_too_many_for_a_share_of_a_core() -> None:
+    limited = sample([worker(0, 20.0, threads=1)], cpu=Cpu(0.1, 10.0, 90.0, 1, 1.0))
+    assert names(situation(limited)) == []
+
+
 def test_many_threads_that_mostly_wait_are_no_problem() -> None:
     pool = sample([worker(0, 99.0, threads=80)], cpu=Cpu(1.0, 99.0, 0.0))
     assert names(situation(pool)) == []
