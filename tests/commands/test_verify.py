@@ -75,7 +75,7 @@ def test_sha256_finds_what_equal_sizes_hide(copied: Shell) -> None:
     path.write_bytes((copied.work / "source" / "ckpt_4.pt").read_bytes())
     assert copied.jobmon("verify", "copy", "--against", "source").returncode == 0
     done = copied.jobmon("verify", "copy", "--against", "source", "--sha256")
-    assert (done.returncode, "ckpt_3.pt has other content" in done.stdout) == (1, True)
+    assert (done.returncode, "ckpt_3.pt has different content" in done.stdout) == (1, True)
 
 
 def test_extra_and_temporary_files_are_named_but_are_no_failure(copied: Shell) -> None:
@@ -83,7 +83,7 @@ def test_extra_and_temporary_files_are_named_but_are_no_failure(copied: Shell) -
     torch_file(copied.work / "copy" / "more.pt")
     done = copied.jobmon("verify", "copy", "--against", "source")
     assert done.returncode == 0
-    assert "unfinished: .ckpt_11.pt.aB3dE6: a copy is running, or stopped" in done.stdout
+    assert "unfinished: .ckpt_11.pt.aB3dE6: a copy is running or was interrupted" in done.stdout
     assert "extra: 1 file not in the source: more.pt" in done.stdout
 
 
@@ -104,7 +104,7 @@ def test_damaged_outputs_are_named_with_what_is_wrong(shell: Shell) -> None:
     done = shell.jobmon("verify", "out")
     assert done.returncode == 1
     assert "  damaged: a.json ends inside its object\n" in done.stdout
-    assert "  not checked: 1 file of no format that jobmon can check\n" in done.stdout
+    assert "  not checked: 1 file in formats that jobmon cannot check\n" in done.stdout
     assert shell.jobmon("verify", "out/b.csv").returncode == 0
 
 

@@ -35,7 +35,7 @@ EXPECTED = {
         "Resources",
         "resources",
         (
-            "what it asks for is not free now",
+            "the resources that it asks for are not free",
             "2 GPUs",
             "none have that free now",
             "0 of 4 GPUs",
@@ -56,7 +56,7 @@ EXPECTED = {
     "dependency": Expected(
         "Dependency",
         "dependency",
-        ("(held) has ended with success (afterok); that is PENDING", "jobmon why"),
+        ("(held) has ended successfully (afterok); that is PENDING", "jobmon why"),
     ),
     "never": Expected(
         "DependencyNeverSatisfied", "dependency", ("will never start", "(fails) has", "that is FAILED")
@@ -66,12 +66,12 @@ EXPECTED = {
         "ReqNodeNotAvail, Reserved for maintenance",
         "reservation",
         (
-            "it would run into a maintenance",
-            "Maintenance why-maintenance takes all nodes it could use (",
+            "a maintenance reservation takes nodes that it needs",
+            "Maintenance reservation why-maintenance takes all nodes it could use (",
             "its time limit is 3h",
             "With a time limit of ",
             "timelimit=",
-            "it could start before the maintenance",
+            "it could start before the maintenance reservation",
         ),
     ),
     "reserved": Expected(

@@ -21,7 +21,7 @@ STARTED = LaunchState(
     items=(
         Item(WORKERS, Result.PASSED, "8/8 workers"),
         Item(GPUS, Result.PASSED, "8/8 GPUs in use"),
-        Item(FIRST_OUTPUT, Result.WARNING, "has written nothing to its logs"),
+        Item(FIRST_OUTPUT, Result.WARNING, "its logs have no output yet"),
     ),
 )
 PASSED = replace(STARTED, verdict=Verdict.PASSED)
@@ -46,7 +46,7 @@ def lines(state: LaunchState) -> list[str]:
 
 
 def test_a_launch_that_passed_is_one_line_and_its_warnings() -> None:
-    shown = ["launched", "8/8 workers, 8/8 GPUs in use", "warning: has written nothing to its logs"]
+    shown = ["launched", "8/8 workers, 8/8 GPUs in use", "warning: its logs have no output yet"]
     assert lines(PASSED) == shown
 
 
@@ -56,7 +56,7 @@ def test_a_launch_that_is_being_checked_shows_all_checks_and_the_time_left() -> 
         "being checked, 20s left",
         "ok: 8/8 workers",
         "ok: 8/8 GPUs in use",
-        "warning: has written nothing to its logs",
+        "warning: its logs have no output yet",
     ]
     waiting = replace(STARTED, started_s=NOW_S - 75, items=(replace(MISSING, result=Result.NOT_YET),))
     assert lines(waiting)[1:4] == [

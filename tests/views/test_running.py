@@ -145,7 +145,7 @@ def test_the_progress_of_a_running_job_says_how_old_it_is() -> None:
 
 
 def test_a_job_that_has_written_nothing_says_so_in_status_and_show() -> None:
-    event = Event(NOW_S - 60, EventKind.NO_OUTPUT, "started 5m 00s ago, but has written nothing to its logs")
+    event = Event(NOW_S - 60, EventKind.NO_OUTPUT, "started 5m 00s ago, but its logs have no output yet")
     assert text(TaskProgress(), event) == "no output"
     (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": TaskProgress()}, (event,)), NOW_S)
     assert dict(progress_rows(live, NOW_S))["events"].endswith(event.text)

@@ -67,7 +67,7 @@ def archive_job(ctx: Context, argument: str, target: Path, html: Callable[[Repor
     """
     job, ref = find_job(ctx, argument)
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise JobmonError(f"{target} exists already, and jobmon replaces nothing: name another one")
+        raise JobmonError(f"{target} exists already, and jobmon overwrites nothing: name another one")
     archive = Archive(ref, target)
     try:
         with tempfile.TemporaryDirectory(

@@ -114,13 +114,13 @@ def _no_good_run(run: ComparedRun, ref: JobRef) -> JobmonError:
 def _missing_records(good: ComparedRun, run: ComparedRun) -> Iterator[str]:
     unknown = " and ".join(str(each.job.ref) for each in (good, run) if each.record is None)
     if unknown:
-        yield f"What was run as {unknown} was not recorded, so only node, limit and log are compared."
+        yield f"No record shows what {unknown} ran, so only node, time limit and log are compared."
     for each in (good, run):
         ref = each.job.ref
         if each.record is None:
             continue
         if not each.record.folder:
-            yield f"Job {ref} was not submitted through jobmon: only its script is known."
+            yield f"jobmon did not submit job {ref}, so only its script is known."
         yield from (f"Job {ref}: {problem}." for problem in each.record.problems)
 
 
@@ -131,7 +131,7 @@ def _new_log_lines(
     old_paths, new_paths = (_log_paths(ctx, each) for each in (good, run))
     if not old_paths or not new_paths:
         missing = good if not old_paths else run
-        notes.append(f"Where the log of job {missing.job.ref} is, is not known.")
+        notes.append(f"jobmon does not know where the log of job {missing.job.ref} is.")
         return [], 0
     if set(old_paths) & set(new_paths):
         notes.append("Both jobs wrote to the same log, so their lines cannot be compared.")

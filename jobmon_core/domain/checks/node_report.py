@@ -87,7 +87,9 @@ def _imports(report: NodeReport, node: str) -> Item:
     name = "node_imports"
     if lines := report.of("no-python"):
         return failed(
-            name, f"the Python of line {lines[0]} does not start on {node}", "Load or activate it before."
+            name,
+            f"the Python of line {lines[0]} does not start on {node}",
+            "Load or activate its environment first.",
         )
     found = list(_pythons(report))
     if not found:
@@ -102,7 +104,9 @@ def _imports(report: NodeReport, node: str) -> Item:
                 f"on {node}, {each.get('executable')} cannot import {package}{others}: {why}",
                 "Install it in that environment, or load what it needs.",
             )
-    return passed(name, f"Python {found[0].get('python')} on {node} imports all that the program imports")
+    return passed(
+        name, f"Python {found[0].get('python')} on {node} imports everything that the program imports"
+    )
 
 
 def _gpu(line: str) -> _Gpu | None:
@@ -156,7 +160,7 @@ def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -
             return warned(
                 name,
                 f"{size(gpu.used_bytes)} of GPU {gpu.number} on {node} are in use before the job uses any",
-                f"Tell your administrators, or leave the node out: --exclude={node}.",
+                f"Tell your administrators, or exclude the node: --exclude={node}.",
             )
     return passed(name, f"{gpus[0].name}: {size(gpus[0].total_bytes)} each on {node}")
 
@@ -171,6 +175,6 @@ def _network(script: NodeScript, report: NodeReport, node: str) -> Item:
             return warned(
                 name,
                 f"{host} cannot be reached from {node}",
-                "Download before, and set HF_HUB_OFFLINE=1 or WANDB_MODE=offline; or use your site's proxy.",
+                "Download beforehand and set HF_HUB_OFFLINE=1 or WANDB_MODE=offline, or use a proxy.",
             )
     return passed(name, f"{', '.join(script.hosts)} can be reached from {node}")

@@ -28,7 +28,7 @@ def check_files(facts: LaunchFacts) -> Iterator[Item]:
     yield from _output_folder(facts)
     if facts.has_output is not None:
         missing = Result.FAILED if facts.is_named else Result.WARNING
-        text = "its logs have text" if facts.has_output else "has written nothing to its logs"
+        text = "its logs have output" if facts.has_output else "its logs have no output yet"
         yield Item(FIRST_OUTPUT, Result.PASSED if facts.has_output else missing, text)
     if facts.outputs is not None:
         found = Result.PASSED if facts.outputs else Result.WARNING
@@ -55,7 +55,7 @@ def _worker_logs(facts: LaunchFacts) -> Iterator[Item]:
         text = f"only {number} of {expected} workers {have}"
         yield Item(WORKER_LOGS, Result.FAILED, text)
     if logs.empty:
-        text = f"{count(len(logs.empty), 'log')} of workers without text"
+        text = count(len(logs.empty), "empty worker log")
         yield Item(EMPTY_LOGS, Result.WARNING, text, logs.empty[:_MAX_DETAILS])
 
 
@@ -77,6 +77,4 @@ def _output_folder(facts: LaunchFacts) -> Iterator[Item]:
         text = "the output folder does not exist, and the job cannot create it"
         yield Item(OUTPUT_FOLDER, Result.FAILED, text, (folder.path,))
     else:
-        yield Item(
-            OUTPUT_FOLDER, Result.NOT_KNOWN, "output folder: this host does not see it", (folder.path,)
-        )
+        yield Item(OUTPUT_FOLDER, Result.NOT_KNOWN, "output folder: this host cannot see it", (folder.path,))

@@ -36,7 +36,7 @@ _UNKNOWN_S = 60.0  # after the window: an agent that has not reported by then is
 _PREPARES_S = 600.0  # a job may unpack its data for so long before it starts its workers
 _FILES = (FIRST_OUTPUT, WORKER_LOGS)
 _ADVICE = {  # the first that applies
-    WORKERS: "Look for why it is missing with `jobmon logs JOBID`; the others may wait for it for ever. "
+    WORKERS: "`jobmon logs JOBID` may show why it is missing; the others may wait for it forever. "
     "`scancel JOBID` ends the job.",
     GPUS: "Start a worker for each GPU, or request fewer GPUs; see how the script sets CUDA_VISIBLE_DEVICES.",
     OUTPUT_FOLDER: "Create the folder, or make it writable, before the job saves its results.",

@@ -106,7 +106,7 @@ def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Item:
         return Item(WORKERS, Result.FAILED, f"only {running} of {size} workers are running", details)
     if all(launch.missing <= launch.ended for launch in found):
         ended = size - running
-        return Item(WORKERS, Result.PASSED, f"{size}/{size} workers, {ended} of which ended already")
+        return Item(WORKERS, Result.PASSED, f"{size}/{size} workers, {ended} of which have already ended")
     text = f"workers: {running} of {size} are running; the others ended early or never started"
     return Item(WORKERS, Result.NOT_KNOWN, text, details)
 

@@ -64,16 +64,16 @@ _WORDS = {
     Category.LICENSES: "no free licences",
     Category.CONSTRAINTS: "no node can run it",
     Category.ARRAY_LIMIT: "limit of running array tasks",
-    Category.PARTITION: "its partition does not take it",
+    Category.PARTITION: "its partition does not accept it",
     Category.ACCOUNT: "invalid account or QOS",
 }
 _OWN_WORDS = {
     "Reservation": "reservation not active yet",
-    "PartitionDown": "partition closed",
-    "PartitionInactive": "partition closed",
+    "PartitionDown": "partition down",
+    "PartitionInactive": "partition inactive",
     "Prolog": "nodes are being prepared",
-    "Cleaning": "its last run is cleaned up",
-    "BurstBufferStageIn": "its files are staged in",
+    "Cleaning": "its last run is being cleaned up",
+    "BurstBufferStageIn": "its files are being staged in",
 }
 
 

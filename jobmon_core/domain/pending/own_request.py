@@ -42,11 +42,11 @@ def dependency(case: Case) -> Explanation:
 
 
 _CONDITIONS = {
-    "afterok": "has ended with success",
+    "afterok": "has ended successfully",
     "afternotok": "has failed",
     "afterany": "has ended",
     "after": "has started",
-    "aftercorr": "has the same task ended with success",
+    "aftercorr": "has completed the same task successfully",
     "afterburstbuffer": "has staged out its files",
 }
 
@@ -74,7 +74,7 @@ def licenses(case: Case) -> Explanation:
     evidence = [f"It asks for the licences {case.job.licenses}."] if case.job.licenses else []
     evidence += [f"Of {each.name}, {each.free} of {each.total} are free." for each in case.facts.licenses]
     problem = "waits: the licences that it asks for are in use"
-    return Explanation(Category.LICENSES, problem, tuple(evidence), "It starts when others give them back.")
+    return Explanation(Category.LICENSES, problem, tuple(evidence), "It starts when other jobs release them.")
 
 
 def constraints(case: Case) -> Explanation:
@@ -130,5 +130,5 @@ def account(case: Case) -> Explanation:
     evidence = (f"Its account is {job.account or 'not set'}, its QOS {job.qos or 'not set'}.",)
     if pending_hint(job.reason):
         return Explanation(Category.ACCOUNT, found.problem, evidence, found.action)
-    problem = "will not start: its partition does not take its account or QOS"
+    problem = "will not start: its partition does not accept its account or QOS"
     return Explanation(Category.ACCOUNT, problem, evidence, _OTHER_ACCOUNT)

@@ -11,7 +11,7 @@ from jobmon_core.domain.pending.reserved import Obstacle, limit_before, time_opt
 
 _EARLIER = (
     "No action is needed. A shorter time limit (`scontrol update jobid=JOBID timelimit=...`) may let it "
-    "start earlier, in a gap before larger jobs."
+    "start earlier, as backfill before larger jobs."
 )
 _CHANGE = "Cancel it (`scancel JOBID`), ask for less or use another partition, and submit it again."
 _SHORTER = "`scontrol update jobid=JOBID timelimit={}`"
@@ -46,7 +46,7 @@ def resources(case: Case) -> Explanation:
         down = tuple(unusable_texts(case.facts.nodes or ()))
         advice = "It starts when the nodes are back; `sinfo -R` shows why they are not."
         return Explanation(Category.RESOURCES, problem, (*evidence, *down), advice)
-    problem = "waits: what it asks for is not free now"
+    problem = "waits: the resources that it asks for are not free"
     return Explanation(Category.RESOURCES, problem, evidence, blocked.action or _EARLIER)
 
 
@@ -58,7 +58,7 @@ def _blocked(case: Case) -> Explanation:
     evidence = tuple(_obstacle_text(case, each) for each in found[:2])
     action = ""
     if (limit_s := limit_before(found[0], case.now_s)) and found[0].takes_all:
-        kind = "maintenance" if found[0].reservation.is_maintenance else "reservation"
+        kind = "maintenance reservation" if found[0].reservation.is_maintenance else "reservation"
         shorter = _SHORTER.format(time_option(limit_s))
         action = (
             f"With a time limit of {duration(limit_s)} or less ({shorter}), it could start before the {kind}."
@@ -68,7 +68,7 @@ def _blocked(case: Case) -> Explanation:
 
 def _obstacle_text(case: Case, obstacle: Obstacle) -> str:
     each = obstacle.reservation
-    what = "Maintenance" if each.is_maintenance else "Reservation"
+    what = "Maintenance reservation" if each.is_maintenance else "Reservation"
     on = "all nodes it could use" if obstacle.takes_all else each.nodes
     if obstacle.is_active:
         until = f" until {case.at(each.end_s)}" if each.end_s else ""
@@ -103,7 +103,7 @@ def reservation(case: Case) -> Explanation:
     blocked = _blocked(case)
     problem = "waits: nodes that it needs are reserved"
     if any(each.reservation.is_maintenance for each in case.obstacles()):
-        problem = "waits: it would run into a maintenance"
+        problem = "waits: a maintenance reservation takes nodes that it needs"
     advice = blocked.action or "It starts after the reservation; `scontrol show reservation` lists all."
     return Explanation(Category.RESERVATION, problem, blocked.evidence, advice)
 
@@ -118,7 +118,7 @@ def nodes(case: Case) -> Explanation:
     advice = blocked.action or "It starts when they are back. `sinfo -R` shows why nodes are down or drained."
     if case.job.requested_nodes and not blocked.action:
         advice = (
-            "It starts when they are back. To use other nodes, lift the request: "
+            "It starts when they are back. To use other nodes, drop this request: "
             "`scontrol update jobid=JOBID reqnodelist=`."
         )
     return Explanation(Category.NODES, problem, evidence, advice)

@@ -58,7 +58,7 @@ def test_the_last_run_that_ran_out_of_memory_is_named(ctx: Context) -> None:
     item = _items(ctx, job)["past_runs"]
     assert (item.status, item.text) == (
         Status.WARN,
-        "the last one, 12, ran out of memory (CUDA out of memory)",
+        "the last run, 12, ran out of memory (CUDA out of memory)",
     )
 
 

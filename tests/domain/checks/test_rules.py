@@ -57,7 +57,7 @@ def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
 @pytest.mark.parametrize(
     ("limit", "run", "status", "text"),
     [
-        ("120", _RUN, Status.PASS, "the longest that completed, 8123, took 1h"),
+        ("120", _RUN, Status.PASS, "the longest completed run, 8123, took 1h"),
         ("60", _RUN, Status.WARN, "8123 took 1h, and the time limit is 1h"),
         ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.WARN, "reached its limit of 2h"),
         ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.PASS, "ended TIMEOUT"),

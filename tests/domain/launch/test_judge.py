@@ -78,7 +78,7 @@ def test_a_launch_with_all_workers_and_gpus_passes_once_at_the_end_of_the_window
         ((report(workers=(worker(name="tee"), worker(pid=7, name="sleep"))),), "launched: 1 worker"),
         ((report(srun(0, 1), node="n1"), report(srun(2, 3), node="n2")), "launched: 4/4 workers"),
         ((report(srun(0, 1, size=2), replace(srun(0, 1, size=2), name="1")),), "launched: 4/4 workers"),
-        ((report(srun(0, 1, 2, ended=(3,))),), "launched: 4/4 workers, 1 of which ended already"),
+        ((report(srun(0, 1, 2, ended=(3,))),), "launched: 4/4 workers, 1 of which have already ended"),
         (
             (report(workers=(worker(),), gpus=(gpu(0), gpu(1))),),
             "launched: 1 worker, 1 warning",  # no GPU is in use yet: data are loaded
@@ -139,7 +139,7 @@ def test_an_ordinary_launch_raises_nothing(reports: tuple[AgentReport, ...], tex
         (
             seen(report(srun(0, 1)), num_workers=2, worker_logs=WorkerLogs(0, ("/l/worker_0.log",))),
             "only 1 of 2 workers have a log",
-            ("1 log of workers without text",),
+            ("1 empty worker log",),
         ),
     ],
 )
@@ -232,7 +232,7 @@ def test_an_output_that_the_user_wants_in_time_is_reported_and_so_is_its_arrival
     state, (event,) = follow(silent)
     assert (event.kind, event.text) == (
         EventKind.NO_OUTPUT,
-        "started 1m ago, but has written nothing to its logs",
+        "started 1m ago, but its logs have no output yet",
     )
     state, (event,) = launch_events(state, replace(silent, now_s=START_S + 120, has_output=True))
     assert (event.kind, event.ended) == (EventKind.RECOVERED, EventKind.NO_OUTPUT)

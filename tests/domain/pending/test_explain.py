@@ -60,7 +60,7 @@ def nodes(*used_gpus: int, features: tuple[str, ...] = ()) -> tuple[Node, ...]:
 class TestResources:
     def test_what_others_use_is_counted(self) -> None:
         found = explained("Resources", nodes=nodes(6, 8))
-        assert found.problem == "waits: what it asks for is not free now"
+        assert found.problem == "waits: the resources that it asks for are not free"
         assert found.evidence == (
             "It asks for 1 node with 4 GPUs, 8 CPUs and 64.0 GiB of memory.",
             (
@@ -104,14 +104,15 @@ class TestReservations:
         )
         assert (found.category, found.problem) == (
             Category.RESERVATION,
-            "waits: it would run into a maintenance",
+            "waits: a maintenance reservation takes nodes that it needs",
         )
         assert found.evidence == (
-            "Maintenance weekly takes all nodes it could use (62h to 70h), and its time limit is 3d.",
+            "Maintenance reservation weekly takes all nodes it could use (62h to 70h), "
+            "and its time limit is 3d.",
         )
         assert found.action == (
             "With a time limit of 2d 13h or less (`scontrol update jobid=12 timelimit=2-13:00:00`), it could "
-            "start before the maintenance."
+            "start before the maintenance reservation."
         )
 
     def test_a_maintenance_behind_the_end_of_the_job_is_no_obstacle(self) -> None:
@@ -132,7 +133,9 @@ class TestReservations:
     def test_a_part_of_the_nodes_is_named(self) -> None:
         part = replace(MAINTENANCE, nodes="n1")
         found = explained("Priority", nodes=nodes(0, 0), reservations=(part,))
-        assert found.evidence[-1].startswith("Maintenance weekly takes n1 (62h to 70h), and it has no time")
+        assert found.evidence[-1].startswith(
+            "Maintenance reservation weekly takes n1 (62h to 70h), and it has no time"
+        )
         assert "weekly" not in found.action
 
     def test_its_own_reservation_has_a_time(self) -> None:
@@ -146,7 +149,7 @@ class TestConditions:
         other = Dependency("afterok", "7", job_name="prepare", job_state="PENDING")
         found = explained("Dependency", dependencies=(other, Dependency("singleton")))
         assert found.evidence == (
-            "It starts once job 7 (prepare) has ended with success (afterok); that is PENDING.",
+            "It starts once job 7 (prepare) has ended successfully (afterok); that is PENDING.",
             "It starts after all earlier jobs of the same name and user (singleton).",
         )
         assert found.action.startswith(

@@ -115,10 +115,10 @@ def _gap(shards: ShardSet, found: Found) -> _Gap:
             f"{what} older than this run", f"Shards {_listed(numbers)} of {shards.pattern} are older."
         )
     detail = (
-        f"Of {shards.pattern} in {found.folder}, the run left {len(shards.numbers)} of {shards.total} files"
+        f"The run left {len(shards.numbers)} of {shards.total} files of {shards.pattern} in {found.folder}"
     )
     named = f"; missing: {_listed(numbers)}" if numbers else ""
-    older = f"; {len(stale)} of these are there from before the run" if stale else ""
+    older = f"; {len(stale)} of these are left from before the run" if stale else ""
     return _Gap(f"{what} missing", f"{detail}{named}{older}.")
 
 
@@ -133,7 +133,7 @@ def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
 def _shortfall(expected: int, written: int, found: Found) -> _Gap:
     missing = expected - written
     older = f", and {count(len(found.stale), 'file')} from before it" if found.stale else ""
-    detail = f"The job configuration expects {expected}; {found.folder} holds {written} of this run{older}."
+    detail = f"The job configuration expects {expected}; {found.folder} holds {written} from this run{older}."
     return _Gap(f"{missing} of {count(expected, 'output')} {'is' if missing == 1 else 'are'} missing", detail)
 
 

@@ -21,7 +21,7 @@ def environments(facts: Facts) -> Item:
         return passed(name, f"{known[-1].activation.subject} exists")
     unknown = facts.environments[-1].activation
     return not_applicable(
-        name, f"line {unknown.line}: only a node shows what it loads; --on-node looks there"
+        name, f"line {unknown.line}: only a compute node shows what it loads; --on-node checks that"
     )
 
 
@@ -33,7 +33,7 @@ def packages(facts: Facts) -> Item:
     for each in facts.python:
         if each.source and each.source.fault:
             return failed(
-                name, f"{each.path} is not valid Python: {each.source.fault}", "Mend it before you submit."
+                name, f"{each.path} is not valid Python: {each.source.fault}", "Fix it before you submit."
             )
     for each in facts.python:
         if each.not_found:
@@ -53,4 +53,4 @@ def packages(facts: Facts) -> Item:
     checked = [each for each in facts.python if each.python and each.path and not each.unknown_because]
     if not checked:
         return not_applicable(name, facts.python[0].unknown_because or "the source cannot be read")
-    return passed(name, f"{checked[0].python} finds all that {checked[0].path} imports")
+    return passed(name, f"{checked[0].python} finds everything that {checked[0].path} imports")

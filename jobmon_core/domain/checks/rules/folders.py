@@ -40,7 +40,7 @@ def output_folders(facts: Facts) -> Item:
     for rule in (_unusable, _missing, _perhaps_missing):
         if problem := next((item for use in uses if (item := rule(facts, use))), None):
             return problem
-    return passed(name, f"{_folder_of(uses[0])} can be written to")
+    return passed(name, f"{_folder_of(uses[0])} is writable or can be created")
 
 
 def _configured(facts: Facts) -> Iterator[PathUse]:
@@ -63,7 +63,9 @@ def _unusable(facts: Facts, use: PathUse) -> Item | None:
         )
     if found.kind is PathKind.FOLDER and not found.can_write:
         return failed(
-            "outputs", f"you may not write to {folder}", "Name another one, or change its permissions."
+            "outputs",
+            f"you have no permission to write to {folder}",
+            "Name another one, or change its permissions.",
         )
     return None
 
@@ -77,7 +79,7 @@ def _missing(facts: Facts, use: PathUse) -> Item | None:
     if not found.can_write_above:
         return failed(
             "outputs",
-            f"{folder} does not exist, and you may not make it in {found.above}",
+            f"{folder} does not exist, and you have no permission to create it in {found.above}",
             "Name another one.",
         )
     if use.use is not Use.REDIRECTED or use.is_made:
@@ -100,7 +102,7 @@ def _perhaps_missing(facts: Facts, use: PathUse) -> Item | None:
     return warned(
         "outputs",
         f"line {use.line}: {folder} does not exist, and the script does not make it",
-        f"`mkdir -p {folder}`, unless the program makes it.",
+        f"Run `mkdir -p {folder}`, unless the program creates it.",
     )
 
 
@@ -117,10 +119,10 @@ def earlier_outputs(facts: Facts) -> Item:
         is_new = folders[0].is_missing
         return passed(name, f"{folders[0].path} {'does not exist yet' if is_new else 'is empty'}")
     if _resumes(facts):
-        return passed(name, f"{filled[0].path} has files of an earlier run; the program resumes")
+        return passed(name, f"{filled[0].path} contains files from an earlier run; the program resumes")
     return warned(
         name,
-        f"{filled[0].path} has files of an earlier run, and nothing tells the program to resume",
+        f"{filled[0].path} contains files from an earlier run, and nothing tells the program to resume",
         "Empty it, name a new folder, or set the program's option to resume.",
     )
 
@@ -137,7 +139,7 @@ def room(facts: Facts) -> Item:
     if facts.quota and (problem := _quota_problem(facts.quota)):
         return problem
     if found is None or not found.total_bytes:
-        return not_applicable(name, "the room on the file system of the outputs is not known")
+        return not_applicable(name, "the free space on the file system of the outputs is not known")
     share = found.free_bytes / found.total_bytes
     free = f"{size(found.free_bytes)} free ({share:.0%}) in {found.folder}"
     if found.free_bytes < _VERY_LOW_BYTES:

@@ -26,7 +26,9 @@ def workers(facts: Facts) -> Item:
         return not_applicable(
             name, "the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known"
         )
-    return not_applicable(name, f"how many of the {count(gpus, 'GPU')} the program uses is not in the script")
+    return not_applicable(
+        name, f"the script does not show how many of the {count(gpus, 'GPU')} the program uses"
+    )
 
 
 def _of_program(facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -44,7 +46,7 @@ def _compared(program: Program, started: int, gpus: int | None, option: str, sco
     if gpus == 0:
         if started == 1:
             return None
-        return warned("gpus", f"{place}, but the job asks for no GPU", f"Ask for them: --gres=gpu:{started}.")
+        return warned("gpus", f"{place}, but the job asks for no GPU", f"Request them: --gres=gpu:{started}.")
     if started > gpus:
         return failed(
             "gpus",
@@ -70,7 +72,7 @@ def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
         return passed("gpus", f"line {program.line}: torchrun starts a worker for each GPU") if gpus else None
     if each is None and "nproc_per_node" in launcher.options:  # only the job knows it
         return None
-    return _compared(program, each or 1, gpus, "torchrun", " a node")
+    return _compared(program, each or 1, gpus, "torchrun", " per node")
 
 
 def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -81,12 +83,14 @@ def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None
     if total is None:
         if "num_processes" in launcher.options or "config_file" in launcher.options or not gpus:
             return None
-        return passed("gpus", f"line {program.line}: accelerate starts what its own configuration says")
+        return passed(
+            "gpus", f"line {program.line}: accelerate takes the number of workers from its own configuration"
+        )
     machines = _number(launcher, "num_machines") or 1
     nodes = facts.request.nodes or 1
     if machines < nodes and total <= (gpus or 0):
         return None  # one launch on each node, e.g. by srun
-    return _compared(program, total // machines or 1, gpus, "accelerate", " a node" if machines > 1 else "")
+    return _compared(program, total // machines or 1, gpus, "accelerate", " per node" if machines > 1 else "")
 
 
 def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -98,7 +102,7 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None
         return (
             passed("gpus", f"line {program.line}: deepspeed starts a worker for each GPU") if gpus else None
         )
-    return _compared(program, each, gpus, "deepspeed", " a node")
+    return _compared(program, each, gpus, "deepspeed", " per node")
 
 
 def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -146,7 +150,7 @@ def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
         return None
     return warned(
         "gpus",
-        f"line {program.line}: one process that seems to use one GPU, but the job asks for {gpus}",
+        f"line {program.line}: starts one process, which seems to use one GPU, but the job asks for {gpus}",
         f"Ask for 1 GPU, or start it with `torchrun --nproc_per_node={gpus}`.",
     )
 
@@ -170,14 +174,14 @@ def gpu_ids(facts: Facts) -> Item:
             return failed(
                 name,
                 f"{place}: {_VISIBLE}={ids}, but the {count(gpus, 'GPU')} of the job are numbered from 0",
-                "Leave the variable out: Slurm sets it.",
+                "Do not set the variable: Slurm sets it.",
             )
     if fixed := [(place, ids) for place, ids, is_shared in chosen if not is_shared]:
         place, ids = fixed[0]
         return warned(
             name,
             f"{place}: {_VISIBLE}={ids} overrides the GPUs that Slurm chose",
-            "Leave it out: Slurm sets the variable.",
+            "Do not set the variable: Slurm sets it.",
         )
     return passed(name, "Slurm chooses the GPUs") if gpus else not_applicable(name, "the job asks for no GPU")
 

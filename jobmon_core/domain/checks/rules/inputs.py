@@ -60,7 +60,7 @@ def _problem(facts: Facts, use: PathUse) -> Item | None:
         )
     if found.kind in (PathKind.FILE, PathKind.FOLDER) and not found.can_read:
         return failed(
-            "inputs", f"{place}{use.path} cannot be read by you", f"`ls -ld {use.path}` shows who may."
+            "inputs", f"{place}you cannot read {use.path}", f"`ls -ld {use.path}` shows its permissions."
         )
     return None
 
@@ -83,7 +83,7 @@ def executables(facts: Facts) -> Item:
     for use, file in started:
         if not file.can_run:
             return failed(
-                name, f"line {use.line}: {file.path} cannot be executed", f"`chmod +x {file.path}` allows it."
+                name, f"line {use.line}: {file.path} cannot be executed", f"Run `chmod +x {file.path}`."
             )
     return passed(name, f"{posixpath.basename(started[0][1].path)} can be executed")
 
@@ -101,11 +101,11 @@ def valid_inputs(facts: Facts) -> Item:
     for use, file in files:
         if not file.size_bytes:
             return failed(
-                name, f"line {use.line}: {file.path} is empty", "Make it again, or name another file."
+                name, f"line {use.line}: {file.path} is empty", "Create it again, or name another file."
             )
         if file.damage:
             return failed(
-                name, f"line {use.line}: {file.path}: {file.damage}", "Make it again, or copy it again."
+                name, f"line {use.line}: {file.path}: {file.damage}", "Create it again, or copy it again."
             )
     return passed(name, f"{count(len(files), 'input file')} looked at, none empty or damaged")
 
@@ -118,7 +118,7 @@ def split(facts: Facts) -> Item:
         return problems[0]
     if facts.request.array and (facts.task_uses or any(use.use is Use.LIST for use in facts.uses)):
         return passed(name, f"each of the {len(facts.request.array)} tasks has its input")
-    return not_applicable(name, "how the work is split is not in the script")
+    return not_applicable(name, "the script does not show how the work is split")
 
 
 def _missing_shares(facts: Facts) -> Iterator[Item]:
@@ -129,7 +129,7 @@ def _missing_shares(facts: Facts) -> Iterator[Item]:
                 missing.setdefault(task, use.path)
     if missing:
         task, path = next(iter(missing.items()))
-        others = f", and that of {count(len(missing) - 1, 'other task')}" if len(missing) > 1 else ""
+        others = f"; likewise for {count(len(missing) - 1, 'other task')}" if len(missing) > 1 else ""
         yield failed(
             "data_split",
             f"the input of array task {task}, {path}, does not exist{others}",
@@ -147,7 +147,7 @@ def _lists(facts: Facts) -> Iterator[Item]:
         if last > lines:
             yield failed(
                 "data_split",
-                f"array task {last} would take line {last} of {use.path}, which has {count(lines, 'line')}",
+                f"array task {last} would read line {last} of {use.path}, which has {count(lines, 'line')}",
                 f"Use --array=1-{lines}.",
             )
         elif last < lines:
@@ -159,7 +159,7 @@ def _lists(facts: Facts) -> Iterator[Item]:
         elif array and 0 in array:
             yield warned(
                 "data_split",
-                f"array task 0 would take line 0 of {use.path}; lines begin at 1",
+                f"array task 0 would read line 0 of {use.path}; line numbers begin at 1",
                 f"Use --array=1-{lines}.",
             )
 

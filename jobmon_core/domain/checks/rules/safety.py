@@ -25,13 +25,13 @@ def checkpoints(facts: Facts) -> Item:
     """A long run saves checkpoints, and often enough."""
     name, limit_s = "checkpoints", facts.request.time_limit_s
     if limit_s is None or limit_s < _LONG_S:
-        return not_applicable(name, f"the time limit is not above {duration(_LONG_S)}")
+        return not_applicable(name, f"the time limit is at most {duration(_LONG_S)}")
     line = " ".join(word for each in facts.work for word in each.arguments if word)
     if _NEVER.search(line):
         return warned(
             name,
             f"checkpoints are turned off, with a time limit of {duration(limit_s)}",
-            "Save them at intervals.",
+            "Save them regularly.",
         )
     intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
     if intervals and intervals[0] > limit_s / 2:
@@ -45,11 +45,11 @@ def checkpoints(facts: Facts) -> Item:
         return passed(name, f"the program saves checkpoints{often}")
     sources = [each.source for each in facts.python if each.source and not each.source.fault]
     if not sources or len(sources) < len([each for each in facts.work if each.python]):
-        return not_applicable(name, "whether the program saves checkpoints is not in the script")
+        return not_applicable(name, "the script does not show whether the program saves checkpoints")
     return warned(
         name,
         f"nothing in the program saves a checkpoint, with a time limit of {duration(limit_s)}",
-        "Save one at intervals: at a crash or at the time limit, all since the last one is lost.",
+        "Save checkpoints regularly: a crash or the time limit loses all work since the last one.",
     )
 
 
@@ -72,7 +72,7 @@ def signals(facts: Facts) -> Item:
         if traps or in_program:
             return passed(name, "the job handles a signal that ends it")
         return not_applicable(
-            name, "no trap and no --signal: what follows the last checkpoint is lost at the limit"
+            name, "no trap and no --signal: at the time limit, all work since the last checkpoint is lost"
         )
     to_shell, signal = "B" in (asked[1] or ""), asked[2].upper()
     trapped = any(signal in names for _line, names in traps)
@@ -91,7 +91,7 @@ def signals(facts: Facts) -> Item:
     if to_shell and (line := _blocking(facts)):
         return warned(
             name,
-            f"the shell handles {signal} only when the command in line {line} has ended",
+            f"the shell handles {signal} only after the command in line {line} has ended",
             "Start it in the background (`&`), followed by `wait`.",
         )
     return passed(name, f"{signal} goes to {'the script' if to_shell else 'the steps'} before the time limit")
@@ -123,13 +123,13 @@ def past_runs(facts: Facts) -> Item:
     if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
         return warned(
             name,
-            f"the last one, {last.job}, ran out of memory ({last.title or last.state})",
-            "Lower the batch size or ask for more memory, unless you have.",
+            f"the last run, {last.job}, ran out of memory ({last.title or last.state})",
+            "Lower the batch size or ask for more memory, unless you have done so.",
         )
     if last.state.startswith("TIMEOUT") and limit_s and limit_s <= (last.limit_s or last.elapsed_s or 0):
         return warned(
             name,
-            f"the last one, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
+            f"the last run, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
             "Ask for more time, unless it resumes where that one ended.",
         )
     return _compared(facts, limit_s)
@@ -139,7 +139,7 @@ def _compared(facts: Facts, limit_s: int | None) -> Item:
     """Compare the time limit with the longest run that succeeded."""
     done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
     if not done:
-        return passed("past_runs", f"the last one, {facts.past[0].job}, ended {facts.past[0].state}")
+        return passed("past_runs", f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
     longest = max(done, key=lambda run: run.elapsed_s or 0)
     elapsed_s = longest.elapsed_s or 0
     if limit_s is not None and limit_s < elapsed_s * _NARROW:
@@ -148,7 +148,7 @@ def _compared(facts: Facts, limit_s: int | None) -> Item:
             f"{longest.job} took {duration(elapsed_s)}, and the time limit is {duration(limit_s)}",
             f"Ask for at least {duration(_rounded(elapsed_s * 1.2))}.",
         )
-    return passed("past_runs", f"the longest that completed, {longest.job}, took {duration(elapsed_s)}")
+    return passed("past_runs", f"the longest completed run, {longest.job}, took {duration(elapsed_s)}")
 
 
 def _rounded(seconds: float) -> int:
@@ -167,10 +167,10 @@ def running(facts: Facts) -> Item:
     """No other job of the same script is under way."""
     name = "same_script"
     if not facts.running:
-        return passed(name, "no other watched job of this script is under way")
+        return passed(name, "no other watched job of this script is running or pending")
     shared = [use for use in facts.uses if use.use in (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)]
     called = [file.path for file in facts.shell_files]
-    advice = "Give each its own folder." if shared else ""
+    advice = "Give each job its own output folder." if shared else ""
     if called:
         advice = f"{advice} Do not edit {called[0]} while it runs: the shell reads it bit by bit.".strip()
     job = facts.running[0]

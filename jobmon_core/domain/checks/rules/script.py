@@ -25,7 +25,7 @@ def script(facts: Facts) -> Item:
     if file.kind is not PathKind.FILE:
         return failed(name, f"{file.path} is a {file.kind}, not a script", "Name the script itself.")
     if not file.can_read:
-        return failed(name, f"{file.path} cannot be read", f"`chmod u+r {file.path}` allows it.")
+        return failed(name, f"{file.path} cannot be read", f"Run `chmod u+r {file.path}`.")
     return passed(name, f"{file.path} can be read")
 
 
@@ -36,7 +36,9 @@ def shebang(facts: Facts) -> Item:
         return not_applicable(name, "there is no script to look at")
     if not script.shebang:
         return failed(
-            name, "the first line is not `#!`, so sbatch refuses the script", "Begin it with #!/bin/bash."
+            name,
+            "the first line does not begin with `#!`, so sbatch refuses the script",
+            "Begin it with #!/bin/bash.",
         )
     program = script.interpreter[0]
     if not program.startswith("/"):
@@ -57,13 +59,11 @@ def line_endings(facts: Facts) -> Item:
     if "\r\n" in facts.script.text:
         path = facts.script_file.path if facts.script_file else "FILE"
         return failed(
-            name, "lines end as in DOS (CRLF), which sbatch refuses", f"`sed -i 's/\\r$//' {path}` mends it."
+            name, "lines end in CRLF (DOS), which sbatch refuses", f"`sed -i 's/\\r$//' {path}` fixes it."
         )
     if bad := [file.path for file in facts.shell_files if file.has_line_ends_of_dos]:
-        return failed(
-            name, f"lines of {bad[0]} end as in DOS (CRLF)", f"`sed -i 's/\\r$//' {bad[0]}` mends it."
-        )
-    return passed(name, "lines end as in Unix")
+        return failed(name, f"lines of {bad[0]} end in CRLF (DOS)", f"`sed -i 's/\\r$//' {bad[0]}` fixes it.")
+    return passed(name, "no line ends in CRLF (DOS)")
 
 
 def options_order(facts: Facts) -> Item:

@@ -13,11 +13,11 @@ def webhooks(facts: Facts) -> Item:
     """A message about the end reaches somebody."""
     name, setup = "messages", facts.setup
     if setup.fault:
-        return failed(name, setup.fault, "Mend it: `jobmon submit` refuses to start with it.")
+        return failed(name, setup.fault, "Fix it: `jobmon submit` refuses to run with it.")
     missing = [route for route in ("success", "error") if route not in setup.channels]
     if missing:
         return warned(
-            name, f"no channel gets messages about {' and '.join(_OF[route] for route in missing)}",
+            name, f"no channel receives messages about {' and '.join(_OF[route] for route in missing)}",
             "`jobmon init` connects jobmon to Discord.",
         )  # fmt: skip
     return passed(name, "messages about successes and failures have a channel")
@@ -31,19 +31,19 @@ def monitor_returns(facts: Facts) -> Item:
     name, limit_s = "monitor", facts.request.time_limit_s
     if facts.setup.returns_by:
         return passed(name, f"{facts.setup.returns_by} restarts the monitor after a reboot")
-    advice = "`jobmon recover --install` restarts it by itself."
+    advice = "`jobmon recover --install` restarts it automatically."
     if limit_s is not None and limit_s > _LONG_S:
         return warned(
             name, f"nothing restarts the monitor if this host reboots within {duration(limit_s)}", advice
         )
-    return passed(name, "after a reboot, the monitor waits for `jobmon recover`", advice)
+    return passed(name, "after a reboot, the monitor stays down until you run `jobmon recover`", advice)
 
 
 def progress(facts: Facts) -> Item:
     """The progress of earlier runs could be read."""
     name = "progress"
     if not facts.past:
-        return not_applicable(name, "without an earlier run, nobody knows whether its progress can be read")
+        return not_applicable(name, "no earlier run shows whether jobmon can read its progress")
     if any(run.had_progress for run in facts.past):
         return passed(name, "jobmon could read the progress of an earlier run")
     return passed(

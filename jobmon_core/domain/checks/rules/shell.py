@@ -124,8 +124,8 @@ def marker(facts: Facts) -> Item:
         if before and not is_guarded and not _is_checked(before[-1], command, commands):
             return warned(
                 name,
-                f"line {command.line}: {path} is written even if line {before[-1].line} fails",
-                "Join them with `&&`, or put `set -e` at the top of the script.",
+                f"line {command.line}: {path} is written even if the command in line {before[-1].line} fails",
+                "Join the two commands with `&&`, or put `set -e` at the top of the script.",
             )
     return passed(name, "the marker is written only after success")
 
@@ -165,7 +165,7 @@ def buffering(facts: Facts) -> Item:
         if run and not run.is_unbuffered and not by_prefix and has_prints and not is_short:
             return warned(
                 name,
-                f"line {each.program.line}: what Python prints waits in a buffer, so the log lags behind",
+                f"line {each.program.line}: Python buffers what it prints, so the log lags behind",
                 f"Use `python -u`, or `export {_FLUSHED}=1`.",
             )
     if any(
@@ -185,15 +185,17 @@ def variables(facts: Facts) -> Item:
         return not_applicable(name, f"files or modules that the script loads may set {unset[0][0]}")
     variable, place = unset[0]
     what = f"{place}: ${variable} is not set" if not variable.isdigit() else (
-        f"{place}: the script uses argument {variable} (${variable}), and gets {len(facts.request.arguments)}"
+        f"{place}: the script uses argument {variable} (${variable}), but gets {len(facts.request.arguments)}"
     )  # fmt: skip
     advice = (
         "Set it in the script, or before you submit."
         if not variable.isdigit()
-        else "Put it after the script."
+        else "Pass it after the script."
     )
     if variable in _BY_TORCHRUN and not place.startswith("line"):
-        return failed(name, what, "Start the program with torchrun, or take SLURM_PROCID and the like.")
+        return failed(
+            name, what, "Start the program with torchrun, or read SLURM_PROCID and similar variables instead."
+        )
     return warned(name, what, advice)
 
 

@@ -22,7 +22,9 @@ def test_only(facts: Facts) -> Item:
         return not_applicable(name, f"Slurm did not say whether it accepts the job: {answer.text}")
     if not answer.accepted:
         return failed(
-            name, f"refused: {answer.text}", "Change the option that it names; submitting fails as well."
+            name,
+            f"refused: {answer.text}",
+            "Change the option that the message names; sbatch would refuse the job too.",
         )
     return passed(name, f"{answer.text}{_start(facts, answer)}")
 
@@ -51,8 +53,8 @@ def time_limit(facts: Facts) -> Item:
         default_s = partition.default_time_s or longest_s
         default = duration(default_s) if default_s else "unlimited"
         return passed(
-            name, f"none given; that of partition {partition.name} is {default}",
-            "A --time of your own lets the job start earlier.",
+            name, f"none given; the default of partition {partition.name} is {default}",
+            "A shorter --time may let the job start earlier.",
         )  # fmt: skip
     if longest_s is not None and limit_s > longest_s:
         judged = warned if "qos" in facts.request.options else failed  # a QOS may allow more
@@ -61,14 +63,14 @@ def time_limit(facts: Facts) -> Item:
             f"{duration(limit_s)} is more than partition {partition.name} allows ({duration(longest_s)})",
             f"Ask for at most {duration(longest_s)}, or for another partition (`sinfo -o '%P %l'`).",
         )
-    return passed(name, f"{duration(limit_s)}, which partition {partition.name} allows")
+    return passed(name, f"{duration(limit_s)}, within the limit of partition {partition.name}")
 
 
 def logs(facts: Facts) -> Item:
     """The folders of the job's own output exist, and each task has a file of its own."""
     name = "logs"
     if not facts.logs:
-        return not_applicable(name, "nobody knows where the output of the job goes")
+        return not_applicable(name, "jobmon does not know where the job's output goes")
     for template in facts.logs:
         if problem := _log_problem(facts, template):
             return problem
@@ -96,7 +98,9 @@ def _log_problem(facts: Facts, template: str) -> Item | None:
         return failed("logs", f"{folder} is a file, so no log can be in it", "Name a folder in --output.")
     if found.kind is PathKind.FOLDER and not found.can_write:
         return failed(
-            "logs", f"you may not write to {folder}", "Name another folder in --output and --error."
+            "logs",
+            f"you have no permission to write to {folder}",
+            "Name another folder in --output and --error.",
         )
     return None
 
@@ -108,5 +112,5 @@ def _missing_log_folder(facts: Facts, found: PathFact) -> Item | None:
     return failed(
         "logs",
         f"the folder of the logs, {found.path}, does not exist: the job would fail without a log",
-        f"`mkdir -p {found.path}` makes it; a mkdir within the script comes too late.",
+        f"Run `mkdir -p {found.path}` first; a mkdir inside the script comes too late.",
     )

@@ -33,7 +33,7 @@ def check_tar(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all 
         if header == _ZEROS:
             return Content("tar", members, is_sampled=True)
         if len(header) < BLOCK:
-            raise Truncated(f"ends after {members:,} members without the mark of its end")
+            raise Truncated(f"ends after {members:,} members without the end-of-archive marker")
         if not _has_checksum(header):
             raise Corrupt(f"has a damaged header after {members:,} members")
         kind = header[156:157]
@@ -45,7 +45,7 @@ def check_tar(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all 
         if at > source.size:
             raise Truncated(f"ends inside member {members:,}: has {source.size:,} of at least {at:,} bytes")
     if source.read_at(source.size - BLOCK, BLOCK) != _ZEROS:
-        raise Truncated("does not end with the mark of its end")
+        raise Truncated("lacks the end-of-archive marker")
     return Content("tar", is_sampled=True)
 
 

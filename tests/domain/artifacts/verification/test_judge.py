@@ -35,7 +35,7 @@ def test_missing_shards_are_named() -> None:
         MISSING_OUTPUTS,
         "3 of 8 shards are missing",
     )
-    assert judged.explanation == ("Of part-*-of-8.npz in /out, the run left 5 of 8 files; missing: 3, 4, 7.")
+    assert judged.explanation == ("The run left 5 of 8 files of part-*-of-8.npz in /out; missing: 3, 4, 7.")
     assert judged.summary == "5 of 8 shards, 5.0 KiB"
 
 
@@ -44,7 +44,7 @@ def test_a_shard_from_before_the_run_does_not_count() -> None:
     assert judged.fact == "1 of 8 shards is older than this run"
     judged = judge_outputs(Expected(), Found("/out", shards(*range(6)), stale=shards(7)))
     assert judged.fact == "2 of 8 shards are missing"
-    assert "1 of these are there from before the run" in judged.explanation
+    assert "1 of these are left from before the run" in judged.explanation
 
 
 @pytest.mark.parametrize(
