@@ -39,7 +39,7 @@ GROUPS = {
         "diff": "name what changed since a job last worked",
         "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
-        "verify": "check that the files of a job or folder are whole, and all there",
+        "verify": "check that no file of a job or folder is missing or damaged",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Put everything about a job into one folder, or into one file if DEST ends in .tar.gz: its state, the logs of
-the job and of its monitor, the report as HTML, the notes, the record of what was run with the script, and
-what agents measured. Text that looks like a password or a token is hidden. Of a log of more than 32 MiB, the
-first 8 and the last 24 MiB are kept. Nothing is replaced: DEST must not exist, or be an empty folder.
-jobmon's own records stay; `jobmon forget` removes them."""
+the job and of its monitor, the report as HTML, the notes, the record of what was run, including the script,
+and what agents measured. Text that looks like a password or a token is hidden. For a log larger than 32
+MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must not exist, or be an empty
+folder. jobmon's own records stay; `jobmon forget` removes them."""
 EPILOG = """\
 examples:
   jobmon archive 8123 job-8123

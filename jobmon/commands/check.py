@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Look for what would make a job fail, or waste its time, before it is submitted: the script and its options,
 what Slurm says (sbatch --test-only), files and folders, space, GPUs against workers, the time limit,
-checkpoints, exit codes, packages and variables. Nothing is submitted, nothing of the script is run."""
+checkpoints, exit codes, packages and variables. Without
+--on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
 The command line is that of `jobmon submit`: options of sbatch come before the script. jobmon's own
 options come first, or last. The exit code is 0 if all is well, 1 with warnings, 2 with failures.
 
---on-node submits a job of seconds with the script's partition, account, QOS and GPUs, waits for it, and
-adds what only a node can show: imports, CUDA and its driver, GPU memory, network. Ctrl-C cancels it.
+--on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds
+what only a compute node can show: imports, CUDA and its driver, GPU memory, network. The job runs only the
+lines that set up the environment, not your programs. Ctrl-C cancels it.
 
 --json prints one object:
   exit_code   0, 1 or 2
   failed, warned
-              the number of items that fail and warn
+              how many items failed, and how many warned
   items       a list: id, status (fail, warn, pass, not_applicable), text,
               advice (what to do; may be empty)
 
@@ -69,11 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="slurm or local (default: the configured one)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
-    parser.add_argument("--on-node", action="store_true", help="also look at a node, by a job of seconds")
+    parser.add_argument(
+        "--on-node", action="store_true", help="also check a compute node, with a job of a few seconds"
+    )
     parser.add_argument(
         "--wait",
         metavar="SECONDS",
-        help=f"with --on-node: how long that job may be pending (default: {_WAIT_S:.0f})",
+        help=f"with --on-node: how long it may be pending before it is cancelled (default: {_WAIT_S:.0f})",
     )
     parser.add_argument(
         "script", nargs="*", metavar="FILE", help="the batch script, with its own arguments after it"

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash
 while saving leaves one that looks finished. jobmon knows the layouts of PyTorch (also distributed), the
-Hugging Face Trainer, accelerate, Lightning, DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and
+Hugging Face Trainer, accelerate, Lightning, NeMo, DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and
 Keras, and GROMACS. It reads names, sizes, markers and the structure of files, never their pickled content.
-Of a job, it looks where the job configuration says; else where the log or the script says that
-checkpoints are saved; else in and below the job's working directory. The folder may be a checkpoint
-itself."""
+For a job, it looks where the job configuration says; else where the log or the script says that checkpoints
+are saved; else in and below the job's working directory. The folder may be a checkpoint itself."""
 EPILOG = """\
 The exit code is 0 if there is a complete checkpoint, else 1.
 --json prints one object, a list for several tasks: job_id name folder problem all_listed newest_complete
@@ -32,7 +31,7 @@ size_bytes saved. What is not known is null; complete is null if nothing shows w
 examples:
   jobmon checkpoints 8123
   jobmon checkpoints out/checkpoints
-  jobmon checkpoints ./8123                    a folder with the name of a job id
+  jobmon checkpoints ./8123                    a folder whose name is also a job id
   jobmon checkpoints latest --json | jq -r .newest_complete"""
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Name what changed since a job last worked: its script, arguments and options, the files that the script
 names, the git commit and uncommitted changes, Python packages, environment modules and variables, the node,
-the time limit, and lines of a new kind in its log. By default, the job is compared with the newest earlier
-success of the same name and script. Only what differs is shown. `jobmon submit` records all this; of a job
-that jobmon did not submit, only its script, node, limit and log are known."""
+the time limit, and new kinds of lines in its log. By default, the job is compared with the newest earlier
+success of the same name and script. Only what differs is shown. `jobmon submit` records all this; for a job
+that jobmon did not submit, only its script, node, time limit and log are known."""
 EPILOG = """\
-Of environment variables, jobmon keeps only the names and a digest: it says that one has another value,
-never which. Packages are those of the environment that the script activates (`source .../bin/activate`,
-`conda activate NAME`), else of the one that was active at the submission.
+For environment variables, jobmon keeps only the name and a digest of the value: it can say that a value
+changed, never what it is. Packages are those of the environment that the script activates (`source
+.../bin/activate`, `conda activate NAME`), else those of the one that was active at submission.
 
 --json prints one object:
 
@@ -32,9 +32,11 @@ never which. Packages are those of the environment that the script activates (`s
              uncommitted, packages, python, modules, environment, folder,
              partition, time limit, scheduler, node), brief, lines
   changed_while_running
-             paths of files that the script names
+             paths of files that the script names and that changed
+             while the job ran
   new_log_lines, more_new_kinds
-             the first line of each new kind; how many kinds are not listed
+             the first line of each new kind; how many more kinds there
+             are
   notes      what could not be compared
 
 examples:

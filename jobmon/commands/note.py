@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Note something about a job, e.g. what the problem was and what helped. `show`, `report` and `archive` have
-the notes of a job, each with its time. If a later job fails in the same way, `show` and `diagnose` name
-this job and its latest note. What looks like a password or a token is not kept."""
+Note something about a job, e.g. what the problem was and what helped. `show`, `report` and `archive`
+include the notes of a job, each with its time. If a later job fails in the same way, `show` and `diagnose`
+name this job and its latest note. What looks like a password or a token is not kept."""
 EPILOG = """\
 examples:
   jobmon note 8123 'NCCL time-outs on n17; excluded the node, see ticket 4711'

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Submit again what a job ran: the recorded script, with its options and arguments, in the folder that the job
 was submitted from. The text of the script is the recorded one even if the file was changed since; jobmon
-says so, and shows the change. All else is as it is now: the environment, the modules, the programs that
-the script starts. jobmon shows what it will submit, asks, submits it as `jobmon submit` does, and watches
-the new job. Options of sbatch after the job are added, and override the recorded ones."""
+says so, and shows the change. Everything else is taken as it is now: the environment, the modules, the
+programs that the script starts. jobmon shows what it will submit, asks, submits it as `jobmon submit` does,
+and watches the new job. Options of sbatch after the job are added, and override the recorded ones."""
 EPILOG = """\
-Not for jobs whose script is longer than 1 MiB or contains what looks like a password, if the file was
-changed since: jobmon keeps no copy of these. Nor for jobs that jobmon did not submit.
+`rerun` refuses jobs that jobmon did not submit. It also refuses a job whose script is longer than 1 MiB or
+contains what looks like a password, if the file was changed since: jobmon keeps no copy of such a script.
 
 examples:
   jobmon rerun 8123
   jobmon rerun latest --time=24:00:00 --exclude=n17
-  jobmon rerun --yes 8123               without a question; needed without a terminal"""
+  jobmon rerun --yes 8123               does not ask; required if stdin is not a terminal"""
 _YES = "--yes"
 
 

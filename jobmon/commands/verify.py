@@ -1,4 +1,4 @@
-"""``jobmon verify``: check that the files of a job or folder are whole, and all there."""
+"""``jobmon verify``: check that no file of a job or folder is missing or damaged."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.completeness import Completeness
 
 DESCRIPTION = """\
-Check that the files of a job's output folder, or of any folder, are whole: JSON, JSON lines, CSV, HDF5,
-npy, npz, Parquet, safetensors, PyTorch, tar, gzip and zstd. Of a large file, jobmon reads the structure
-and some megabytes. With --against, check that the folder has every file of another one, e.g. of the source
-of a copy: that the folder exists proves nothing. If a file is shorter than its source, the result says
-whether it still grows."""
+Check that no file of a job's output folder, or of any folder, is truncated or damaged. jobmon knows JSON,
+JSON lines, CSV, HDF5, npy, npz, Parquet, safetensors, PyTorch, tar, gzip and zstd. For a large file, it
+reads the structure and a few megabytes. With --against, check that the folder has every file of another
+one, e.g. of the source of a copy; the folder alone does not prove that the copy is complete. If a file is
+shorter than its source, the result says whether it still grows."""
 EPILOG = """\
 exit code: 0 complete; 1 something is missing, different or damaged; 2 wrong usage; 74 something could not be
-read, so nothing is certain.
+read, so the result is not certain.
 --json prints one object, a list for several tasks: job_id folder complete problem files size_bytes against
 compared expected_files missing extra different damaged unreadable odd_values not_checked records
 expected_records all_listed.
 
 examples:
-  jobmon verify 8123                                the outputs of a job, by their format
-  jobmon verify out/ --records 10000                and that they hold 10,000 records
+  jobmon verify 8123                                check the formats of the outputs
+  jobmon verify out/ --records 10000                and require 10,000 records
   jobmon verify /scratch/me/ckpts --against ~/ckpts && sbatch eval.sbatch
-  jobmon verify copy/ --against source/ --sha256    compare the contents, too"""
+  jobmon verify copy/ --against source/ --sha256    compare the contents too"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="SRC", help="the folder whose files must all be there")
     depth = parser.add_mutually_exclusive_group()
     for each, text in (
-        (Depth.COUNT, "compare the names, and so the number of files; check no formats"),
+        (Depth.COUNT, "compare only the names, and so the number of files; do not check formats"),
         (Depth.SIZE, "compare the sizes too (default)"),
-        (Depth.SHA256, "compare the contents too; reads all of both"),
+        (Depth.SHA256, "compare the contents too; reads every file on both sides"),
     ):
         depth.add_argument(f"--{each}", dest="depth", action="store_const", const=each, help=text)
     parser.add_argument(

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Explain why a job is pending: what it waits for, the evidence, when Slurm expects it to start, its place in
-the queue, and what you can do. The job need not be watched. Slurm is asked once, also for the nodes, the
-reservations, the limits or the other jobs that the reason is about. Of an array, the first pending tasks
-are explained."""
+the queue, and what you can do. The job need not be watched. jobmon asks Slurm once, including about the
+nodes, reservations, limits or other jobs that the reason refers to. For an array, it explains the first
+pending tasks."""
 EPILOG = """\
 The place in the queue counts the jobs that squeue shows you: a site may hide those of others.
 
@@ -29,16 +29,16 @@ The place in the queue counts the jobs that squeue shows you: a site may hide th
               launch_failed, reservation, nodes, begin_time, licenses,
               constraints, array_limit, partition, account, other, unknown
   problem, evidence (a list of sentences), action
-  eligible_at since when, or from when on, it may start
+  eligible_at the time from which it may start, past or future
   expected_start_at, expected_nodes
               Slurm's estimate
   jobs_ahead, jobs_waiting
               the pending jobs of the partition that come before it, and all
-              others; jobs that cannot start now are not counted
+              other pending ones; jobs that cannot start now are not counted
   pending_tasks
-              of an array: the indices that this is about
+              for an array: the indices of the tasks that this explains
   as_of       when jobmon saw this, if Slurm does not answer now
-  unavailable a list: what Slurm did not answer, and why
+  unavailable a list of what Slurm did not answer, and why
 
 examples:
   jobmon why 8123

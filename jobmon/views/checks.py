@@ -21,8 +21,8 @@ _MARKS = {
 }
 _MARK_WIDTH = 6
 _VERDICTS = {
-    0: "nothing speaks against submitting it",
-    1: "it can be submitted",
+    0: "nothing is wrong: you can submit it",
+    1: "you can submit it",
     2: "do not submit it like this",
 }
 _ORDER = (Status.FAIL, Status.WARN)

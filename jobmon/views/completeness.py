@@ -67,7 +67,7 @@ def _remarks(found: Completeness) -> Iterator[tuple[str, str]]:
     copies = [name for name in found.extra if is_unfinished_copy(name)]
     extra = [name for name in found.extra if not is_unfinished_copy(name)]
     if copies:
-        yield "unfinished", f"{_names(copies)}: a copy is running, or stopped"
+        yield "unfinished", f"{_names(copies)}: a copy is running or was interrupted"
     if extra:
         yield "extra", f"{count(len(extra), 'file')} not in the source: {_names(extra)}"
     for check in found.odd[:_MAX_NAMED]:
@@ -75,14 +75,14 @@ def _remarks(found: Completeness) -> Iterator[tuple[str, str]]:
     if found.records_unknown:
         yield "records", f"those of {count(found.records_unknown, 'file')} cannot be counted"
     if found.is_partial:
-        yield "not certain", "there are more files than jobmon looks at"
+        yield "not certain", "there are more files than jobmon checks"
     if found.not_checked and found.depth is not Depth.COUNT and found.source_count is None:
-        yield "not checked", f"{count(found.not_checked, 'file')} of no format that jobmon can check"
+        yield "not checked", f"{count(found.not_checked, 'file')} in formats that jobmon cannot check"
 
 
 def _difference(each: Difference) -> str:
     if each.size_bytes == each.expected_bytes:
-        return f"{each.name} has other content"
+        return f"{each.name} has different content"
     sizes = f"{size(each.size_bytes)} of {size(each.expected_bytes)}"
     if size(each.size_bytes) == size(each.expected_bytes):
         sizes = f"{each.size_bytes:,} of {each.expected_bytes:,} bytes"
