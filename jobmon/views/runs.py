@@ -91,7 +91,7 @@ def _nothing(found: RunDiff) -> str:
 
 def _difference(difference: Difference, console: Console) -> Iterator[str]:
     name = str(difference.aspect)
-    brief = difference.brief.removeprefix(f"{name} ").removeprefix("changes ")  # the first column says it
+    brief = difference.brief.removeprefix(f"{name} ").removeprefix("changes: ")  # the first column says it
     yield from console.prose(brief, f"{name:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 1))
     if difference.aspect is not Aspect.SCRIPT and len(difference.lines) <= MAX_NAMED:
         return  # the first line names them all

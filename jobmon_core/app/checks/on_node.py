@@ -97,9 +97,7 @@ class CheckNode:
             if started_s is None and now_s - asked_s > wait_s:
                 return _End(_still_waiting(job, state.reason if state else "", wait_s))
             if started_s is not None and now_s - started_s > _RUN_S:
-                return _End(
-                    warned(_ITEM, f"the short job {job.ref} did not end in time", "Look at the node.")
-                )
+                return _End(warned(_ITEM, f"the short job {job.ref} did not end in time", "Check the node."))
             clock.wait(_POLL_S)
 
     def _result(self, job: Submitted, log: Path, state: str) -> _End:
@@ -115,9 +113,7 @@ class CheckNode:
             clock.wait(_POLL_S)
         if not text:
             home = self.ctx.home.root
-            advice = (
-                "Put jobmon's home where the nodes see it ($JOBMON_HOME), or look for a fault of the node."
-            )
+            advice = "Put jobmon's home where the nodes see it ($JOBMON_HOME), or check the node for a fault."
             return _End(
                 warned(
                     _ITEM, f"the short job {job.ref} ended {state or '?'} without output in {home}", advice
@@ -125,9 +121,7 @@ class CheckNode:
             )
         last = text.strip().splitlines()[-1]
         return _End(
-            failed(
-                _ITEM, f"the short job {job.ref} ended {state or '?'}: {last}", "See what the script sets up."
-            )
+            failed(_ITEM, f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines.")
         )
 
 

@@ -145,7 +145,7 @@ class Environments:
         """Return the path of the Python that runs a program, or why it is not known."""
         run = program.python
         if program.in_container:
-            return "", "it runs in a container; --on-node looks there"
+            return "", "it runs in a container; --on-node checks that"
         if program.has_managed_environment:
             return "", "its launcher chooses the environment"
         if conda := program.launcher("conda", "mamba", "micromamba"):
@@ -183,7 +183,7 @@ class Environments:
             if each.kind in (Kind.VENV, Kind.CONDA):
                 return ""
             if each.kind is Kind.MODULE:
-                return f"line {each.line} loads modules; --on-node looks there"
+                return f"line {each.line} loads modules; --on-node checks that"
             if each.kind is Kind.FILE:
                 text = read_text(os.path.join(self.submission.folder, each.subject or "")) or "PATH"  # noqa: PTH118 - texts
                 if any(word in text for word in _CHANGES_PATH):

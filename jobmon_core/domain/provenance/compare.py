@@ -166,7 +166,7 @@ def _git(old: GitState, new: GitState, commits: int | None) -> Iterator[Differen
     before, after = (_named(each, "file") if each else "none" for each in (old.changed, new.changed))
     brief = f"other uncommitted changes in {after}" if before == after else _arrow(before, after)
     if before != after:
-        brief = f"uncommitted changes {brief}"
+        brief = f"uncommitted changes: {brief}"
     yield Difference(Aspect.UNCOMMITTED, brief)
 
 
@@ -190,16 +190,16 @@ def _modules(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Difference]
     if lines:
         yield Difference(Aspect.MODULES, f"modules {', '.join(lines[:MAX_NAMED])}", tuple(lines))
     elif old != new:
-        yield Difference(Aspect.MODULES, "modules in another order", (" ".join(old), " ".join(new)))
+        yield Difference(Aspect.MODULES, "modules in a different order", (" ".join(old), " ".join(new)))
 
 
 def _variables(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Difference]:
-    changed = [f"{name} has another value" for name in new if old.get(name, new[name]) != new[name]]
+    changed = [f"{name} has a different value" for name in new if old.get(name, new[name]) != new[name]]
     added = [f"+ {name}" for name in new if name not in old]
     removed = [f"- {name}" for name in old if name not in new]
     lines = [*changed, *added, *removed]
     if lines:
-        names = [line.removesuffix(" has another value") for line in lines]
+        names = [line.removesuffix(" has a different value") for line in lines]
         brief = f"environment {_named(names, 'variable')}"
         yield Difference(Aspect.ENVIRONMENT, brief, tuple(lines[:_MAX_LINES]))
 

@@ -107,8 +107,10 @@ class TestReservations:
             "waits: a maintenance reservation takes nodes that it needs",
         )
         assert found.evidence == (
-            "Maintenance reservation weekly takes all nodes it could use (62h to 70h), "
-            "and its time limit is 3d.",
+            (
+                "Maintenance reservation weekly takes all nodes it could use (62h to 70h), "
+                "and its time limit is 3d."
+            ),
         )
         assert found.action == (
             "With a time limit of 2d 13h or less (`scontrol update jobid=12 timelimit=2-13:00:00`), it could "

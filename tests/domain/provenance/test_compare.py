@@ -65,7 +65,7 @@ def test_the_same_run_on_the_same_node_differs_in_nothing() -> None:
         ({"git": replace(GIT, commit="9f8e7d6c5b")}, "commit a1b2c3d -> 9f8e7d6 (3 commits)"),
         ({"git": replace(GIT, commit="9f8e7d6c5b", branch="fix")},
          "commit a1b2c3d -> 9f8e7d6 (3 commits), branch main -> fix"),
-        ({"git": replace(GIT, changed=("a.py",), changed_digest="5")}, "uncommitted changes none -> a.py"),
+        ({"git": replace(GIT, changed=("a.py",), changed_digest="5")}, "uncommitted changes: none -> a.py"),
         ({"modules": ("cuda/12.4",)}, "modules + cuda/12.4, - cuda/12.1"),
         ({"environment": {"OMP_NUM_THREADS": "9", "LANG": "2", "NEW": "1"}},
          "environment OMP_NUM_THREADS, + NEW"),
