@@ -68,7 +68,7 @@ def test_a_short_job_tries_the_environment_and_the_imports_on_a_node_of_the_part
     good = Case(f"{lines}python -u train.py --data data/train.csv\n")
     found = _on_node(user, *good.write(user.work))
     assert found["node_imports"]["status"] == "pass", found["node_imports"]
-    assert " on n4 imports all" in found["node_imports"]["text"]
+    assert " on n4 imports everything" in found["node_imports"]["text"]
     assert found["node_environment"]["status"] == "pass"
     missing = "import json\nimport no_such_package\n"
     bad = Case(f"{lines}module load cuda/99\npython -u needs.py\n", files={"needs.py": missing})
