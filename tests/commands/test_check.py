@@ -56,7 +56,10 @@ def test_json_has_every_item_and_its_keys_are_documented(shell: Shell) -> None:
     assert [key for key in (*found, *found["items"][0]) if key not in shown] == []
     # jobmon's own flags may also come last
     last = shell.jobmon("check", "--backend", "local", *case.write(shell.work), "--json")
-    assert json.loads(last.stdout) == found
+    again = json.loads(last.stdout)
+    assert [(item["id"], item["status"]) for item in again["items"]] == [
+        (item["id"], item["status"]) for item in found["items"]
+    ]  # not their texts: the free space changes
 
 
 def test_bad_command_lines_are_one_error(shell: Shell) -> None:
