@@ -64,7 +64,7 @@ def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_
     assert _rows(user, with_agent) == _rows(user, without)
     assert _environment(user, "with", with_agent) == _environment(user, "without", without)
     ends = [
-        replace(job.tasks[""].end, started_s=0, ended_s=0, nodes="")
+        replace(job.tasks[""].end, started_s=0, ended_s=0, eligible_s=0, nodes="")
         for job in (watched, alone)
         if job.tasks[""].end
     ]

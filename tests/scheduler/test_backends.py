@@ -34,7 +34,7 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     clock = FakeClock()
     monkeypatch.setitem(BACKENDS, "toy", toy_backend(clock.now))
     monkeypatch.setattr(MonitorStarter, "start", lambda _self, job_ids: tuple(job_ids))  # no process
-    monkeypatch.setattr(MonitorStarter, "prefork", lambda _self: None)
+    monkeypatch.setattr(MonitorStarter, "prefork", lambda _self, _record: None)
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path))
     return Context(Home(tmp_path), os.environ, clock=clock)
 

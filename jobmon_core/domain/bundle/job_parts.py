@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from enum import StrEnum
 
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.bundle.text import Part, utc
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration, size
@@ -68,7 +69,7 @@ def slurm_part(job: WatchedJob, task: Task) -> Part:
         lines += ["", "slurmctld's record (scontrol show job):", *_record(inquiry.record)]
     if inquiry and inquiry.row:
         lines += ["", "accounting's record (sacct):", *_record(inquiry.row)]
-    return Part("Slurm's record" if job.backend == "slurm" else "The scheduler's record", lines)
+    return Part("Slurm's record" if job.backend == DEFAULT_BACKEND else "The scheduler's record", lines)
 
 
 def history_part(task: Task) -> Part:

@@ -136,6 +136,10 @@ def test_what_sbatch_answers() -> None:
     )
     later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
     assert slurm.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
+    never = later._replace(starts_s=20_000_000_000)  # behind a job without a time limit
+    assert slurm.test_only(_facts(now_s=200.0, test_only=never)).text.endswith(
+        "accepts the job; Slurm has no estimate of its start"
+    )
 
 
 @pytest.mark.parametrize(

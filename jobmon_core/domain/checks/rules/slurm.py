@@ -10,6 +10,7 @@ from jobmon_core.domain.humanize import duration
 
 _MAKES_LOG_FOLDERS = (23, 2)  # slurmd of this version makes the folder of a log
 _SOON_S = 60
+_NEVER_S = 10 * 365 * 86_400.0  # Slurm plans further ahead what has to wait for jobs without a time limit
 _RUNNABLE = ("UP", "")
 
 
@@ -33,6 +34,8 @@ def _start(facts: Facts, answer: SubmissionAnswer) -> str:
     if answer.starts_s is None:
         return ""
     wait_s = answer.starts_s - facts.now_s
+    if wait_s > _NEVER_S:
+        return "; Slurm has no estimate of its start"
     when = "now" if wait_s < _SOON_S else f"in {duration(wait_s)}"
     return f"; it could start {when} on {answer.nodes}"
 
