@@ -103,6 +103,16 @@ def test_a_good_file_is_valid_and_its_records_are_counted(good: Path) -> None:
     assert check_file(good, max_bytes=WHOLE).records == records
 
 
+@pytest.mark.parametrize("more", (0, 16, 22, 137, 241, 262))  # around one piece of output, which is 256 KiB
+def test_a_compressed_member_may_end_with_any_amount_of_output(more: int, tmp_path: Path) -> None:
+    path = tmp_path / "mask.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mask", bytes(2**18 + more))
+    assert check_file(path).verdict is FileVerdict.VALID
+    packed = _written(tmp_path / "mask.gz", gzip.compress(bytes(2**18 + more)))
+    assert packed.verdict is FileVerdict.VALID
+
+
 def test_a_file_is_recognized_by_its_content_not_its_name(tmp_path: Path) -> None:
     for name in ("model.pt", "table.parquet", "superblock3.h5", "table.npy", "model.safetensors"):
         check = _written(tmp_path / "checkpoint.bin", (RECORDED / name).read_bytes())
