@@ -189,6 +189,23 @@ def test_a_file_of_zeros_after_a_crash_of_its_node_is_corrupt(name: str, tmp_pat
     assert "NUL bytes" in check.why
 
 
+@pytest.mark.parametrize("offset", [2**62, 2**63 - 1, 2**63, 2**64 - 1])
+def test_an_archive_whose_directory_names_an_impossible_offset_is_corrupt(
+    offset: int, tmp_path: Path
+) -> None:
+    member = io.BytesIO()
+    with zipfile.ZipFile(member, "w") as archive:
+        archive.writestr("a", b"text")
+    data = member.getvalue()
+    at = data.index(b"PK\x01\x02")
+    # the entry of the directory gets a zip64 field, which holds the offset of its local header
+    field = b"\x01\x00\x08\x00" + offset.to_bytes(8, "little")
+    entry = data[at : at + 30] + bytes([len(field), 0]) + data[at + 32 : at + 42] + b"\xff" * 4 + b"a" + field
+    end = data.index(b"PK\x05\x06")
+    data = data[:at] + entry + data[end : end + 12] + len(entry).to_bytes(4, "little") + data[end + 16 :]
+    assert _written(tmp_path / "a.zip", data).verdict is FileVerdict.CORRUPT
+
+
 def test_text_whose_end_was_lost_to_zeros_is_corrupt(tmp_path: Path) -> None:
     for name, data in (("a.jsonl", _LINES), ("a.csv", _CSV.encode())):
         check = _written(tmp_path / name, data + bytes(512))
