@@ -145,6 +145,21 @@ def test_missing_and_old_results_make_a_success_doubtful(tmp_path: Path) -> None
     assert found.results == ()
 
 
+def test_a_new_result_is_found_among_many_old_ones(out: Path) -> None:
+    for number in range(39):
+        write(out / f"eval_{number:03}.json", at_s=START_S - 900)
+    write(out / "eval_039.json", text='{"f1": 0.5}')
+    found = verified(job_with(JobSettings(results=(f"{out}/eval_*.json",))))
+    assert (found.cause, [quote.name for quote in found.results]) == (None, ["eval_039.json"])
+
+
+def test_of_very_many_results_only_some_are_examined_and_none_is_called_old(out: Path) -> None:
+    for number in range(1_001):
+        write(out / f"eval_{number:04}.json", at_s=START_S - 900)
+    write(out / "eval_0000.json")
+    assert verified(job_with(JobSettings(results=(f"{out}/eval_*.json",)))).cause is None
+
+
 def test_of_large_and_binary_results_only_what_is_readable_is_quoted(tmp_path: Path) -> None:
     rows = "".join(f"{number},0.5\n" for number in range(20_000))
     write(tmp_path / "long.csv", text=f"step,loss\n{rows}")
