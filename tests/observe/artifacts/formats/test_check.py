@@ -206,6 +206,22 @@ def test_an_archive_whose_directory_names_an_impossible_offset_is_corrupt(
     assert _written(tmp_path / "a.zip", data).verdict is FileVerdict.CORRUPT
 
 
+def test_an_array_of_raw_values_may_begin_with_zeros(tmp_path: Path) -> None:
+    for name, data in (
+        ("tokens.bin", bytes(5000)),
+        ("tokens.bin", bytes(5000) + b"tokens"),
+        ("state.pt", bytes(5000) + b"state"),
+        ("state.pt", bytes(3 * 2**20) + b"state"),  # more than is read
+    ):
+        assert _written(tmp_path / name, data).verdict is FileVerdict.UNKNOWN
+    assert _written(tmp_path / "state.pt", bytes(3 * 2**20)).verdict is FileVerdict.CORRUPT
+
+
+def test_a_table_in_utf_16_is_not_checked(tmp_path: Path) -> None:
+    check = _written(tmp_path / "a.csv", _CSV.encode("utf-16"))
+    assert (check.verdict, check.format, "UTF-16" in check.why) == (FileVerdict.UNKNOWN, "csv", True)
+
+
 def test_text_whose_end_was_lost_to_zeros_is_corrupt(tmp_path: Path) -> None:
     for name, data in (("a.jsonl", _LINES), ("a.csv", _CSV.encode())):
         check = _written(tmp_path / name, data + bytes(512))

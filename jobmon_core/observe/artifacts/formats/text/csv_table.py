@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
-from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated
+from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
 from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, no_nul_bytes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def check_csv(source: Source, max_bytes: int) -> Content:
     """Return the content of a table. Of a larger file, its begin and its last line are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
-        raise Corrupt("is UTF-16 text, which most readers of tables do not expect")
+        raise NotChecked("is UTF-16 text, which jobmon does not check")
     no_nul_bytes(head)
     is_whole = source.size <= max_bytes
     lines = all_lines(source) if is_whole else lines_between(source, 0, max_bytes)
