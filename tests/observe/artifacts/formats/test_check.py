@@ -103,7 +103,7 @@ def test_a_good_file_is_valid_and_its_records_are_counted(good: Path) -> None:
     assert check_file(good, max_bytes=WHOLE).records == records
 
 
-@pytest.mark.parametrize("more", (0, 16, 22, 137, 241, 262))  # around one piece of output, which is 256 KiB
+@pytest.mark.parametrize("more", [0, 16, 22, 137, 241, 262])  # around one piece of output, which is 256 KiB
 def test_a_compressed_member_may_end_with_any_amount_of_output(more: int, tmp_path: Path) -> None:
     path = tmp_path / "mask.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -266,6 +266,21 @@ def test_a_table_may_have_a_preamble_and_comments(tmp_path: Path) -> None:
     text = b"# made by x\n# units: m\nExperiment 7\n\n" + _CSV.encode()
     check = _written(tmp_path / "a.csv", text)
     assert (check.verdict, check.records) == (FileVerdict.VALID, 300)
+
+
+@pytest.mark.parametrize("end", ["# done", "# done, 3 errors\n", "# a, b, c, d\n", "Total", "(end)"])
+def test_a_table_may_end_with_a_word_or_a_comment(end: str, tmp_path: Path) -> None:
+    text = _CSV.replace("\n", ",0\n")
+    for table in (text, text * 1000):  # the second is larger than what is read
+        check = _written(tmp_path / "a.csv", (table + end).encode())
+        assert (check.verdict, check.why) == (FileVerdict.VALID, "")
+    assert _written(tmp_path / "a.csv", (text + end).encode()).records == 300
+
+
+@pytest.mark.parametrize("end", ["30", "-1", ".5", "300,0.1", "Total,1", '"a', "2026-11-2"])
+def test_a_table_that_ends_with_a_part_of_a_row_is_truncated(end: str, tmp_path: Path) -> None:
+    text = _CSV.replace("\n", ",0\n")
+    assert _written(tmp_path / "a.csv", (text + end).encode()).verdict is FileVerdict.TRUNCATED
 
 
 def test_the_checksum_is_that_of_bob_jenkins() -> None:
