@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_QUOTES = 3
-_MAX_FILES = 32
+_MAX_FILES = 32  # of this run, for each pattern
+_MAX_EXAMINED = 1_000  # files whose time is read, for each pattern
+_SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _TAIL_BYTES, _HEAD_BYTES = 32 * 1024, 4 * 1024
 _GLOB = re.compile(r"[*?\[]")
 
@@ -38,13 +40,14 @@ def read_results(job: WatchedJob, task: Task, since_s: float) -> Results:
     stale: list[str] = []
     for pattern in job.settings.results if job.settings else ():
         name = named_path(job, task, pattern)
-        found = sorted(glob.glob(name))[:_MAX_FILES] if _GLOB.search(name) else [name]  # noqa: PTH207 - as in job_logs
-        written = [(path, _modified_s(path)) for path in found]
-        fresh = [path for path, modified_s in written if modified_s and modified_s >= since_s]
-        if not fresh:
+        found = sorted(glob.glob(name)) if _GLOB.search(name) else [name]  # noqa: PTH207 - as in job_logs
+        # of very many, the last ones: a number or date in a name rises
+        written = [(path, _modified_s(path)) for path in found[-_MAX_EXAMINED:]]
+        fresh = [path for path, modified_s in written if modified_s and modified_s >= since_s - _SLACK_S]
+        if not fresh and len(found) <= _MAX_EXAMINED:
             kind = stale if any(modified_s for _, modified_s in written) else missing
             kind.append(os.path.basename(name))  # noqa: PTH119 - of a text
-        paths += [path for path in fresh if path not in paths]
+        paths += [path for path in fresh[:_MAX_FILES] if path not in paths]
     quotes = tuple(quote for path in paths[:_MAX_QUOTES] if (quote := _quote(path)).text)
     return Results(quotes, tuple(paths), tuple(missing), tuple(stale))
 

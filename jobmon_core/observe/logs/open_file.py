@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ROTATED_SUFFIXES = (".1", ".1.gz", ".gz", ".0")  # of logrotate and similar tools
+_MAX_OFFSET = 2**63 - 1  # of a file, by the type off_t
 _REASONS = {
     errno.ENOENT: "does not exist",
     errno.ENOTDIR: "does not exist: a part of its path is not a folder",
@@ -40,11 +41,13 @@ class RegularFile:
     size: int  # bytes, when it was opened
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Return ``count`` bytes, fewer only at the end of the file.
+        """Return ``count`` bytes, fewer only at the end of the file; a damaged file may name any offset.
 
         Raises:
             OSError: the storage or its server failed.
         """
+        if offset + count > _MAX_OFFSET:
+            return b""
         pieces: list[bytes] = []
         while count > 0:
             piece = os.pread(self.descriptor, count, offset)

@@ -75,7 +75,8 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
     damaged = [check for check in found.checks if _is_damaged(check, expected, sets)]
     facts = [gap.fact for gap in gaps] + ([_damage(damaged)] if damaged else [])
     valid = sum(check.verdict is FileVerdict.VALID for check in found.checks)
-    is_counted = not found.is_partial and (bool(sets) or expected.count is not None)
+    has_whole_set = any(not each.missing for each in sets)
+    is_counted = not found.is_partial and (has_whole_set or expected.count is not None)
     is_saved = found.checkpoint is not None and found.checkpoint.is_complete is True
     details = [gap.detail for gap in gaps if gap.detail] + [_reasons(damaged)]
     return Judgement(
@@ -88,7 +89,10 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
 
 
 def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_Gap]:
-    gaps = [_gap(each, found) for each in sets if each.missing and not found.is_partial]
+    # one shard alone may be all that this job makes, one job for each
+    are_several = expected.count is not None and expected.count > 1
+    counted = [] if found.is_partial else [each for each in sets if are_several or len(each.numbers) > 1]
+    gaps = [_gap(each, found) for each in counted if each.missing]
     is_counted = any(expected.count == each.total for each in sets)
     written = len(found.files)
     if expected.count and not gaps and not is_counted and written < expected.count and not found.is_partial:

@@ -14,7 +14,7 @@ _OF_WORD = re.compile(
     re.IGNORECASE,
 )
 _OF_TIME = re.compile(r"(?:epoch|step|iter|iteration|round|trial|try|day)[-_. ]?$", re.IGNORECASE)
-_WORKER_WORDS = ("worker", "rank", "proc", "task")
+_WORKERS = ("worker", "rank", "proc", "task")
 _MIN_TOTAL, _MAX_TOTAL = 2, 100_000
 
 
@@ -46,10 +46,11 @@ def shard_sets(
     """Return the sets of shards among names whose total is known, each with at least one number.
 
     ``expected`` is how many outputs the user expects: the total of a set of which the names do not say it, if
-    there is only one. ``workers`` is the number of workers, the total of names such as ``rank_3``.
+    there is only one. ``workers`` is the number of workers, the total of names such as ``rank_3``, if there
+    is more than one of these: often only one worker writes.
     """
     of_total: dict[tuple[str, int], set[int]] = {}
-    of_word: dict[str, set[int]] = {}
+    of_word: dict[tuple[str, bool], set[int]] = {}
     for name in names:
         if (found := _last(_OF_TOTAL, name)) and not _OF_TIME.search(name[: found.start()]):
             number, total = int(found[1]), int(found[3])
@@ -58,17 +59,18 @@ def shard_sets(
                 of_total.setdefault((pattern, total), set()).add(number)
         elif found := _last(_OF_WORD, name):
             pattern = f"{name[: found.start(2)]}*{name[found.end(2) :]}"
-            of_word.setdefault(pattern, set()).add(int(found[2]))
+            is_of_workers = found[1].lower().startswith(_WORKERS)
+            of_word.setdefault((pattern, is_of_workers), set()).add(int(found[2]))
     sets = [ShardSet(pattern, frozenset(numbers), total) for (pattern, total), numbers in of_total.items()]
     return [*sets, *_with_known_total(of_word, None if sets else expected, workers)]
 
 
 def _with_known_total(
-    found: dict[str, set[int]], expected: int | None, workers: int | None
+    found: dict[tuple[str, bool], set[int]], expected: int | None, workers: int | None
 ) -> Iterator[ShardSet]:
-    for pattern, numbers in found.items():
-        is_of_workers = any(word in pattern.lower() for word in _WORKER_WORDS)
-        total = expected if len(found) == 1 and expected else workers if is_of_workers else None
+    for (pattern, is_of_workers), numbers in found.items():
+        of_workers = workers if is_of_workers and len(numbers) > 1 else None
+        total = expected if len(found) == 1 and expected else of_workers
         if total and max(numbers) <= total >= _MIN_TOTAL:
             yield ShardSet(pattern, frozenset(numbers), total)
 

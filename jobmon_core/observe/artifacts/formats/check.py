@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats import gzip_stream, hdf5, npy, parquet, zip_archive, zstd
 from jobmon_core.observe.artifacts.formats.safetensors import check_safetensors, is_safetensors
-from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, Damaged, NotChecked, Truncated
+from jobmon_core.observe.artifacts.formats.source import (
+    PIECE,
+    Content,
+    Corrupt,
+    Damaged,
+    NotChecked,
+    Truncated,
+    pieces,
+)
 from jobmon_core.observe.artifacts.formats.tar import check_tar, is_tar
 from jobmon_core.observe.artifacts.formats.text.csv_table import check_csv
 from jobmon_core.observe.artifacts.formats.text.json_file import check_json, check_json_lines
@@ -129,7 +137,7 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
     if suffix == ".tar":
         return check_tar(source, max_bytes)
     if suffix in _BINARY or suffix in _SAVED:
-        _check_begin(head, suffix)
+        _check_begin(source, suffix, max_bytes)
     raise NotChecked("has no format that jobmon can check")
 
 
@@ -144,14 +152,28 @@ def _by_content(source: Source, head: bytes) -> Check | None:
     return check_tar if is_tar(source) else None
 
 
-def _check_begin(head: bytes, suffix: str) -> None:
+def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
     """Raise what is known of a file that does not begin as its name promises."""
-    if not head.strip(b"\0"):
+    head = source.read_at(0, _HEAD)
+    if suffix in _BINARY and _is_nul(head):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. in a crash of the node")
+    # a .bin file may be an array of raw values, all of them zero
+    if suffix != ".bin" and _is_nul(head) and _is_all_nul(source, max_bytes):
+        raise Corrupt("contains only NUL bytes: data were lost, e.g. in a crash of the node")
     if suffix in _BINARY:
         raise Corrupt(f"does not begin as a {_BINARY[suffix]} file does")
     if head.startswith(_PICKLE) and len(head) > 1 and head[1] in _PICKLE_PROTOCOLS:
         raise NotChecked("is a pickle, which jobmon does not load")
+
+
+def _is_all_nul(source: Source, max_bytes: int) -> bool:
+    """Whether a file contains only NUL bytes; of a large file, its begin and its end are read."""
+    ranges = ((0, min(source.size, max_bytes)), (max(0, source.size - PIECE), source.size))
+    return all(_is_nul(piece) for begin, end in ranges for piece in pieces(source, begin, end))
+
+
+def _is_nul(data: bytes) -> bool:
+    return not data.strip(b"\0")
 
 
 def _unpacked(source: Source, name: str, max_bytes: int) -> Content:

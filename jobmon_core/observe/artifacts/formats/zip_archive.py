@@ -183,9 +183,12 @@ def _unpacked(source: Source, entry: _Entry, begin: int) -> Iterator[bytes]:
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         for piece in pieces(source, begin, begin + entry.packed):
-            yield inflater.decompress(piece, _OUTPUT)
-            while inflater.unconsumed_tail:
-                yield inflater.decompress(inflater.unconsumed_tail, _OUTPUT)
+            rest = piece
+            while data := inflater.decompress(rest, _OUTPUT):  # zlib may hold output after all input is read
+                yield data
+                rest = inflater.unconsumed_tail
+            if inflater.eof:
+                return
     except zlib.error:
         raise Corrupt(f"is a zip archive whose member {_shown(entry)} is damaged") from None
 

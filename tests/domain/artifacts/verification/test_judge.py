@@ -39,6 +39,16 @@ def test_missing_shards_are_named() -> None:
     assert judged.summary == "5 of 8 shards, 5.0 KiB"
 
 
+@pytest.mark.parametrize(("expected", "fact"), [(None, ""), (1, ""), (8, "7 of 8 shards are missing")])
+def test_a_lone_shard_is_that_of_one_job_per_shard_unless_more_are_expected(
+    expected: int | None, fact: str
+) -> None:
+    found = Found("/out", shards(3), checks=(checked("part-3-of-8.npz", FileVerdict.VALID),))
+    judged = judge_outputs(Expected(expected), found)
+    assert (judged.fact, judged.is_verified) == (fact, not fact)
+    assert judge_outputs(Expected(), replace(found, checks=())).is_verified is False
+
+
 def test_a_shard_from_before_the_run_does_not_count() -> None:
     judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(7)))
     assert judged.fact == "1 of 8 shards is older than this run"

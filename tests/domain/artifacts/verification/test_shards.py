@@ -24,6 +24,11 @@ OF_8 = [f"part-{number:05}-of-00008.npz" for number in range(8)]
         # neither the first nor the last is there, so the numbers may begin at 0 or at 1
         (["x_2_of_4.pt", "x_3_of_4.pt"], None, None, [("x_*_of_4.pt", 4, ())]),
         (["worker_0.jsonl", "worker_2.jsonl"], None, 3, [("worker_*.jsonl", 3, (1,))]),
+        ([f"processed_chunk_{n}.json" for n in range(4)], None, 8, []),  # "proc" is no word of that name
+        ([f"workers/part-{n}.json" for n in range(4)], None, 8, []),  # nor does the folder count
+        ([f"x_proc{n}.json" for n in range(3)], None, 4, [("x_proc*.json", 4, (3,))]),
+        (["metrics_rank0.json"], None, 8, []),  # often only rank 0 writes
+        (["metrics_rank0.json"], 8, None, [("metrics_rank*.json", 8, (1, 2, 3, 4, 5, 6, 7))]),
         (["rank1/out.csv"], None, 4, []),  # a folder is not a part
         (["shard-0.tar", "shard-1.tar"], 4, None, [("shard-*.tar", 4, (2, 3))]),
         (["part-0", "part-1"], None, 4, []),  # the parts of a data set are not those of workers

@@ -103,6 +103,16 @@ def test_a_good_file_is_valid_and_its_records_are_counted(good: Path) -> None:
     assert check_file(good, max_bytes=WHOLE).records == records
 
 
+@pytest.mark.parametrize("more", [0, 16, 22, 137, 241, 262])  # around one piece of output, which is 256 KiB
+def test_a_compressed_member_may_end_with_any_amount_of_output(more: int, tmp_path: Path) -> None:
+    path = tmp_path / "mask.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mask", bytes(2**18 + more))
+    assert check_file(path).verdict is FileVerdict.VALID
+    packed = _written(tmp_path / "mask.gz", gzip.compress(bytes(2**18 + more)))
+    assert packed.verdict is FileVerdict.VALID
+
+
 def test_a_file_is_recognized_by_its_content_not_its_name(tmp_path: Path) -> None:
     for name in ("model.pt", "table.parquet", "superblock3.h5", "table.npy", "model.safetensors"):
         check = _written(tmp_path / "checkpoint.bin", (RECORDED / name).read_bytes())
@@ -179,6 +189,39 @@ def test_a_file_of_zeros_after_a_crash_of_its_node_is_corrupt(name: str, tmp_pat
     assert "NUL bytes" in check.why
 
 
+@pytest.mark.parametrize("offset", [2**62, 2**63 - 1, 2**63, 2**64 - 1])
+def test_an_archive_whose_directory_names_an_impossible_offset_is_corrupt(
+    offset: int, tmp_path: Path
+) -> None:
+    member = io.BytesIO()
+    with zipfile.ZipFile(member, "w") as archive:
+        archive.writestr("a", b"text")
+    data = member.getvalue()
+    at = data.index(b"PK\x01\x02")
+    # the entry of the directory gets a zip64 field, which holds the offset of its local header
+    field = b"\x01\x00\x08\x00" + offset.to_bytes(8, "little")
+    entry = data[at : at + 30] + bytes([len(field), 0]) + data[at + 32 : at + 42] + b"\xff" * 4 + b"a" + field
+    end = data.index(b"PK\x05\x06")
+    data = data[:at] + entry + data[end : end + 12] + len(entry).to_bytes(4, "little") + data[end + 16 :]
+    assert _written(tmp_path / "a.zip", data).verdict is FileVerdict.CORRUPT
+
+
+def test_an_array_of_raw_values_may_begin_with_zeros(tmp_path: Path) -> None:
+    for name, data in (
+        ("tokens.bin", bytes(5000)),
+        ("tokens.bin", bytes(5000) + b"tokens"),
+        ("state.pt", bytes(5000) + b"state"),
+        ("state.pt", bytes(3 * 2**20) + b"state"),  # more than is read
+    ):
+        assert _written(tmp_path / name, data).verdict is FileVerdict.UNKNOWN
+    assert _written(tmp_path / "state.pt", bytes(3 * 2**20)).verdict is FileVerdict.CORRUPT
+
+
+def test_a_table_in_utf_16_is_not_checked(tmp_path: Path) -> None:
+    check = _written(tmp_path / "a.csv", _CSV.encode("utf-16"))
+    assert (check.verdict, check.format, "UTF-16" in check.why) == (FileVerdict.UNKNOWN, "csv", True)
+
+
 def test_text_whose_end_was_lost_to_zeros_is_corrupt(tmp_path: Path) -> None:
     for name, data in (("a.jsonl", _LINES), ("a.csv", _CSV.encode())):
         check = _written(tmp_path / name, data + bytes(512))
@@ -223,6 +266,21 @@ def test_a_table_may_have_a_preamble_and_comments(tmp_path: Path) -> None:
     text = b"# made by x\n# units: m\nExperiment 7\n\n" + _CSV.encode()
     check = _written(tmp_path / "a.csv", text)
     assert (check.verdict, check.records) == (FileVerdict.VALID, 300)
+
+
+@pytest.mark.parametrize("end", ["# done", "# done, 3 errors\n", "# a, b, c, d\n", "Total", "(end)"])
+def test_a_table_may_end_with_a_word_or_a_comment(end: str, tmp_path: Path) -> None:
+    text = _CSV.replace("\n", ",0\n")
+    for table in (text, text * 1000):  # the second is larger than what is read
+        check = _written(tmp_path / "a.csv", (table + end).encode())
+        assert (check.verdict, check.why) == (FileVerdict.VALID, "")
+    assert _written(tmp_path / "a.csv", (text + end).encode()).records == 300
+
+
+@pytest.mark.parametrize("end", ["30", "-1", ".5", "300,0.1", "Total,1", '"a', "2026-11-2"])
+def test_a_table_that_ends_with_a_part_of_a_row_is_truncated(end: str, tmp_path: Path) -> None:
+    text = _CSV.replace("\n", ",0\n")
+    assert _written(tmp_path / "a.csv", (text + end).encode()).verdict is FileVerdict.TRUNCATED
 
 
 def test_the_checksum_is_that_of_bob_jenkins() -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
-from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated
+from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
 from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, no_nul_bytes
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _SAMPLE_LINES = 50
 _SAMPLE_ROWS = 1_000
 _MISSING = frozenset(("", "nan", "na", "null", "none", "inf", "-inf"))
 _MUCH = 0.2  # a larger share of missing values is worth a word
+_BEGIN_OF_NUMBER = tuple("0123456789+-.")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -28,7 +29,7 @@ def check_csv(source: Source, max_bytes: int) -> Content:
     """Return the content of a table. Of a larger file, its begin and its last line are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
-        raise Corrupt("is UTF-16 text, which most readers of tables do not expect")
+        raise NotChecked("is UTF-16 text, which jobmon does not check")
     no_nul_bytes(head)
     is_whole = source.size <= max_bytes
     lines = all_lines(source) if is_whole else lines_between(source, 0, max_bytes)
@@ -50,7 +51,16 @@ class _Row(NamedTuple):
 
     cells: list[str]
     line: int
-    may_be_cut: bool  # no newline ends it
+    unended: str | None = None  # its last line, if no newline ends it: then it may be cut
+
+    @property
+    def is_remark(self) -> bool:
+        """Whether this may be a remark: a comment, or one word at the end, e.g. ``Total``.
+
+        A number at the end is more likely the begin of a row.
+        """
+        is_word = self.cells == [self.unended] and self.cells[0].lstrip()[:1] not in _BEGIN_OF_NUMBER
+        return is_word or self.cells[0].startswith("#")
 
 
 class _Table:
@@ -74,7 +84,7 @@ class _Table:
         try:
             for cells in reader:
                 if cells:
-                    self._take(_Row(cells, reader.line_num, self._last is not None and self._last.is_last))
+                    self._take(_Row(cells, reader.line_num, self._unended()))
         except csv.Error as error:
             raise Corrupt(f"is not a table from line {reader.line_num:,} on: {error}") from error
         if self.width is None:
@@ -87,7 +97,7 @@ class _Table:
         for line in lines[-1:]:
             if line.is_last and not line.is_cut:
                 cells = next(csv.reader([_text(line)], delimiter=self._delimiter), [])
-                self._count(_Row(cells, 0, may_be_cut=True))
+                self._count(_Row(cells, 0, _text(line)))
 
     def _texts(self, lines: Iterable[Line]) -> Iterator[str]:
         for line in lines:
@@ -95,6 +105,9 @@ class _Table:
             self._last = line
             is_comment = line.text.startswith(b"#") and not self._rows and not self._sample
             yield "\n" if is_comment else _text(line)
+
+    def _unended(self) -> str | None:
+        return _text(self._last) if self._last is not None and self._last.is_last else None
 
     def _take(self, row: _Row) -> None:
         if self.width is not None:
@@ -115,7 +128,9 @@ class _Table:
         width = len(row.cells)
         if width == self.width:
             self._rows += 1
-        elif width < (self.width or 0) and row.may_be_cut:
+        elif row.cells and row.is_remark:
+            return
+        elif width < (self.width or 0) and row.unended is not None:
             raise Truncated(f"ends inside its last row, which has {width} of {self.width} columns")
         elif self._rows:
             raise Corrupt(f"has {width} {UNEVEN_ROWS} {row.line:,}, elsewhere {self.width}")
