@@ -28,7 +28,7 @@ _SHARED = (
         "mem",
         "mem-per-cpu",
     ),
-    *("mem-per-gpu", "export", "chdir", "clusters", "nodelist", "exclude"),
+    *("mem-per-gpu", "chdir", "clusters", "nodelist", "exclude"),
 )
 _TIME_LIMIT_MIN = 5
 # package, or word of the script -> the host that it needs
@@ -83,6 +83,7 @@ def node_script(facts: Facts) -> NodeScript:
     hosts = tuple(dict.fromkeys(_hosts(facts)))
     set_up = set_up_of(facts.script, facts.values)
     lines = [f"#!{facts.script.shebang if facts.script.is_shell else '/bin/bash'}"]
+    lines += _private_options(facts)
     lines += [f"cd {shlex.quote(facts.folder)}", *map(_set_up_line, set_up.commands)]
     lines += [f'echo "{MARK} node ${{SLURMD_NODENAME:-$(hostname -s)}}"', *_gpu_lines(), *_host_lines(hosts)]
     for number, each in enumerate(_checked_programs(facts)):
@@ -104,6 +105,13 @@ def _options(facts: Facts) -> Iterator[str]:
     if gpus and "gres" not in given and "gpus-per-node" not in given:
         yield f"--gpus-per-node={gpus}"
     yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}", "--job-name=jobmon-check")
+
+
+def _private_options(facts: Facts) -> Iterator[str]:
+    """Yield the options that may contain secrets: accounting keeps sbatch's command line."""
+    value = facts.request.options.get("export")
+    if value is not None and value.isprintable():
+        yield f"#SBATCH {shlex.quote(f'--export={value}')}"
 
 
 def _set_up_line(command: Command) -> str:

@@ -131,3 +131,11 @@ def test_the_words_before_a_python_are_used_unless_they_run_a_program(image: str
         read_request(["job.sh"], {}, text), script, python=(PythonFact(program, "", PythonSource()),)
     )
     assert (f"\napptainer exec {image} python - " in node_script(facts).text) is ("$" not in image)
+
+
+def test_what_a_job_exports_or_says_is_no_argument_of_the_short_job() -> None:
+    script = _script("#SBATCH --export=ALL,MY_PIN=hunter2,TEXT='a b'", "#SBATCH --comment=hunter2 -p main")
+    assert script.options[0] == "--partition=main"
+    assert not [option for option in script.options if "hunter2" in option]
+    assert script.text.splitlines()[1] == "#SBATCH '--export=ALL,MY_PIN=hunter2,TEXT=a b'"
+    assert "comment" not in script.text
