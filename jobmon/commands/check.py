@@ -32,7 +32,8 @@ options come first, or last. The exit code is 0 if all is well, 1 with warnings,
 
 --on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds
 what only a compute node can show: imports, CUDA and its driver, GPU memory, network. The job runs only the
-lines that set up the environment, not your programs. Ctrl-C cancels it.
+lines that set up the environment (export, module load, conda activate, source venv/bin/activate), not your
+programs. Ctrl-C cancels it.
 
 --json prints one object:
   exit_code   0, 1 or 2

@@ -101,13 +101,17 @@ class Runner:
 
         It gets no input, and no variable that changes its output.
         """
+        return self.capture_with({}, argv, timeout_s)
+
+    def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Result:
+        """Run a query with these variables in addition: others may read its arguments, but not those."""
         try:
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=query_environment(os.environ),
+                env={**query_environment(os.environ), **variables},
                 process_group=0,  # so that a wrapper script can be killed with all its children
             )
         except OSError as error:

@@ -110,3 +110,18 @@ def test_diff_without_an_earlier_success_says_so(user: Shell) -> None:
     assert user.jobmon("diff", second).stdout.splitlines()[2:] == ["arguments    none -> 1"]
     third = submit(user, "job.sh", "1")
     assert user.jobmon("diff", third).stdout.splitlines()[2:] == ["Nothing that jobmon records differs."]
+
+
+def test_values_that_a_command_line_exports_are_neither_kept_nor_shown(user: Shell) -> None:
+    first = submit(user, "--export=ALL,MY_PIN=hunter2", "--comment=hunter2", "job.sh")
+    second = submit(user, "--export=ALL,MY_PIN=hunter3", "job.sh")
+    assert "hunter" not in "".join(path.read_text() for path in Home(user.home).runs.rglob("*.json"))
+    diff = user.jobmon("diff", second, first).stdout
+    assert "environment  MY_PIN" in diff
+    assert "hunter" not in diff
+    assert "give them again: `jobmon rerun" in complaint(user.jobmon("rerun", "--yes", first))
+    done = user.jobmon("rerun", "--yes", first, "--export=ALL,MY_PIN=hunter4")
+    assert done.returncode == 0, done
+    assert "hunter" not in done.stderr
+    assert "its --comment was not recorded" in " ".join(done.stderr.split())
+    when_ended(user, "")

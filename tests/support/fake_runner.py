@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
@@ -30,6 +30,7 @@ class FakeRunner(Runner):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[tuple[str, ...]] = []
+        self.variables: dict[str, str] = {}  # that the latest query got in addition
         self._replies: list[_Reply] = []
 
     def on(self, *prefix: str, answers: Sequence[Answer]) -> FakeRunner:
@@ -43,6 +44,11 @@ class FakeRunner(Runner):
         assert timeout_s > 0
         self.asked.append(tuple(argv))
         return self._reply(tuple(argv))
+
+    def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Answer:
+        """Return the scripted answer; keep the variables."""
+        self.variables = dict(variables)
+        return self.capture(argv, timeout_s)
 
     def run_attached(
         self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None

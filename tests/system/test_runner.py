@@ -67,6 +67,13 @@ class TestCapture:
         assert isinstance(result, Ran)
         assert result.stdout == "%s C\n"
 
+    def test_a_query_may_get_variables_that_are_no_arguments(self) -> None:
+        result = Runner().capture_with(
+            {"SBATCH_EXPORT": "MY_PIN=1"}, sh("echo $SBATCH_EXPORT $SLURM_TIME_FORMAT"), PATIENCE_S
+        )
+        assert isinstance(result, Ran)
+        assert result.stdout == "MY_PIN=1 %s\n"
+
     def test_a_death_by_signal_is_a_negative_exit_code(self) -> None:
         result = query("kill -9 $$")
         assert isinstance(result, Ran)

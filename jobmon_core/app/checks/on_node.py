@@ -57,8 +57,9 @@ class CheckNode:
         folder = self.ctx.home.backend_folder(_FOLDER)
         name = f"{int(self.ctx.clock.now())}-{os.getpid()}"
         path, log = folder / f"{name}.sh", folder / f"{name}.out"
-        path.write_text(script.text, encoding="utf-8")
         try:
+            path.touch(mode=0o600)  # it may contain what the user's script keeps secret
+            path.write_text(script.text, encoding="utf-8")
             end = self._run(jobs(), script, path, log, wait_s)
         finally:
             path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
+from jobmon_core.domain.provenance.arguments import exported, without_values
 from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
 from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
@@ -140,11 +141,13 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
     workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given
     words = f"{found.text}\n{' '.join(line.operands[1:])} "
     git, problem = git_state(line.folder, runner)
-    text = " ".join(request.arguments)
+    kept = request.arguments if request.is_command else without_values(request.arguments)
+    exports = {} if request.is_command else exported(request.arguments)
+    text = " ".join(kept)
     is_hidden = redacted(text) != text
     return RunRecord(
         recorded_s=ctx.clock.now(),
-        arguments=(redacted(text),) if is_hidden else request.arguments,
+        arguments=(redacted(text),) if is_hidden else kept,
         arguments_hidden=is_hidden,
         folder=line.folder,
         job_config=request.job_config,
@@ -153,7 +156,7 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
         modules=loaded_modules(variables),
         python=python_environment(python_prefix(words, workdir, variables)),
         files=file_digests(named_files(words, workdir, variables)),
-        environment=variable_digests(variables),
+        environment=variable_digests({**variables, **exports}),
         scheduler_version=_version(runner) if request.backend == DEFAULT_BACKEND else "",
         problems=(problem,) if problem else (),
     )

@@ -14,6 +14,7 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
 from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
 from jobmon_core.domain.provenance.text_diff import changed_lines, unified
@@ -57,9 +58,14 @@ class RerunPlan:
         return "sbatch" if self.backend == DEFAULT_BACKEND else f"jobmon submit --backend {self.backend}"
 
     @property
-    def shown_arguments(self) -> tuple[str, ...]:
+    def arguments(self) -> tuple[str, ...]:
         """The arguments as the user gave them."""
         return (*self.options, *self.operands)
+
+    @property
+    def shown_arguments(self) -> tuple[str, ...]:
+        """The arguments without values that may be secret."""
+        return without_values(self.arguments)
 
 
 def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
@@ -75,12 +81,20 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     added, more = _split(options, "jobmon rerun")
     if more:
         raise JobmonError(f"only options of sbatch may follow the job, not {more[0]!r}")
+    kept, lost = without_hidden(recorded[0])
+    if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(added)[0]):
+        raise JobmonError(
+            f"jobmon does not keep the values that job {job.ref} got by --export; "
+            f"give them again: `jobmon rerun {job.ref} --export=...`"
+        )
     needs_copy, changes, lines = _script_now(job, script)
+    if COMMENT in lost:
+        changes = (*changes, "its --comment was not recorded, and is left out")
     return RerunPlan(
         job.ref,
         job.backend,
         record.folder,
-        (*recorded[0], *added),
+        (*kept, *added),
         tuple(recorded[1]),
         script,
         needs_copy,
@@ -185,10 +199,10 @@ def prepared(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
     text = plan.script.text or ""
     content = text.encode("utf-8", "surrogateescape")
     if not plan.needs_copy:
-        yield plan.shown_arguments
+        yield plan.arguments
     elif plan.script.kind is ScriptKind.STDIN:
         _replace_stdin(content)
-        yield plan.shown_arguments
+        yield plan.arguments
     else:
         with _copy(ctx, plan.script.name, content) as path:
             yield (*plan.options, str(path), *plan.operands[1:])

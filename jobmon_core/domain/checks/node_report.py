@@ -53,24 +53,45 @@ class NodeReport(NamedTuple):
 def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Item]:
     """Yield the items that only a node can show."""
     node = (report.of("node") or ["?"])[0]
-    yield _environment(facts, report, node)
-    yield _imports(report, node)
+    yield _environment(facts, script, report, node)
+    yield _imports(script, report, node)
     gpus = [gpu for line in report.of("gpu") if (gpu := _gpu(line))]
     yield _cuda(script, report, gpus, node)
     yield _gpu_memory(facts, script, gpus, node)
     yield _network(script, report, node)
 
 
-def _environment(facts: Facts, report: NodeReport, node: str) -> Item:
+def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str) -> Item:
     name = "node_environment"
     lines = facts.script.text.split("\n")
     for text in report.of("setup"):
         number = int(text) if text.isdigit() else 0
         line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        return failed(
-            name, f"line {number} fails on {node}: {line}", "Check the names of modules and paths there."
+        return _failed(
+            script,
+            name,
+            f"line {number} fails on {node}: {line}",
+            "Check the names of modules and paths there.",
         )
+    if script.left_out:
+        return passed(name, f"what else the script sets up works on {node}; {_left_out(script)}")
     return passed(name, f"what the script sets up works on {node}")
+
+
+def _left_out(script: NodeScript) -> str:
+    """Say which lines the short job leaves out, because they could run a program of the user."""
+    first, *others = script.left_out
+    if not others:
+        return f"line {first} is not run on the node"
+    named = ", ".join(str(number) for number in (first, *others[:-1]))
+    return f"lines {named} and {others[-1]} are not run on the node"
+
+
+def _failed(script: NodeScript, name: str, text: str, advice: str) -> Item:
+    """Return a failed item; a warning if a line that the short job leaves out may be the cause."""
+    if not script.left_out:
+        return failed(name, text, advice)
+    return warned(name, f"{text}; {_left_out(script)}, which may be why", advice)
 
 
 def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
@@ -83,10 +104,11 @@ def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
             yield found
 
 
-def _imports(report: NodeReport, node: str) -> Item:
+def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
     name = "node_imports"
     if lines := report.of("no-python"):
-        return failed(
+        return _failed(
+            script,
             name,
             f"the Python of line {lines[0]} does not start on {node}",
             "Load or activate its environment first.",
@@ -99,7 +121,8 @@ def _imports(report: NodeReport, node: str) -> Item:
         if isinstance(problems, dict) and problems:
             package, why = next(iter(problems.items()))
             others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            return failed(
+            return _failed(
+                script,
                 name,
                 f"on {node}, {each.get('executable')} cannot import {package}{others}: {why}",
                 "Install it in that environment, or load what it needs.",

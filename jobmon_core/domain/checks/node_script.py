@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobmon_core.domain.batch_script.launchers import CONTAINERS, MANAGERS, PYTHON_LAUNCHERS
-from jobmon_core.domain.batch_script.model import Command, PartKind
+from jobmon_core.domain.batch_script.model import Command, Word
 from jobmon_core.domain.checks.facts import Facts, PythonFact
+from jobmon_core.domain.checks.setup_lines import is_plain, set_up_of
 
 MARK = "@@jobmon"  # begins each line of the report
-_SETS_UP = ("source", ".", "module", "ml", "conda", "mamba", "micromamba", "export", "unset", "ulimit")
 _ENVIRONMENTS = (*CONTAINERS, *MANAGERS, "conda", "mamba", "micromamba")
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _SHARED = (
@@ -28,7 +28,7 @@ _SHARED = (
         "mem",
         "mem-per-cpu",
     ),
-    *("mem-per-gpu", "export", "chdir", "clusters", "nodelist", "exclude"),
+    *("mem-per-gpu", "chdir", "clusters", "nodelist", "exclude"),
 )
 _TIME_LIMIT_MIN = 5
 # package, or word of the script -> the host that it needs
@@ -75,19 +75,26 @@ class NodeScript:
     options: tuple[str, ...]  # of sbatch
     needs_gpu: bool = False
     hosts: tuple[str, ...] = ()  # that the job seems to need
+    left_out: tuple[int, ...] = ()  # the lines that may set up something too, but that it does not run
 
 
 def node_script(facts: Facts) -> NodeScript:
     """Return the short job for a submission. Only what sets up its environment is taken from the script."""
     hosts = tuple(dict.fromkeys(_hosts(facts)))
+    set_up = set_up_of(facts.script, facts.values)
     lines = [f"#!{facts.script.shebang if facts.script.is_shell else '/bin/bash'}"]
-    lines += [f"cd {shlex.quote(facts.folder)}", *_set_up(facts)]
+    lines += _private_options(facts)
+    lines += [f"cd {shlex.quote(facts.folder)}", *map(_set_up_line, set_up.commands)]
     lines += [f'echo "{MARK} node ${{SLURMD_NODENAME:-$(hostname -s)}}"', *_gpu_lines(), *_host_lines(hosts)]
     for number, each in enumerate(_checked_programs(facts)):
         lines += _python_lines(facts, each, number)
     lines.append(f"echo '{MARK} end'")
     return NodeScript(
-        "\n".join(lines) + "\n", tuple(_options(facts)), bool(facts.request.gpus_per_node), hosts
+        "\n".join(lines) + "\n",
+        tuple(_options(facts)),
+        bool(facts.request.gpus_per_node),
+        hosts,
+        set_up.left_out,
     )
 
 
@@ -100,24 +107,18 @@ def _options(facts: Facts) -> Iterator[str]:
     yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}", "--job-name=jobmon-check")
 
 
-def _set_up(facts: Facts) -> Iterator[str]:
-    """Yield the lines that set up the environment; each reports its own failure."""
-    for command in facts.script.commands:
-        if command.within or not _is_set_up(command):
-            continue
-        words = [f"{each.name}={each.value.raw}" for each in command.assignments]
-        text = " ".join([*words, *(word.raw for word in command.words)])
-        yield f"{text} || echo '{MARK} setup {command.line}'"
+def _private_options(facts: Facts) -> Iterator[str]:
+    """Yield the options that may contain secrets: accounting keeps sbatch's command line."""
+    value = facts.request.options.get("export")
+    if value is not None and value.isprintable():
+        yield f"#SBATCH {shlex.quote(f'--export={value}')}"
 
 
-def _is_set_up(command: Command) -> bool:
-    """Whether a command only changes the environment, without running a program of the user."""
-    parts = [part for word in command.every_word() for part in word.parts]
-    if command.name == "eval":
-        text = " ".join(word.raw for word in command.words)
-        return "hook" in text and "conda" in text.replace("mamba", "conda")
-    is_plain = all(part.kind is not PartKind.OTHER for part in parts) and not command.redirections
-    return is_plain and (not command.words or command.words[0].raw in _SETS_UP)
+def _set_up_line(command: Command) -> str:
+    """Return a line that sets up the environment and reports its own failure."""
+    words = [f"{each.name}={each.value.raw}" for each in command.assignments]
+    text = " ".join([*words, *(word.raw for word in command.words)])
+    return f"{text} || echo '{MARK} setup {command.line}'"
 
 
 def _gpu_lines() -> list[str]:
@@ -161,26 +162,30 @@ def _checked_programs(facts: Facts) -> list[PythonFact]:
     """Return the Python programs whose imports are tried, each environment once."""
     found: dict[tuple[str, ...], PythonFact] = {}
     for each in facts.python:
-        if each.source and not each.source.fault:
+        is_known = all(map(is_plain, _environment_words(each)))  # else its words would run a program
+        if each.source and not each.source.fault and is_known:
             found.setdefault((_python_command(each), *each.source.imports), each)
     return list(found.values())
 
 
-def _python_command(fact: PythonFact) -> str:
-    """Return the command that starts the Python of a program, in its container if it has one."""
-    raw = [word.raw for word in fact.program.command.words]
-    names = [word.rpartition("/")[2] for word in raw]
-    start = next((number for number, name in enumerate(names) if name in _ENVIRONMENTS), None)
-    own = fact.program.python.interpreter if fact.program.python else ""
-    own = "python" if own in PYTHON_LAUNCHERS else own or "python3"
-    if start is None:
-        return own
+def _environment_words(fact: PythonFact) -> tuple[Word, ...]:
+    """Return the words from the container or the manager of environments up to the Python; empty without."""
+    words = fact.program.command.words
+    names = [word.raw.rpartition("/")[2] for word in words]
+    start = next((number for number, name in enumerate(names) if name in _ENVIRONMENTS), len(names))
     ends = [
         n
         for n, name in enumerate(names)
         if n > start and (_PYTHON.fullmatch(name) or name in PYTHON_LAUNCHERS)
     ]
-    return " ".join([*raw[start : ends[0]], own]) if ends else own
+    return words[start : ends[0]] if ends else ()
+
+
+def _python_command(fact: PythonFact) -> str:
+    """Return the command that starts the Python of a program, in its container if it has one."""
+    own = fact.program.python.interpreter if fact.program.python else ""
+    own = "python" if own in PYTHON_LAUNCHERS else own or "python3"
+    return " ".join([*(word.raw for word in _environment_words(fact)), own])
 
 
 def _python_lines(facts: Facts, fact: PythonFact, number: int) -> list[str]:

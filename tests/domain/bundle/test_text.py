@@ -57,6 +57,26 @@ def test_of_the_environment_only_harmless_values_are_shown() -> None:
     ]
 
 
+def test_of_a_variable_with_an_unknown_name_only_the_name_is_shown() -> None:
+    unknown = (
+        *("SBATCH_EXPORT", "SLURM_EXPORT_ENV", "SLURM_JOB_COMMENT", "SLURM_SUBMIT_ARGS", "TF_VAR_db_pat"),
+        *(
+            "LC_MYPAT",
+            "PYTHON_GITLAB_PAT",
+            "TORCH_DSN",
+            "CUDA_PIN",
+            "NCCL_PAT",
+            "PYTORCH_PW",
+            "XPATH",
+            "PATH2",
+        ),
+    )
+    known = ("SLURM_JOB_ID", "SLURM_NTASKS", "NCCL_DEBUG", "OMP_NUM_THREADS", "PYTHONUNBUFFERED", "LC_ALL")
+    part = environment_part(dict.fromkeys((*unknown, *known), "hunter2"))
+    assert sorted(list(part.lines)[:-1]) == sorted(f"{name}=hunter2" for name in known)
+    assert list(part.lines)[-1] == f"also set, values not shown: {', '.join(sorted(unknown))}"
+
+
 def test_a_time_is_written_in_utc_or_not_at_all() -> None:
     assert utc(1_764_000_000.7) == "2025-11-24T16:00:00Z"
     assert (utc(None), utc(0.0), utc(1e15)) == ("", "", "")

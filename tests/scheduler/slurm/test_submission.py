@@ -47,16 +47,21 @@ def test_a_refusal_in_the_words_of_sbatch() -> None:
 def test_a_slurm_that_does_not_answer_refuses_nothing(text: str) -> None:
     assert read_test_only(said("", text, 1)).accepted is None
     assert read_test_only(TimedOut(("sbatch",), 20.0)).accepted is None
-    assert read_test_only(NotStarted(("env",), "not found on PATH")).accepted is None
-    assert read_test_only(said("", "env: 'sbatch': No such file or directory", 127)).accepted is None
-
-
-def test_the_users_own_variables_of_sbatch_count() -> None:
-    runner = FakeRunner().on("env", answers=[said("", _START)])
-    ask_test_only(
-        runner, ["-t", "5", "a.sh"], {"SBATCH_PARTITION": "long", "SLURM_JOB_ID": "7", "PATH": "/bin"}
+    assert read_test_only(NotStarted(("sbatch",), "not found on PATH")).accepted is None
+    assert (
+        read_test_only(
+            said("", "sbatch: line 2: /opt/slurm/bin/sbatch: No such file or directory", 127)
+        ).accepted
+        is None
     )
-    assert runner.asked == [("env", "SBATCH_PARTITION=long", "sbatch", "--test-only", "-t", "5", "a.sh")]
+
+
+def test_the_users_own_variables_of_sbatch_count_and_are_no_arguments() -> None:
+    runner = FakeRunner().on("sbatch", answers=[said("", _START)])
+    environment = {"SBATCH_EXPORT": "ALL,MY_PIN=hunter2", "SLURM_JOB_ID": "7", "PATH": "/bin"}
+    ask_test_only(runner, ["-t", "5", "a.sh"], environment)
+    assert runner.asked == [("sbatch", "--test-only", "-t", "5", "a.sh")]
+    assert runner.variables == {"SBATCH_EXPORT": "ALL,MY_PIN=hunter2"}
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str
     configuration = environment.get("SLURM_CONF", "")
     if configuration and not Path(configuration).exists():  # sbatch would wait a minute for it
         return SubmissionAnswer(None, f"{configuration}, which $SLURM_CONF names, does not exist")
-    given = [f"{name}={value}" for name, value in environment.items() if name.startswith(_OF_SBATCH)]
-    answer = runner.capture(["env", *given, "sbatch", "--test-only", *arguments], _TIMEOUT_S)
+    given = {name: value for name, value in environment.items() if name.startswith(_OF_SBATCH)}
+    answer = runner.capture_with(given, ["sbatch", "--test-only", *arguments], _TIMEOUT_S)
     return read_test_only(answer)
 
 
@@ -56,7 +56,7 @@ def read_test_only(answer: Result) -> SubmissionAnswer:
     return SubmissionAnswer(True, _ACCEPTED, values.unix_time(found[1]), found[3], found[4] or "")
 
 
-_NOT_FOUND = 127  # as `env` reports that there is no sbatch
+_NOT_FOUND = 127  # as a shell script in place of sbatch reports that there is none
 
 
 def _bare(line: str) -> str:
