@@ -7,6 +7,8 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.store.home import Home
@@ -97,3 +99,23 @@ def test_an_archive_has_everything_and_no_secret_and_replaces_nothing(shell: She
     done = shell.jobmon("archive", "12", "b12")
     assert "left out: " in done.stderr
     assert "out-12.txt: does not exist" in done.stderr
+
+
+@pytest.mark.parametrize("content", ['{"notes": [{"at_s": 1.0, "text": "precious', "[]", '{"notes": 5}', ""])
+def test_notes_that_cannot_be_read_are_not_overwritten(shell: Shell, content: str) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    file.write_text(content, encoding="ascii")
+    message = complaint(shell.jobmon("note", "12", "hello"))
+    assert message.startswith(f"{file} cannot be read, so it is left as it is: it is damaged (")
+    assert file.read_text(encoding="ascii") == content
+
+
+def test_notes_that_may_not_be_read_now_are_not_overwritten(shell: Shell) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    elsewhere = shell.work / "elsewhere.json"
+    elsewhere.write_text('{"notes": [{"at_s": 1.0, "text": "precious"}]}', encoding="ascii")
+    file.symlink_to(elsewhere)  # refused by open(2), as a file of a failing server is
+    assert "cannot be read, so it is left as it is: it is a symbolic link" in complaint(
+        shell.jobmon("note", "12", "hello")
+    )
+    assert file.is_symlink()
