@@ -119,3 +119,34 @@ def test_notes_that_may_not_be_read_now_are_not_overwritten(shell: Shell) -> Non
         shell.jobmon("note", "12", "hello")
     )
     assert file.is_symlink()
+
+
+@pytest.mark.parametrize("content", ['{"a', '{"environment": 5}', '{"environment": null}'])
+def test_an_archive_goes_without_damaged_records_and_says_so(shell: Shell, content: str) -> None:
+    state_id = save(shell, 12)
+    home = Home(shell.home)
+    home.log_file(state_id).touch()
+    damaged = {
+        home.run_file(state_id): content,
+        home.progress_file(state_id): "\0",
+        home.note_file(state_id): "",
+    }
+    for path, text in damaged.items():
+        path.write_text(text, encoding="ascii")
+    done = shell.jobmon("archive", "12", "a12")
+    assert done.returncode == 0, done
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("jobmon: left out: ") for line in lines)
+    for path in damaged:
+        (line,) = (line for line in lines if str(path) in line)
+        assert "damaged (" in line
+    readme = (shell.work / "a12" / "README.txt").read_text(encoding="utf-8")
+    assert readme.count("Left out: ") == len(lines) == len(damaged)
+    assert (shell.work / "a12" / "report.html").exists()
+
+
+def test_an_archive_has_notes_with_an_impossible_time(shell: Shell) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    file.write_text('{"notes": [{"at_s": 1e300, "text": "bad node"}]}', encoding="ascii")
+    assert shell.jobmon("archive", "12", "a12").returncode == 0
+    assert (shell.work / "a12" / "notes.txt").read_text(encoding="ascii") == "?  bad node\n"

@@ -47,10 +47,17 @@ def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) ->
     Raises:
         OSError: the target cannot be written.
         ValueError: the content is not JSON.
+        TypeError: the content is not an object, or one of ``names_only`` is none.
+        RecursionError: it is nested too deep.
     """
     data = json.loads(content)
-    if isinstance(data, dict):
-        data |= {key: sorted(data[key]) for key in names_only if key in data}
+    if not isinstance(data, dict):
+        raise TypeError("not a JSON object")
+    for key in names_only:
+        if not isinstance(data.get(key, {}), dict):
+            raise TypeError(f"{key} is not a JSON object")
+        if key in data:
+            data[key] = sorted(data[key])
     write_text(target, json.dumps(_redacted_json(data), indent=1))
 
 
@@ -59,9 +66,11 @@ def write_text(target: Path, text: str) -> None:
 
     Raises:
         OSError: it cannot be written.
+        ValueError: the text has a character that UTF-8 does not have; nothing is written.
     """
+    content = text.encode("utf-8", "surrogateescape")
     with open(private(target), "wb") as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
+        file.write(content)
 
 
 def private(target: Path) -> int:
