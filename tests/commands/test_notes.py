@@ -150,3 +150,11 @@ def test_an_archive_has_notes_with_an_impossible_time(shell: Shell) -> None:
     file.write_text('{"notes": [{"at_s": 1e300, "text": "bad node"}]}', encoding="ascii")
     assert shell.jobmon("archive", "12", "a12").returncode == 0
     assert (shell.work / "a12" / "notes.txt").read_text(encoding="ascii") == "?  bad node\n"
+
+
+def test_an_archive_that_does_not_fit_fails_and_leaves_nothing(shell: Shell) -> None:
+    save(shell, 12)
+    (shell.work / "out-12.txt").write_text("step 1\n" * 100_000, encoding="ascii")
+    done = shell.line("ulimit -f 300; jobmon archive 12 a12")  # KiB; a full disk fails in write(2) too
+    assert complaint(done) == "a12 cannot be written: File too large"
+    assert [path.name for path in shell.work.iterdir()] == ["out-12.txt"]
