@@ -158,3 +158,17 @@ def test_an_archive_that_does_not_fit_fails_and_leaves_nothing(shell: Shell) -> 
     done = shell.line("ulimit -f 300; jobmon archive 12 a12")  # KiB; a full disk fails in write(2) too
     assert complaint(done) == "a12 cannot be written: File too large"
     assert [path.name for path in shell.work.iterdir()] == ["out-12.txt"]
+
+
+def test_an_archive_has_all_logs_whatever_their_names(shell: Shell) -> None:
+    paths = [shell.work / name for name in ("a/2-a.log", "b/a.log", "c/a.log", "d/a.log")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(f"{path}\n", encoding="ascii")
+    tasks = [failed(key=str(index)) for index in range(len(paths))]
+    logs = {str(index): LogPaths(str(path), str(path), BY_SLURM) for index, path in enumerate(paths)}
+    JobStore(shell.state).save(replace(job_of(*tasks, job_id=12, concluded_s=NOW_S), task_logs=logs))
+    assert shell.jobmon("archive", "12", "a12").returncode == 0
+    copies = {path.name: path.read_text(encoding="ascii") for path in (shell.work / "a12" / "logs").iterdir()}
+    names = ("2-a.log", "a.log", "3-a.log", "4-a.log")
+    assert copies == {name: f"{path}\n" for name, path in zip(names, paths, strict=True)}

@@ -9,6 +9,7 @@ import tempfile
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -192,9 +193,7 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
         copies.append((str(rotated), folder / "monitor.log.1"))
     taken: set[str] = set()
     for path in _job_logs(ctx, job):
-        name = Path(path).name
-        number = sum(1 for each in taken if each == name or each.endswith(f"-{name}"))
-        name = f"{number + 1}-{name}" if number else name
+        name = _free_name(Path(path).name, taken)
         taken.add(name)
         copies.append((path, logs / name))
     for source, target in copies:
@@ -204,6 +203,12 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
         except Unreadable as error:
             target.unlink(missing_ok=True)
             archive.left_out.append(f"{source}: {error}")
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return ``name``; if another log has it, the first of ``2-name``, ``3-name`` and so on that none has."""
+    names = chain((name,), (f"{number}-{name}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _job_logs(ctx: Context, job: WatchedJob) -> list[str]:
