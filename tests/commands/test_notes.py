@@ -172,3 +172,15 @@ def test_an_archive_has_all_logs_whatever_their_names(shell: Shell) -> None:
     copies = {path.name: path.read_text(encoding="ascii") for path in (shell.work / "a12" / "logs").iterdir()}
     names = ("2-a.log", "a.log", "3-a.log", "4-a.log")
     assert copies == {name: f"{path}\n" for name, path in zip(names, paths, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "left_out"),
+    [(ScriptKind.COMMAND, ""), (ScriptKind.FILE, "jobmon: left out: the script was not recorded\n")],
+)
+def test_only_a_script_that_the_job_had_is_left_out(shell: Shell, kind: ScriptKind, left_out: str) -> None:
+    home, state_id = Home(shell.home), save(shell, 12)
+    home.log_file(state_id).touch()
+    RunRecordFile(home.run_file(state_id)).write(RunRecord(NOW_S, ("true",), script=Script(kind)))
+    done = shell.jobmon("archive", "12", "a12")
+    assert (done.returncode, done.stderr) == (0, left_out)

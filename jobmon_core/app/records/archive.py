@@ -19,6 +19,7 @@ from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
 from jobmon_core.system.files import failure_reason, read_own
 
@@ -109,8 +110,8 @@ def _fill(
     if record and record.script and record.script.text is not None:
         with _left_out_if_damaged(archive, "the script"):
             write_text(folder / "script", record.script.text)
-    elif record and record.script:
-        archive.left_out.append(f"the script {record.script.why_no_text}")
+    elif record and record.script and record.script.kind is not ScriptKind.COMMAND:  # which has no script
+        archive.left_out.append(f"the script {record.script.why_no_text or 'was not recorded'}")
     with _left_out_if_damaged(archive, "the notes"):
         if notes := ctx.notes(job.id).read_to_change().notes:
             write_text(folder / "notes.txt", notes_text(notes))
