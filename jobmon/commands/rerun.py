@@ -26,6 +26,7 @@ and watches the new job. Options of sbatch after the job are added, and override
 EPILOG = """\
 `rerun` refuses jobs that jobmon did not submit. It also refuses a job whose script is longer than 1 MiB or
 contains what looks like a password, if the file was changed since: jobmon keeps no copy of such a script.
+The new job gets no sentinel, even if the old one had one; jobmon says so.
 
 examples:
   jobmon rerun 8123
