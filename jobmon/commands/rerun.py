@@ -27,6 +27,7 @@ EPILOG = """\
 `rerun` refuses jobs that jobmon did not submit. It also refuses a job whose script is longer than 1 MiB or
 contains what looks like a password, if the file was changed since: jobmon keeps no copy of such a script.
 Nor does it keep the values of --export and the --comment of a command line: give --export again.
+The new job gets no sentinel, even if the old one had one; jobmon says so.
 
 examples:
   jobmon rerun 8123

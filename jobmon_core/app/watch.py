@@ -80,11 +80,12 @@ def watch(
         if settings:
             job = replace(job, settings=settings)
         ctx.store.save(job)
-        with suppress(JobmonError):  # without the record, the job is watched all the same
-            if not ctx.run_record(job.id).taken():
-                record_watched(ctx, job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])
+    # last: the scheduler may take long, and the user may press Ctrl-C
+    with suppress(JobmonError):  # without the record, the job is watched all the same
+        if not ctx.run_record(job.id).taken():
+            record_watched(ctx, job)
 
 
 def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:

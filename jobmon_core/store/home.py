@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 HOME_VARIABLE = "JOBMON_HOME"
+COPY_PREFIX = "rerun-"  # of folders in `Home.runs`, each with the copy of a script while it is submitted
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}[0-9a-f-]{4,}\.tmp", re.DOTALL)  # also those of the first release
 _UNFINISHED_AFTER_S = 86_400.0  # no process takes so long to write a file
 
@@ -149,7 +150,7 @@ class Home(NamedTuple):
         return self.monitors / f"{job_id}.drop"
 
     def clean_up(self) -> Iterator[Path]:
-        """Remove the temporary files that killed processes left more than a day ago; yield each.
+        """Remove the temporary files and folders that killed processes left over a day ago; yield each.
 
         Raises:
             StorageFailed: a folder cannot be read.
@@ -165,6 +166,17 @@ class Home(NamedTuple):
                     if time.time() - path.stat().st_mtime > _UNFINISHED_AFTER_S:
                         path.unlink()
                         yield path
+        yield from self._clean_up_copies()
+
+    def _clean_up_copies(self) -> Iterator[Path]:
+        """Remove the copies of scripts that killed `jobmon rerun` commands left more than a day ago."""
+        for path in sorted(self.runs.glob(f"{COPY_PREFIX}*/")):
+            with suppress(OSError):  # as in `clean_up`
+                if time.time() - path.lstat().st_mtime > _UNFINISHED_AFTER_S:
+                    from shutil import rmtree  # rarely needed, and a monitor stays small
+
+                    rmtree(path)
+                    yield path
 
 
 def file_name(*parts: str) -> str:

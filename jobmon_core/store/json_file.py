@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from jobmon_core.system.files import read_dated, write_atomically
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.system.files import failure_reason, read_dated, read_own, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
@@ -35,6 +36,24 @@ class JsonFile(Generic[T]):
         """Return the record; a default one if the file is missing, too large, damaged or not the user's."""
         dated_record = read_record(self.path, self.kind, self.max_bytes)
         return dated_record[0] if dated_record else self.kind()
+
+    def read_to_change(self) -> T:
+        """Return the record; a default one only if the file is missing.
+
+        Raises:
+            StorageFailed: the file exists, but cannot be read, so a new record would replace an unknown one.
+        """
+        try:
+            return from_json(self.kind, json.loads(read_own(self.path, self.max_bytes)))
+        except FileNotFoundError:
+            return self.kind()
+        except OSError as error:
+            reason = failure_reason(self.path, error)
+        except (ValueError, RecursionError) as error:  # DecodeError is a ValueError
+            reason = f"it is damaged ({error})"
+        raise StorageFailed(
+            f"{self.path} cannot be read, so it is left as it is: {reason}; repair it, or move it away"
+        )
 
     def write(self, record: T) -> None:
         """Replace the record.

@@ -7,6 +7,8 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.store.home import Home
@@ -97,3 +99,88 @@ def test_an_archive_has_everything_and_no_secret_and_replaces_nothing(shell: She
     done = shell.jobmon("archive", "12", "b12")
     assert "left out: " in done.stderr
     assert "out-12.txt: does not exist" in done.stderr
+
+
+@pytest.mark.parametrize("content", ['{"notes": [{"at_s": 1.0, "text": "precious', "[]", '{"notes": 5}', ""])
+def test_notes_that_cannot_be_read_are_not_overwritten(shell: Shell, content: str) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    file.write_text(content, encoding="ascii")
+    message = complaint(shell.jobmon("note", "12", "hello"))
+    assert message.startswith(f"{file} cannot be read, so it is left as it is: it is damaged (")
+    assert file.read_text(encoding="ascii") == content
+
+
+def test_notes_that_may_not_be_read_now_are_not_overwritten(shell: Shell) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    elsewhere = shell.work / "elsewhere.json"
+    elsewhere.write_text('{"notes": [{"at_s": 1.0, "text": "precious"}]}', encoding="ascii")
+    file.symlink_to(elsewhere)  # refused by open(2), as a file of a failing server is
+    assert "cannot be read, so it is left as it is: it is a symbolic link" in complaint(
+        shell.jobmon("note", "12", "hello")
+    )
+    assert file.is_symlink()
+
+
+@pytest.mark.parametrize("content", ['{"a', '{"environment": 5}', '{"environment": null}'])
+def test_an_archive_goes_without_damaged_records_and_says_so(shell: Shell, content: str) -> None:
+    state_id = save(shell, 12)
+    home = Home(shell.home)
+    home.log_file(state_id).touch()
+    damaged = {
+        home.run_file(state_id): content,
+        home.progress_file(state_id): "\0",
+        home.note_file(state_id): "",
+    }
+    for path, text in damaged.items():
+        path.write_text(text, encoding="ascii")
+    done = shell.jobmon("archive", "12", "a12")
+    assert done.returncode == 0, done
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("jobmon: left out: ") for line in lines)
+    for path in damaged:
+        (line,) = (line for line in lines if str(path) in line)
+        assert "damaged (" in line
+    readme = (shell.work / "a12" / "README.txt").read_text(encoding="utf-8")
+    assert readme.count("Left out: ") == len(lines) == len(damaged)
+    assert (shell.work / "a12" / "report.html").exists()
+
+
+def test_an_archive_has_notes_with_an_impossible_time(shell: Shell) -> None:
+    file = Home(shell.home).note_file(save(shell, 12))
+    file.write_text('{"notes": [{"at_s": 1e300, "text": "bad node"}]}', encoding="ascii")
+    assert shell.jobmon("archive", "12", "a12").returncode == 0
+    assert (shell.work / "a12" / "notes.txt").read_text(encoding="ascii") == "?  bad node\n"
+
+
+def test_an_archive_that_does_not_fit_fails_and_leaves_nothing(shell: Shell) -> None:
+    save(shell, 12)
+    (shell.work / "out-12.txt").write_text("step 1\n" * 100_000, encoding="ascii")
+    done = shell.line("ulimit -f 300; jobmon archive 12 a12")  # KiB; a full disk fails in write(2) too
+    assert complaint(done) == "a12 cannot be written: File too large"
+    assert [path.name for path in shell.work.iterdir()] == ["out-12.txt"]
+
+
+def test_an_archive_has_all_logs_whatever_their_names(shell: Shell) -> None:
+    paths = [shell.work / name for name in ("a/2-a.log", "b/a.log", "c/a.log", "d/a.log")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(f"{path}\n", encoding="ascii")
+    tasks = [failed(key=str(index)) for index in range(len(paths))]
+    logs = {str(index): LogPaths(str(path), str(path), BY_SLURM) for index, path in enumerate(paths)}
+    JobStore(shell.state).save(replace(job_of(*tasks, job_id=12, concluded_s=NOW_S), task_logs=logs))
+    assert shell.jobmon("archive", "12", "a12").returncode == 0
+    copies = {path.name: path.read_text(encoding="ascii") for path in (shell.work / "a12" / "logs").iterdir()}
+    names = ("2-a.log", "a.log", "3-a.log", "4-a.log")
+    assert copies == {name: f"{path}\n" for name, path in zip(names, paths, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "left_out"),
+    [(ScriptKind.COMMAND, ""), (ScriptKind.FILE, "jobmon: left out: the script was not recorded\n")],
+)
+def test_only_a_script_that_the_job_had_is_left_out(shell: Shell, kind: ScriptKind, left_out: str) -> None:
+    home, state_id = Home(shell.home), save(shell, 12)
+    home.log_file(state_id).touch()
+    RunRecordFile(home.run_file(state_id)).write(RunRecord(NOW_S, ("true",), script=Script(kind)))
+    done = shell.jobmon("archive", "12", "a12")
+    assert (done.returncode, done.stderr) == (0, left_out)

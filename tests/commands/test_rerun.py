@@ -73,6 +73,18 @@ def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(us
     assert "only options of sbatch" in complaint(user.jobmon("rerun", "--yes", first, "more.sh"))
 
 
+def test_that_the_new_job_has_no_sentinel_is_said(user: Shell) -> None:
+    first = submit(user, "--sentinel", "job.sh")
+    done = user.jobmon("rerun", "--yes", first)
+    assert done.returncode == 0, done
+    note = "the job was submitted with --sentinel; the new one has no sentinel"
+    assert note in " ".join(done.stderr.split())
+    second = when_ended(user, done.stdout.split()[-1])
+    done = user.jobmon("rerun", "--yes", second)
+    assert (done.returncode, "--sentinel" in done.stderr) == (0, False)
+    when_ended(user, second)
+
+
 def test_scripts_on_stdin_and_wrapped_commands_run_again(user: Shell) -> None:
     piped = submit(user, stdin="#!/bin/bash\n#SBATCH -o out-%j.txt\necho from a pipe\n")
     again = when_ended(user, user.jobmon("rerun", "--yes", piped).stdout.split()[-1])

@@ -10,7 +10,7 @@ from tests.support.waiting import eventually
 
 # a command like `jobmon submit`, whose recorder stays in its work until a file appears
 COMMAND = """
-import os, sys, time
+import os, resource, sys, time
 from pathlib import Path
 from jobmon_core.lifecycle.recorder import announce, start_recorder
 folder, job_ids = Path(sys.argv[1]), sys.argv[2:]
@@ -21,6 +21,9 @@ def record(wait_for_jobs):
     while found and not (folder / "go").exists():
         time.sleep(0.01)
     (folder / "done").touch()
+os.dup2(1, 500)
+# descriptors that were opened before stay open above a lower limit
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 pipe = start_recorder(record, ())
 if job_ids:
     announce(pipe, job_ids)

@@ -121,3 +121,19 @@ def test_every_folder_of_a_home_is_cleaned(tmp_path: Path) -> None:
         unfinished(folder) for folder in (home.logs.parent, home.state, home.monitors, home.shared_answers)
     ]
     assert cleaned(home.root) == left
+
+
+@pytest.mark.parametrize(("age_s", "stays"), [(90_000.0, False), (3600.0, True)])
+def test_the_copy_of_a_script_that_a_killed_rerun_left_is_removed(
+    tmp_path: Path, age_s: float, *, stays: bool
+) -> None:
+    home = Home(tmp_path)
+    copy = home.runs / "rerun-1a_b2c3d"
+    copy.mkdir(mode=0o700)
+    (copy / "train.sh").touch()
+    home.run_file("rerun-1").touch()
+    for path in home.runs.iterdir():
+        os.utime(path, (0, time.time() - age_s))
+    assert cleaned(tmp_path) == ([] if stays else [copy])
+    assert copy.exists() == stays
+    assert home.run_file("rerun-1").exists()

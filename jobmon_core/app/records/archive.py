@@ -7,8 +7,9 @@ import shutil
 import tarfile
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
 from jobmon_core.system.files import failure_reason, read_own
 
@@ -103,31 +105,56 @@ def _publish(folder: Path, target: Path) -> None:
 def _fill(
     ctx: Context, job: WatchedJob, archive: Archive, folder: Path, html: Callable[[ReportData], str]
 ) -> None:
-    home = ctx.home
-    sources = {
-        "state.json": ctx.store.path(job.id),
-        "run.json": home.run_file(job.id),
-        "progress.json": home.progress_file(job.id),
-    }
-    for name, path in sources.items():
-        if path.exists():
-            # a digest of a short value could be guessed by trying: only the names of variables go out
-            names_only = ("environment",) if name == "run.json" else ()
-            copy_json(read_own(path, _MAX_JSON_BYTES), folder / name, names_only)
+    _copy_records(ctx, job, archive, folder)
     record = ctx.run_record(job.id).taken()
     if record and record.script and record.script.text is not None:
-        write_text(folder / "script", record.script.text)
-    elif record and record.script:
-        archive.left_out.append(f"the script {record.script.why_no_text}")
-    if notes := ctx.notes(job.id).read().notes:
-        write_text(folder / "notes.txt", notes_text(notes))
-    try:
-        write_text(folder / "report.html", html(collect_report(ctx, str(archive.ref))))
-    except JobmonError as error:
-        archive.left_out.append(f"the report: {error}")
+        with _left_out_if_damaged(archive, "the script"):
+            write_text(folder / "script", record.script.text)
+    elif record and record.script and record.script.kind is not ScriptKind.COMMAND:  # which has no script
+        archive.left_out.append(f"the script {record.script.why_no_text or 'was not recorded'}")
+    with _left_out_if_damaged(archive, "the notes"):
+        if notes := ctx.notes(job.id).read_to_change().notes:
+            write_text(folder / "notes.txt", notes_text(notes))
+    page = None
+    with _left_out_if_damaged(archive, "the report"):
+        page = html(collect_report(ctx, str(archive.ref)))
+    if page is not None:
+        write_text(folder / "report.html", page)
     _copy_logs(ctx, job, archive, folder)
     write_text(folder / "README.txt", _readme(job, archive, folder, ctx.clock.now()))
     archive.files = sum(len(names) for _, _, names in os.walk(folder))
+
+
+def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
+    """Copy what jobmon keeps as JSON; a file that cannot be read is left out."""
+    sources = {
+        "state.json": ctx.store.path(job.id),
+        "run.json": ctx.home.run_file(job.id),
+        "progress.json": ctx.home.progress_file(job.id),
+    }
+    for name, path in sources.items():
+        try:
+            content = read_own(path, _MAX_JSON_BYTES)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            archive.left_out.append(f"{path}: cannot be read: {failure_reason(path, error)}")
+            continue
+        # a digest of a short value could be guessed by trying: only the names of variables go out
+        names_only = ("environment",) if name == "run.json" else ()
+        with _left_out_if_damaged(archive, str(path)):
+            copy_json(content, folder / name, names_only)
+
+
+@contextmanager
+def _left_out_if_damaged(archive: Archive, what: str) -> Iterator[None]:
+    """Let the archive do without a part whose records hold what no jobmon writes."""
+    try:
+        yield
+    except JobmonError as error:
+        archive.left_out.append(f"{what}: {error}")
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        archive.left_out.append(f"{what}: damaged ({error})")
 
 
 def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> str:
@@ -145,9 +172,15 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
 
 
 def notes_text(notes: tuple[Note, ...]) -> str:
-    """Return notes as a text, each after its time."""
-    lines = (f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(note.at_s))}  {note.text}\n" for note in notes)
-    return "".join(lines)
+    """Return notes as a text, each after its time; ``?`` for an impossible one from a damaged file."""
+    return "".join(f"{_local_time(note.at_s)}  {note.text}\n" for note in notes)
+
+
+def _local_time(at_s: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
@@ -161,9 +194,7 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
         copies.append((str(rotated), folder / "monitor.log.1"))
     taken: set[str] = set()
     for path in _job_logs(ctx, job):
-        name = Path(path).name
-        number = sum(1 for each in taken if each == name or each.endswith(f"-{name}"))
-        name = f"{number + 1}-{name}" if number else name
+        name = _free_name(Path(path).name, taken)
         taken.add(name)
         copies.append((path, logs / name))
     for source, target in copies:
@@ -173,6 +204,12 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
         except Unreadable as error:
             target.unlink(missing_ok=True)
             archive.left_out.append(f"{source}: {error}")
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return ``name``; if another log has it, the first of ``2-name``, ``3-name`` and so on that none has."""
+    names = chain((name,), (f"{number}-{name}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _job_logs(ctx: Context, job: WatchedJob) -> list[str]:

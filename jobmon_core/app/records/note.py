@@ -50,7 +50,7 @@ def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
     Raises:
         UnknownJob: jobmon has no record of such a job.
         JobmonError: the text is empty or too long, or the job has too many notes.
-        StorageFailed: the note cannot be written.
+        StorageFailed: the note cannot be written, or the file with the earlier ones cannot be read.
     """
     job, _ = find_job(ctx, argument)
     clean = redacted(text.strip())
@@ -61,7 +61,7 @@ def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
     # without the lock, one of two notes at the same time would be lost
     with command_lock(ctx.home.monitors / "notes.lock", "jobmon note", _LOCK_TIMEOUT_S):
         file = ctx.notes(job.id)
-        notes = file.read().notes
+        notes = file.read_to_change().notes
         if len(notes) >= MAX_NOTES:
             raise JobmonError(f"job {job.ref} has {MAX_NOTES} notes already, and can have no more")
         file.write(JobNotes((*notes, Note(ctx.clock.now(), clean))))

@@ -13,7 +13,6 @@ from jobmon_core.observe.logs.open_file import regular_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import BinaryIO
 
     from jobmon_core.observe.logs.open_file import RegularFile
 
@@ -27,18 +26,15 @@ def copy_text(source: str, target: Path) -> str:
     """Copy a text file; return what was left out, empty if nothing was.
 
     Raises:
-        Unreadable: the source cannot be read.
-        OSError: the target cannot be written, or the storage of the source failed.
+        Unreadable: the source cannot be read; the target may be there in part.
+        OSError: the target cannot be written, or exists already.
     """
-    with regular_file(source) as file, open(private(target), "wb") as copy:
-        omitted = file.size - _HEAD_BYTES - _TAIL_BYTES
-        if omitted <= 0:
-            _copy_range(file, 0, file.size, copy)
-            return ""
-        _copy_range(file, 0, _HEAD_BYTES, copy)
-        copy.write(f"\n[... {size(omitted)} left out ...]\n".encode())
-        _copy_range(file, file.size - _TAIL_BYTES, file.size, copy)
-        return f"{size(omitted)} in the middle"
+    with open(private(target), "wb") as copy:
+        omitted_bytes = 0
+        for piece, left_out_bytes in _pieces(source):
+            copy.write(piece)
+            omitted_bytes = left_out_bytes
+    return f"{size(omitted_bytes)} in the middle" if omitted_bytes else ""
 
 
 def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) -> None:
@@ -47,10 +43,17 @@ def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) ->
     Raises:
         OSError: the target cannot be written.
         ValueError: the content is not JSON.
+        TypeError: the content is not an object, or one of ``names_only`` is none.
+        RecursionError: it is nested too deep.
     """
     data = json.loads(content)
-    if isinstance(data, dict):
-        data |= {key: sorted(data[key]) for key in names_only if key in data}
+    if not isinstance(data, dict):
+        raise TypeError("not a JSON object")
+    for key in names_only:
+        if not isinstance(data.get(key, {}), dict):
+            raise TypeError(f"{key} is not a JSON object")
+        if key in data:
+            data[key] = sorted(data[key])
     write_text(target, json.dumps(_redacted_json(data), indent=1))
 
 
@@ -59,9 +62,11 @@ def write_text(target: Path, text: str) -> None:
 
     Raises:
         OSError: it cannot be written.
+        ValueError: the text has a character that UTF-8 does not have; nothing is written.
     """
+    content = text.encode("utf-8", "surrogateescape")
     with open(private(target), "wb") as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
+        file.write(content)
 
 
 def private(target: Path) -> int:
@@ -79,10 +84,24 @@ def _redacted_json(value: object) -> object:
     return value
 
 
-def _copy_range(file: RegularFile, start: int, end: int, copy: BinaryIO) -> None:
-    for block in _blocks(file, start, end):
-        text = block.decode("utf-8", "surrogateescape")
-        copy.write(redacted(text).encode("utf-8", "surrogateescape"))
+def _pieces(source: str) -> Iterator[tuple[bytes, int]]:
+    """Yield what to write, and how many bytes of the source are left out.
+
+    The caller writes outside of this function, so a full disk does not count as an unreadable source.
+    """
+    with regular_file(source) as file:
+        omitted_bytes = max(0, file.size - _HEAD_BYTES - _TAIL_BYTES)
+        head_end = _HEAD_BYTES if omitted_bytes else file.size
+        for block in _blocks(file, 0, head_end):
+            yield _redacted_bytes(block), omitted_bytes
+        if omitted_bytes:
+            yield f"\n[... {size(omitted_bytes)} left out ...]\n".encode(), omitted_bytes
+            for block in _blocks(file, file.size - _TAIL_BYTES, file.size):
+                yield _redacted_bytes(block), omitted_bytes
+
+
+def _redacted_bytes(block: bytes) -> bytes:
+    return redacted(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _blocks(file: RegularFile, start: int, end: int) -> Iterator[bytes]:

@@ -65,8 +65,20 @@ def _write_record(ctx: Context, request: Request, line: _CommandLine, found: Rea
     if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
         found = _with_scheduler_copy(ctx, job_id, found)
     record = _record(ctx, request, line, found)
-    if ctx.store.path(job_id).exists():  # else the job was forgotten meanwhile
-        ctx.run_record(job_id).write(record)
+    _save(ctx, job_id, record)
+
+
+def _save(ctx: Context, job_id: str, record: RunRecord) -> None:
+    """Write the record of a job, unless the user has forgotten the job meanwhile.
+
+    Raises:
+        StorageFailed: the record cannot be written.
+    """
+    state, file = ctx.store.path(job_id), ctx.run_record(job_id)
+    if state.exists():
+        file.write(record)
+        if not state.exists():  # `jobmon forget` removed the state file before this file was there
+            file.path.unlink(missing_ok=True)
 
 
 def record_watched(ctx: Context, job: WatchedJob) -> None:
@@ -76,7 +88,7 @@ def record_watched(ctx: Context, job: WatchedJob) -> None:
         JobmonError: the record cannot be written, or there is no such scheduler.
     """
     if script := scheduler_script(ctx, job):
-        ctx.run_record(job.id).write(RunRecord(ctx.clock.now(), script=script))
+        _save(ctx, job.id, RunRecord(ctx.clock.now(), script=script))
 
 
 def scheduler_script(ctx: Context, job: WatchedJob) -> Script | None:

@@ -21,6 +21,7 @@ from jobmon_core.domain.provenance.text_diff import changed_lines, unified
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.provenance.git import git_state
 from jobmon_core.observe.provenance.script import changed_files, read_regular
+from jobmon_core.store.home import COPY_PREFIX
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def prepared(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
 def _copy(ctx: Context, name: str, content: bytes) -> Iterator[Path]:
     """Yield the path of a private copy, which has the name of the script, as the job has by default."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix="rerun-", dir=ctx.home.runs))
+        folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=ctx.home.runs))
         path = folder / name
         path.write_bytes(content)
         path.chmod(0o600)

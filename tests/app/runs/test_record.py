@@ -1,0 +1,48 @@
+"""The record of a job that is forgotten while the record is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.runs.record import Request, record_run
+from jobmon_core.context import Context
+from jobmon_core.domain.provenance.model import RunRecord
+from jobmon_core.store.home import Home
+from jobmon_core.store.job_files.run_record import RunRecordFile
+from tests.support.job_records import JOB
+
+
+@dataclass(frozen=True)
+class SlowFile(RunRecordFile):
+    """A file that takes long to write."""
+
+    state: Path = Path()
+    forgotten: bool = False
+
+    def write(self, record: RunRecord) -> None:
+        if self.forgotten:  # by `jobmon forget` in another process
+            self.path.unlink(missing_ok=True)
+            self.state.unlink()
+        super().write(record)
+
+
+class SlowContext(Context):
+    """A user's jobmon whose record is written while the user forgets the job."""
+
+    forgotten = False
+
+    def run_record(self, job_id: str) -> RunRecordFile:
+        path = self.home.run_file(job_id)
+        return SlowFile(path, state=self.store.path(job_id), forgotten=self.forgotten)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_no_record_is_left_of_a_job_that_was_forgotten_meanwhile(tmp_path: Path, *, forgotten: bool) -> None:
+    ctx = SlowContext(Home(tmp_path), {})
+    ctx.forgotten = forgotten
+    ctx.store.save(JOB)
+    record_run(ctx, Request(("true",), "local", is_command=True), lambda: [JOB.id])
+    assert ctx.home.run_file(JOB.id).exists() != forgotten
