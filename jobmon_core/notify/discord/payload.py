@@ -148,13 +148,15 @@ def _lead(message: Message) -> str:
 
 
 def _description(entry: OutboxEntry, room: int) -> str:
-    """Return the cause, its evidence and the next steps; the evidence gets the room that is left."""
+    """Return the cause, its evidence, the results and the next steps.
+
+    The evidence gets the room that the cause and the next steps leave, and the results what is left then.
+    """
     explanation = _explanation(entry, _FULL_LIMITS)
     next_steps = _next_steps(entry.message, _FULL_LIMITS)
     used = sum(len(part) + len(_BLANK_LINE) for part in (*explanation, *next_steps))
-    results = _results(entry.message, room - used)
-    used += sum(len(part) + len(_BLANK_LINE) for part in results)
     evidence = code_block("\n".join(entry.message.evidence), room - used)
+    results = _results(entry.message, room - used - len(evidence) - len(_BLANK_LINE))
     return _BLANK_LINE.join(part for part in (*explanation, evidence, *results, *next_steps) if part)
 
 
