@@ -14,9 +14,9 @@ from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from jobmon_core.domain.artifacts.model import ListedFile
+    from jobmon_core.domain.artifacts.model import ListedFile, Listing
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
@@ -46,19 +46,25 @@ def own_artifacts(job: WatchedJob, found: Artifacts) -> Artifacts:
 
 
 def look_at_artifacts(
-    job: WatchedJob, task: Task, logs: Iterable[str], before: Artifacts, now_s: float
+    job: WatchedJob,
+    task: Task,
+    logs: Iterable[str],
+    before: Artifacts,
+    now_s: float,
+    *,
+    listing_of: Callable[..., Listing] = list_files,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
 
     ``before`` is the result of the previous look; ``logs`` are paths of log files, which do not count as
-    outputs.
+    outputs. ``listing_of`` may replace `list_files`.
     """
     settings = job.settings or JobSettings()
     saved_in = checkpoint_folder(job, task) or job.workdir
     written_in = named_path(job, task, settings.output_dir) or job.workdir
     checkpoints, outputs = None, None
     events: tuple[Event, ...] = ()
-    saved = list_files(saved_in, _names(job, task, settings.checkpoint_names), folders=True)
+    saved = listing_of(saved_in, _names(job, task, settings.checkpoint_names), folders=True)
     if saved.files or settings.checkpoint_dir or settings.checkpoint_pattern:
         checkpoints, new = checkpoints_after(
             before.checkpoints, saved, _started_s(job, task), now_s, ended=task.end is not None
@@ -66,7 +72,7 @@ def look_at_artifacts(
         events = (_event(new, now_s),) if new else ()
     if settings.output_names:
         not_outputs = {*logs, *(f"{saved_in}/{file.name}" for file in saved.files)}
-        written = list_files(written_in, _names(job, task, settings.output_names), without=not_outputs)
+        written = listing_of(written_in, _names(job, task, settings.output_names), without=not_outputs)
         min_per_s = (settings.min_growth_bytes or 0.0) / (settings.check_interval_s or Policy().running_s)
         outputs = outputs_after(before.outputs, written, now_s, min_per_s)
     disk = disk_of(written_in if outputs else saved_in)

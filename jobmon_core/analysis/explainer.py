@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
+_CHANGES_TIMEOUT_S = 15.0  # likewise; the search for changes itself ends sooner
 
 
 def diagnoses_of(
@@ -34,14 +35,14 @@ def diagnoses_of(
     *,
     read_progress: Callable[[], JobProgress],
     has_telemetry: Callable[[str], bool],
-    changes_of: Callable[[Task, Diagnosis], str],
+    changes_of: Callable[[Mapping[str, Diagnosis]], dict[str, str]],
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
     The worker calls ``read_progress``, which reads on to the ends of the logs, and ``has_telemetry`` with a
-    key: whether agents reported about this task, and ``changes_of`` with a failed task: what changed since
-    it last worked. If the worker fails, that is logged, and every key has an empty diagnosis with a note that
-    says so.
+    key: whether agents reported about this task. If the worker fails, that is logged, and every key has an
+    empty diagnosis with a note that says so. After that, another worker calls ``changes_of`` with the
+    diagnoses: what changed since the job last worked, by key; the diagnoses do not depend on its success.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
@@ -67,15 +68,21 @@ def diagnoses_of(
                 followed = progress.tasks.get(key)
                 found = with_progress(found, job, task.end, followed)
                 has_course = _has_course(followed) or has_telemetry(key)
-                by_key[key] = replace(found, has_course=has_course, changes=changes_of(task, found))
+                by_key[key] = replace(found, has_course=has_course)
         return by_key
 
     try:
-        return worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
+        found = worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+    try:
+        changes = worker.run(dict[str, str], lambda: changes_of(found), _CHANGES_TIMEOUT_S)
+    except WorkerFailed as error:
+        log(f"what changed since the job last worked is not known: {error}")
+        return found
+    return {key: replace(each, changes=changes.get(key, "")) for key, each in found.items()}
 
 
 def _has_course(followed: TaskProgress | None) -> bool:

@@ -23,7 +23,8 @@ from jobmon_core.analysis.job_logs import (
 from jobmon_core.analysis.launch.facts import Seen as SeenAtLaunch
 from jobmon_core.analysis.launch.verify import verify_launch
 from jobmon_core.analysis.live_errors import LiveErrors
-from jobmon_core.analysis.outputs.find import look_at_found_outputs
+from jobmon_core.analysis.outputs.find import look_at_all_found
+from jobmon_core.analysis.outputs.listings import Listings
 from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts
@@ -81,6 +82,7 @@ class _JobLook(NamedTuple):
     now_s: float
     user_patterns: Path | None
     telemetry_of: TelemetryOf | None
+    listings: Listings
 
 
 def follow_progress(
@@ -96,7 +98,7 @@ def follow_progress(
     ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
     be missing. ``telemetry_of`` returns what agents measured of a task; without it, no verdicts are made.
     """
-    look = _JobLook(now_s, user_patterns, telemetry_of)
+    look = _JobLook(now_s, user_patterns, telemetry_of, Listings())
     return {job.id: _follow_apart(job, file_of(job.id), look) for job in jobs}
 
 
@@ -116,7 +118,7 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], look: _JobLook) -> 
     now_s, record = look.now_s, file.read()
     before = record
     logs = [(task, _logs(job, task)) for task in _followed(job, before)]
-    record = _with_artifacts(record, job, logs, now_s)
+    record = _with_artifacts(record, job, logs, look)
     for task, paths in logs:
         record = _with_task(record, job, task, paths, now_s)
     record = _with_errors(record, job, logs, now_s, look.user_patterns)
@@ -189,7 +191,7 @@ def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
 
 
 def _with_artifacts(
-    record: ProgressRecord, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], now_s: float
+    record: ProgressRecord, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], look: _JobLook
 ) -> ProgressRecord:
     """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
     known = [*(paths for _, paths in logs), *(each.logs for each in record.tasks.values())]
@@ -200,13 +202,13 @@ def _with_artifacts(
     for key, task in {artifacts_key(job, task): task for task, _ in logs}.items():
         if key is not None:
             before = found.get(key, _NO_ARTIFACTS)
-            found[key], saved = look_at_artifacts(job, task, all_logs, before, now_s)
+            found[key], saved = look_at_artifacts(job, task, all_logs, before, look.now_s)
             events += tuple(replace(event, task=key) for event in saved)
-    for task in (task for task, _ in logs if artifacts_key(job, task) is None):
-        before = found.get(task.key, _NO_ARTIFACTS)
-        seen, saved = look_at_found_outputs(job, task, all_logs, before, now_s)
-        found |= {task.key: seen} if seen != _NO_ARTIFACTS else {}
-        events += tuple(replace(event, task=task.key) for event in saved)
+    unnamed = [task for task, _ in logs if artifacts_key(job, task) is None]
+    looks = look_at_all_found(job, unnamed, all_logs, found, look.now_s, listings=look.listings)
+    for key, seen, saved in looks:
+        found |= {key: seen} if seen != _NO_ARTIFACTS else {}
+        events += tuple(replace(event, task=key) for event in saved)
     return replace(record, artifacts=found, events=_latest(events))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +22,7 @@ from jobmon_core.system.files import read_own
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.provenance.model import RunRecord
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _MAX_SEARCHED = 1000  # state files, the newest first
 _MAX_STATE_BYTES = 64 * 2**20
 _SHOWN_FILES = 3
+_SEARCH_FOR_S = 4.0  # for all tasks of a job together: a message must not wait for this any longer
 
 
 class ComparedRun(NamedTuple):
@@ -60,10 +63,15 @@ def compared_run(home: Home, job: WatchedJob, task: Task | None = None) -> Compa
     return ComparedRun(job, task, RunRecordFile(home.run_file(job.id)).taken())
 
 
-def find_last_good(home: Home, store: JobStore, run: ComparedRun) -> ComparedRun | None:
-    """Return the newest earlier success of the same name and script; None if there is none."""
+def find_last_good(
+    home: Home, store: JobStore, run: ComparedRun, may_go_on: Callable[[], bool] = lambda: True
+) -> ComparedRun | None:
+    """Return the newest earlier success of the same name and script; None if there is none.
+
+    ``may_go_on`` is asked before each state file is read; without its consent, the search ends.
+    """
     path = script_path(run.job, run.record)
-    for job in _earlier_of_same_name(store, run.job):
+    for job in _earlier_of_same_name(store, run.job, may_go_on):
         if is_earlier_success(job, run.job):
             good = compared_run(home, job)
             other = script_path(good.job, good.record)
@@ -74,11 +82,14 @@ def find_last_good(home: Home, store: JobStore, run: ComparedRun) -> ComparedRun
 
 def differences_of(good: ComparedRun, run: ComparedRun) -> tuple[Difference, ...]:
     """Return what differs between two runs; git is asked how many commits lie between them."""
-    commits = None
+    return compare(good.facts, run.facts, _commits(good, run))
+
+
+def _commits(good: ComparedRun, run: ComparedRun) -> int | None:
     old, new = (each.record.git if each.record else None for each in (good, run))
     if old and new and old.commit and new.commit and old.commit != new.commit and old.root == new.root:
-        commits = commits_between(new.root, old.commit, new.commit, Runner())
-    return compare(good.facts, run.facts, commits)
+        return commits_between(new.root, old.commit, new.commit, Runner())
+    return None
 
 
 def changed_while_running(run: ComparedRun) -> list[str]:
@@ -100,22 +111,65 @@ def changed_while_running(run: ComparedRun) -> list[str]:
     ]
 
 
+def changes_lines(
+    home: Home,
+    store: JobStore,
+    job: WatchedJob,
+    found: Mapping[str, Diagnosis],
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, str]:
+    """Return the `changes_line` of each task of a job, by its key; ``found`` are the diagnoses of the tasks.
+
+    The earlier jobs are read once. After four seconds of ``clock``, the tasks that are left have no line.
+    """
+    until_s = clock() + _SEARCH_FOR_S
+    good = _LastGood(home, store, compared_run(home, job), lambda: clock() <= until_s)
+    lines = dict[str, str]()
+    for key, diagnosis in found.items():
+        if not good.may_go_on():
+            break
+        lines[key] = _line(good, replace(job.tasks[key], diagnosis=diagnosis))
+    return lines
+
+
 def changes_line(home: Home, store: JobStore, job: WatchedJob, task: Task, found: Diagnosis) -> str:
     """Return what changed since an earlier run of the same script succeeded; empty if there is none.
 
     ``found`` is the diagnosis of the task: a plain success and a cancelled job need no such line.
     """
-    task = replace(task, diagnosis=found)
+    good = _LastGood(home, store, compared_run(home, job))
+    return _line(good, replace(task, diagnosis=found))
+
+
+class _LastGood:
+    """The earlier success that all tasks of a job are compared with; it is searched for once, when needed."""
+
+    def __init__(
+        self, home: Home, store: JobStore, run: ComparedRun, may_go_on: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._home, self._store, self.of, self.may_go_on = home, store, run, may_go_on
+
+    @cached_property
+    def run(self) -> ComparedRun | None:
+        return find_last_good(self._home, self._store, self.of, self.may_go_on)
+
+    @cached_property
+    def commits(self) -> int | None:
+        """How many commits lie between the two runs; None if that is not known."""
+        return _commits(self.run, self.of) if self.run else None
+
+
+def _line(good: _LastGood, task: Task) -> str:
     if not _is_worth_comparing(task):
         return ""
-    run = compared_run(home, job, task)
+    run = good.of._replace(task=task)
     parts = []
     if changed := changed_while_running(run):
         names = ", ".join(path.rpartition("/")[2] for path in changed[:_SHOWN_FILES])
         parts.append(f"while the job ran: {names}")
-    good = find_last_good(home, store, run)
-    if good and good.record and run.record:
-        parts.append(summary_line(str(good.job.ref), differences_of(good, run)))
+    if run.record and good.run and good.run.record:
+        differences = compare(good.run.facts, run.facts, good.commits)
+        parts.append(summary_line(str(good.run.job.ref), differences))
     return "; ".join(parts)
 
 
@@ -125,11 +179,15 @@ def _is_worth_comparing(task: Task) -> bool:
     return failed or task.is_doubtful_success
 
 
-def _earlier_of_same_name(store: JobStore, job: WatchedJob) -> Iterator[WatchedJob]:
+def _earlier_of_same_name(
+    store: JobStore, job: WatchedJob, may_go_on: Callable[[], bool]
+) -> Iterator[WatchedJob]:
     """Yield the jobs of the same name, newest first; of very many jobs, only the newest are looked at."""
     mark = f'"name": {json.dumps(job.name)}'.encode("ascii")  # most files need not be parsed
     paths = sorted(store.paths(), key=lambda path: path.stem.split("-")[2:], reverse=True)
     for path in islice(paths, _MAX_SEARCHED):
+        if not may_go_on():
+            return
         try:
             has_name = mark in read_own(path, _MAX_STATE_BYTES)
         except OSError:

@@ -187,12 +187,12 @@ class MonitorFactory:
         files = EndFiles(read, ctx.home.bundle_file, ctx.telemetry, ctx.clock.now)
         return completed_diagnoses(job, found, files, self._worker, log)
 
-    def _changes_of(self, job: WatchedJob, task: Task, found: Diagnosis) -> str:
-        from jobmon_core.analysis.run_changes import changes_line  # only in a child
+    def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
+        from jobmon_core.analysis.run_changes import changes_lines  # only in a child
 
-        with suppress(JobmonError, OSError):  # the diagnosis matters more than this line
-            return changes_line(self._ctx.home, self._ctx.store, job, task, found)
-        return ""
+        with suppress(JobmonError, OSError):  # the diagnosis matters more than these lines
+            return changes_lines(self._ctx.home, self._ctx.store, job, found)
+        return {}
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
         from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,10 +74,33 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         has_telemetry=lambda _: False,
-        changes_of=lambda *_: "",
+        changes_of=lambda _: {},
     )
     assert found[""].work == "reached item 67,300 of 100,000 (67 %)"
     assert found[""].has_course
+
+
+@pytest.mark.parametrize("fail", [lambda: os._exit(1), lambda: 1 // 0])
+def test_a_diagnosis_does_not_depend_on_the_search_for_changes(
+    tmp_path: Path, fail: Callable[[], object]
+) -> None:
+    def broken(_: Mapping[str, Diagnosis]) -> dict[str, str]:
+        fail()
+        raise AssertionError
+
+    logged: list[str] = []
+    found = diagnoses_of(
+        one_job(FAILURE),
+        ("",),
+        tmp_path / "no_patterns.json",
+        Worker(),
+        logged.append,
+        read_progress=lambda: JobProgress(tasks={"": SHORT}),
+        has_telemetry=lambda _: False,
+        changes_of=broken,
+    )
+    assert (found[""].work, found[""].changes) == ("reached item 67,300 of 100,000 (67 %)", "")
+    assert logged[0].startswith("what changed since the job last worked is not known: ")
 
 
 @pytest.mark.parametrize("has_telemetry", [False, True])
@@ -89,7 +113,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
         pytest.fail,
         read_progress=JobProgress,
         has_telemetry=lambda _: has_telemetry,
-        changes_of=lambda *_: "",
+        changes_of=lambda _: {},
     )
     assert found[""].has_course is has_telemetry
 

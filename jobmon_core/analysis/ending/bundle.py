@@ -25,7 +25,7 @@ from jobmon_core.domain.bundle.run_parts import (
 from jobmon_core.domain.bundle.text import Part, bundle_text
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.redaction import redacted_lines
+from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.observe.logs.read import read_tail
@@ -60,8 +60,8 @@ def with_bundles(
 ) -> dict[str, Diagnosis]:
     """Return the diagnoses with the paths of the bundles that were written.
 
-    Of an array, the first task of each kind of failure has one, at most six. If a bundle cannot be written,
-    e.g. on a full disk, a note says so.
+    Of an array, the first task of each kind of failure has one, at most six. If one cannot be written, e.g.
+    on a full disk, a note says so, and the others are written all the same.
     """
     tasks = {key: replace(job.tasks[key], diagnosis=diagnosis) for key, diagnosis in found.items()}
     job = replace(job, tasks={**job.tasks, **tasks})
@@ -73,8 +73,10 @@ def with_bundles(
             write_atomically(path, _text(job, job.tasks[key], progress, source).encode())
             written[key] = replace(found[key], bundle=str(path))
         except StorageFailed as error:
-            note = f"the diagnostics could not be saved: {error}"
-            written[key] = replace(found[key], note="; ".join(filter(None, (found[key].note, note))))
+            written[key] = found[key].with_note(f"the diagnostics could not be saved: {error}")
+        except Exception as error:  # noqa: BLE001 - an internal error costs this bundle, and nothing else
+            problem = redacted(f"{type(error).__name__}: {error}")
+            written[key] = found[key].with_note(f"the diagnostics could not be saved: {problem}")
     return written
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.telemetry import TaskTelemetry
 
-_TIMEOUT_S = 120.0  # a file server that does not respond must not delay the message any longer
+_TIMEOUT_S = 60.0  # for each part: a file server that does not respond must not delay the message any longer
 
 
 class EndFiles(NamedTuple):
@@ -37,19 +37,26 @@ def completed_diagnoses(
 ) -> Mapping[str, Diagnosis]:
     """Return the diagnoses with what the outputs show, and with the paths of the diagnostics bundles.
 
-    If the worker fails, that is logged, and the diagnoses stay as they are.
+    These are two parts: if the worker fails in one, that is logged, and the result of the other stays.
     """
 
-    def complete() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
-        from jobmon_core.analysis.ending.outputs import with_outputs
+    def with_verdicts() -> dict[str, Diagnosis]:
+        from jobmon_core.analysis.ending.outputs import with_outputs  # only in a child
 
-        progress, now_s = files.read_progress(), files.now()
-        source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, now_s)
-        return with_bundles(job, with_outputs(job, found, progress), progress, source)
+        return with_outputs(job, found, files.read_progress())
+
+    def with_diagnostics() -> dict[str, Diagnosis]:
+        from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+
+        source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, files.now())
+        return with_bundles(job, found, files.read_progress(), source)
 
     try:
-        return worker.run(dict[str, Diagnosis], complete, _TIMEOUT_S)
+        found = worker.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
     except WorkerFailed as error:
-        log(f"the outputs could not be verified, and no diagnostics were saved: {error}")
+        log(f"the outputs could not be verified: {error}")
+    try:
+        return worker.run(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
+    except WorkerFailed as error:
+        log(f"no diagnostics were saved: {error}")
         return found

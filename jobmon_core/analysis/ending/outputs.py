@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.job_logs import (
@@ -16,27 +16,29 @@ from jobmon_core.analysis.job_logs import (
     start_of_run_s,
 )
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
-from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import check_file
 from jobmon_core.observe.artifacts.listing import list_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
     from jobmon_core.domain.artifacts.file_check import FileCheck
     from jobmon_core.domain.artifacts.model import Listing
+    from jobmon_core.domain.delivery.outbox import Quote
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_CHECKED = 64  # files whose content is checked
-_CHECK_FOR_S = 30.0
+_CHECK_FOR_S = 30.0  # of all tasks together, from the start: then no more contents are checked
+_VERIFY_FOR_S = 45.0  # likewise: then no more folders are listed; below the limit of the helper process
 _SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {
@@ -46,24 +48,45 @@ _ADVICE = {
 _END = "The program ended with exit code 0."
 
 
+class _Verdict(NamedTuple):
+    """What the outputs of a task show, or why that is not known."""
+
+    judged: Judgement = Judgement()
+    quotes: tuple[Quote, ...] = ()
+    problem: str = ""
+
+
+class _Stopwatch(NamedTuple):
+    clock: Callable[[], float]  # seconds; it never goes back
+    began_s: float
+
+    def is_past(self, limit_s: float) -> bool:
+        return self.clock() - self.began_s > limit_s
+
+
 def with_outputs(
-    job: WatchedJob, found: Mapping[str, Diagnosis], progress: JobProgress
+    job: WatchedJob,
+    found: Mapping[str, Diagnosis],
+    progress: JobProgress,
+    clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Diagnosis]:
     """Return the diagnoses with what became of the outputs, and what the results say.
 
     A success without another cause whose outputs are incomplete or damaged becomes a doubtful one.
+    An error with the files of a task costs only its own verdict, and so does a lack of time; a note says so.
+    ``clock`` measures that time in seconds.
     """
-    verified, known = dict(found), dict[str, tuple[Judgement, tuple[Quote, ...]]]()
+    verified, known, stopwatch = dict(found), dict[str, _Verdict](), _Stopwatch(clock, clock())
     for key, diagnosis in found.items():
         task = job.tasks[key]
         if task.end is None or task.end.outcome is Outcome.CANCELLED or task.end.never_started:
             continue
         scope = "" if _are_shared(job) else key
         if scope not in known:  # tasks that share their folder are verified together
-            known[scope] = _judgement(job, task, progress)
-        judged, quotes = known[scope]
+            known[scope] = _verdict(job, task, progress, stopwatch)
+        judged, quotes, problem = known[scope]
         is_success = task.end.outcome is Outcome.SUCCESS
-        verified[key] = _with_judgement(diagnosis, judged, is_success=is_success)
+        verified[key] = _with_judgement(diagnosis.with_note(problem), judged, is_success=is_success)
         if is_success:
             verified[key] = replace(verified[key], results=quotes)
     return verified
@@ -104,7 +127,17 @@ def _are_shared(job: WatchedJob) -> bool:
     return bool(named) and is_shared(job, named)
 
 
-def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judgement, tuple[Quote, ...]]:
+def _verdict(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _Stopwatch) -> _Verdict:
+    if stopwatch.is_past(_VERIFY_FOR_S):
+        return _Verdict(problem="the outputs were not verified, because that took too long for other tasks")
+    try:
+        return _judgement(job, task, progress, stopwatch)
+    except Exception as error:  # noqa: BLE001 - an internal error must not cost the verdicts on other tasks
+        problem = redacted(f"{type(error).__name__}: {error}")
+        return _Verdict(problem=f"the outputs could not be verified: {problem}")
+
+
+def _judgement(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _Stopwatch) -> _Verdict:
     settings, start_s = job.settings or JobSettings(), since_s(job, task)
     results = read_results(job, task, start_s)
     folder, patterns = named_path(job, task, settings.output_dir) or job.workdir, settings.output_names
@@ -112,7 +145,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
     if not is_named:
         outputs = progress.artifacts_of(task.key).outputs
         if outputs is None or not outputs.is_found:
-            return Judgement(), ()
+            return _Verdict()
         folder, patterns = outputs.folder, ("*",)
     listing = _listing(job, task, folder, patterns)
     files = tuple(file for file in listing.files if file.modified_s >= start_s)
@@ -128,7 +161,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
             folder,
             files,
             tuple(file for file in listing.files if file.modified_s < start_s),
-            tuple(_checks(paths)),
+            tuple(_checks(paths, stopwatch)),
             listing.is_partial,
             is_empty,
             results.missing,
@@ -136,7 +169,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress) -> tuple[Judg
             _newest_checkpoint(job, task, start_s),
         ),
     )
-    return judged, results.quotes
+    return _Verdict(judged, results.quotes)
 
 
 def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) -> Listing:
@@ -167,11 +200,10 @@ def _wrote_anything(folder: str, start_s: float) -> bool:
     return found.is_partial or any(each.modified_s >= start_s for each in found.files)
 
 
-def _checks(paths: Mapping[str, bool]) -> Iterable[FileCheck]:
+def _checks(paths: Mapping[str, bool], stopwatch: _Stopwatch) -> Iterable[FileCheck]:
     """Yield the verdicts on the first files, by whether each is still written; fewer if that takes long."""
-    deadline_s = time.monotonic() + _CHECK_FOR_S
     for path, is_written in list(paths.items())[:_MAX_CHECKED]:
-        if time.monotonic() > deadline_s:
+        if stopwatch.is_past(_CHECK_FOR_S):
             return
         yield check_file(path, still_written=is_written)
 

@@ -12,12 +12,12 @@ from jobmon_core.domain.artifacts.found import likely_folders, paths_in_log, pat
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.log_paths import literal
-from jobmon_core.observe.artifacts.listing import list_files
 from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from jobmon_core.analysis.outputs.listings import Listings
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
@@ -26,8 +26,35 @@ _GROWN = 1.5  # a log is searched again once it has grown so much: a long one ra
 _MAX_FOLDERS = 8
 
 
+def look_at_all_found(
+    job: WatchedJob,
+    tasks: Iterable[Task],
+    logs: Iterable[str],
+    known: Mapping[str, Artifacts],
+    now_s: float,
+    *,
+    listings: Listings,
+) -> Iterator[tuple[str, Artifacts, tuple[Event, ...]]]:
+    """Yield the key of each task, and what `look_at_found_outputs` returns for it.
+
+    ``known`` is what the previous look found, by key. Tasks for which no time is left are left out: they come
+    first the next time.
+    """
+    looks = [(task, known.get(task.key, Artifacts())) for task in tasks]
+    for task, before in sorted(looks, key=lambda look: look[1].looked_s):
+        if not listings.is_time_left:
+            return
+        yield task.key, *look_at_found_outputs(job, task, logs, before, now_s, listings=listings)
+
+
 def look_at_found_outputs(
-    job: WatchedJob, task: Task, logs: Iterable[str], before: Artifacts, now_s: float
+    job: WatchedJob,
+    task: Task,
+    logs: Iterable[str],
+    before: Artifacts,
+    now_s: float,
+    *,
+    listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what the folder holds that the log or the script names, and an event for a new checkpoint.
 
@@ -36,18 +63,24 @@ def look_at_found_outputs(
     folder = before.outputs.folder if before.outputs else ""
     searched_bytes = before.searched_bytes
     if not folder:
-        folder, searched_bytes = _search(job, task, searched_bytes)
+        folder, searched_bytes = _search(job, task, searched_bytes, listings)
     if not folder:
         return Artifacts(searched_bytes=searched_bytes), ()
     settings = replace(job.settings or JobSettings(), output_dir=literal(folder))
-    found, events = look_at_artifacts(replace(job, settings=settings), task, logs, before, now_s)
+    found, events = look_at_artifacts(
+        replace(job, settings=settings), task, logs, before, now_s, listing_of=listings.list_files
+    )
     outputs = replace(found.outputs, is_found=True) if found.outputs else None
     saved = replace(found.checkpoints, is_found=True) if found.checkpoints else None
     return replace(found, outputs=outputs, checkpoints=saved, searched_bytes=searched_bytes), events
 
 
-def _search(job: WatchedJob, task: Task, searched_bytes: int) -> tuple[str, int]:
-    """Return the folder in which the job has written, or "", and the size of the logs that were searched."""
+def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings) -> tuple[str, int]:
+    """Return the folder in which the job has written, or "", and the size of the logs that were searched.
+
+    If no time is left to list all folders, the search counts all the same: it must not take the time of the
+    other tasks in each look.
+    """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     size_bytes = sum(map(_size, paths))
     if size_bytes < max(1, _GROWN * searched_bytes) and not (task.end and size_bytes > searched_bytes):
@@ -56,8 +89,11 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int) -> tuple[str, int]
     start_s = start_of_run_s(job, task)
     own = {os.path.realpath(each) for each in (job.workdir, os.path.expanduser("~"), "/tmp", "/")}  # noqa: PTH111, S108 - no outputs are looked for there
     for folder in likely_folders(os.path.join(job.workdir, path) for path in named)[:_MAX_FOLDERS]:  # noqa: PTH118 - texts
+        if not listings.is_time_left:
+            break
         place = os.path.normpath(folder)
-        if os.path.isabs(place) and os.path.realpath(place) not in own and _is_written(place, start_s):  # noqa: PTH117 - as above
+        is_usable = os.path.isabs(place) and os.path.realpath(place) not in own  # noqa: PTH117 - as above
+        if is_usable and _is_written(place, start_s, listings):
             return place, size_bytes
     return "", size_bytes
 
@@ -91,6 +127,7 @@ def _in_script(job: WatchedJob, task: Task) -> Iterator[str]:
     yield from paths_in_script(f"{job.command}\n{read_script(script)}", variables)
 
 
-def _is_written(folder: str, start_s: float) -> bool:
+def _is_written(folder: str, start_s: float, listings: Listings) -> bool:
     """Whether a folder holds anything of this run."""
-    return any(each.modified_s >= start_s for each in list_files(folder, ("*", "*/"), folders=True).files)
+    found = listings.list_files(folder, ("*", "*/"), folders=True)
+    return any(each.modified_s >= start_s for each in found.files)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from jobmon_core.domain.delivery.outbox import Quote
@@ -76,6 +76,10 @@ class Diagnosis:
         if self.cause == NAN_LOSS:
             return "its last loss is NaN"
         return f"its log ends in {self.headline}"
+
+    def with_note(self, note: str) -> Diagnosis:
+        """Return the diagnosis with one more note; an empty one adds nothing."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 @dataclass(frozen=True, slots=True)

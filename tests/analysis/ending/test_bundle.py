@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from jobmon_core.analysis.ending.bundle import MAX_BUNDLES, BundleSource, with_bundles
 from jobmon_core.analysis.ending.complete import EndFiles, completed_diagnoses
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.diagnosis.model import MISSING_OUTPUTS, Diagnosis, Line
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress, Progress, WorkerProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -177,6 +179,28 @@ def test_a_failing_worker_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path,
     found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, end_files, Worker(), logged.append)
     assert found == {"": FOUND}
     assert "a bug" in logged[0]
+
+
+@pytest.mark.parametrize("fail", [lambda: os._exit(1), lambda: 1 // 0])
+def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
+    tmp_path: Path, home: Home, fail: Callable[[], object]
+) -> None:
+    job = failed_job(tmp_path)
+    tasks = {"0": replace(job.tasks[""], key="0"), "1": Task("1", end=SUCCESS)}
+    settings = JobSettings(results=(f"{tmp_path}/missing.csv",))
+    job = replace(job, array_indices="0-1", tasks=tasks, settings=settings)
+
+    def broken(*_: str) -> TaskTelemetry:
+        fail()
+        raise AssertionError
+
+    logged: list[str] = []
+    end_files = EndFiles(JobProgress, home.bundle_file, broken, lambda: NOW_S)
+    clean = Diagnosis(None, "Completed", "", "")
+    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Worker(), logged.append)
+    assert found["1"].cause == MISSING_OUTPUTS
+    assert found["0"].fact == FOUND.fact
+    assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note
 
 
 def test_the_bundles_are_removed_with_the_records(home: Home) -> None:

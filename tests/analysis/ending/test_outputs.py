@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.ending.outputs import with_known_outputs, with_outputs
+from jobmon_core.analysis.ending.results import Results, read_results
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
@@ -229,3 +230,41 @@ def test_a_file_that_something_still_writes_after_the_end_is_not_called_truncate
     write_npz(out / "a.npz", truncated=True)
     os.utime(out / "a.npz", (START_S + 400, START_S + 400))  # the job ended at 300
     assert verified(job_with(JobSettings(output_dir=str(out)))).cause is None
+
+
+def array_of_folders(out: Path, count: int) -> WatchedJob:
+    """An array whose tasks have their own folders, each with one of two shards."""
+    for number in range(count):
+        write(out / str(number) / "part-0-of-2.json", text='{"a": 1}')
+    tasks = {str(key): Task(str(key), end=SUCCESS) for key in range(count)}
+    return replace(job_with(JobSettings(output_dir=f"{out}/%a")), array_indices="0-9", tasks=tasks)
+
+
+def test_all_tasks_together_have_one_time_limit(out: Path) -> None:
+    job, times = array_of_folders(out, 4), iter([0.0, 1.0, 2.0, 40.0, 41.0, 46.0, 47.0])
+    found = with_outputs(job, dict.fromkeys(job.tasks, CLEAN), JobProgress(), lambda: next(times))
+    assert [each.cause for each in found.values()] == [MISSING_OUTPUTS, MISSING_OUTPUTS, None, None]
+    assert [each.outputs for each in found.values()] == [
+        "1 of 2 shards, 8 B, 1 valid",
+        "1 of 2 shards, 8 B",
+        "",
+        "",
+    ]
+    assert "took too long" in found["3"].note
+
+
+def test_an_error_with_one_task_costs_only_its_own_verdict(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_for_the_first(job: WatchedJob, task: Task, since_s: float) -> Results:
+        if task.key == "0":
+            raise RuntimeError(f"a bug, {TOKEN}")
+        return read_results(job, task, since_s)
+
+    monkeypatch.setattr("jobmon_core.analysis.ending.outputs.read_results", broken_for_the_first)
+    job = array_of_folders(out, 2)
+    found = with_outputs(job, dict.fromkeys(job.tasks, CLEAN), JobProgress())
+    assert found["0"] == replace(
+        CLEAN, note="the outputs could not be verified: RuntimeError: a bug, ghp_[hidden]"
+    )
+    assert found["1"].cause == MISSING_OUTPUTS

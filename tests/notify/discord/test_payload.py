@@ -144,6 +144,17 @@ def test_an_ordinary_failure_tells_what_why_and_what_to_do() -> None:
     assert shown["timestamp"] == "2025-08-06T17:06:40+00:00"
 
 
+def test_long_results_do_not_take_the_room_of_the_evidence() -> None:
+    lines = tuple(f"{number} Traceback line of ordinary length in a log of a run" for number in range(20))
+    quotes = tuple(Quote(f"metrics_{number}.csv", "accuracy 0.912\n" * 200) for number in range(3))
+    doubtful = replace(ORDINARY, evidence=lines, results=quotes)
+    shown = only(discord_payload.full(OutboxEntry(doubtful), Mentions()))["description"]
+    assert "```\n" + "\n".join(lines) + "\n```" in shown
+    assert "**What to do:** Take smaller batches." in shown
+    assert "**Result** `metrics_0.csv`\n```\naccuracy 0.912\n" in shown
+    assert len(shown) <= 4000
+
+
 def test_the_first_line_is_what_a_lock_screen_needs() -> None:
     payload = discord_payload.full(OutboxEntry(ORDINARY), Mentions())
     assert payload["content"] == "❌ train_gpt (4211) failed after 2h: CUDA out of memory"
