@@ -107,6 +107,15 @@ def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
     assert setup.webhooks(_facts(setup=known)).status is status
 
 
+def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
+    assert setup.progress(_facts()).status is Status.NOT_APPLICABLE
+    unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
+    assert unread.text == "jobmon could not read the progress of the last run"
+    assert "jobmon.yaml" in unread.advice
+    read = setup.progress(_facts(past=(_RUN._replace(had_progress=True),)))
+    assert (read.status, read.advice) == (Status.PASS, "")
+
+
 def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
     assert setup.monitor_returns(_facts("-t", "10")).status is Status.PASS
     assert setup.monitor_returns(_facts("-t", "3-0")).status is Status.WARN
