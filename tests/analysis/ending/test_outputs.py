@@ -233,20 +233,21 @@ def test_a_file_that_something_still_writes_after_the_end_is_not_called_truncate
 
 
 def array_of_folders(out: Path, count: int) -> WatchedJob:
-    """An array whose tasks have their own folders, each with one of two shards."""
+    """An array whose tasks have their own folders, each with two of three shards."""
     for number in range(count):
-        write(out / str(number) / "part-0-of-2.json", text='{"a": 1}')
+        for shard in range(2):
+            write(out / str(number) / f"part-{shard}-of-3.json", text='{"a": 1}')
     tasks = {str(key): Task(str(key), end=SUCCESS) for key in range(count)}
     return replace(job_with(JobSettings(output_dir=f"{out}/%a")), array_indices="0-9", tasks=tasks)
 
 
 def test_all_tasks_together_have_one_time_limit(out: Path) -> None:
-    job, times = array_of_folders(out, 4), iter([0.0, 1.0, 2.0, 40.0, 41.0, 46.0, 47.0])
+    job, times = array_of_folders(out, 4), iter([0.0, 1.0, 2.0, 3.0, 40.0, 41.0, 46.0, 47.0])
     found = with_outputs(job, dict.fromkeys(job.tasks, CLEAN), JobProgress(), lambda: next(times))
     assert [each.cause for each in found.values()] == [MISSING_OUTPUTS, MISSING_OUTPUTS, None, None]
     assert [each.outputs for each in found.values()] == [
-        "1 of 2 shards, 8 B, 1 valid",
-        "1 of 2 shards, 8 B",
+        "2 of 3 shards, 16 B, 2 valid",
+        "2 of 3 shards, 16 B",
         "",
         "",
     ]
