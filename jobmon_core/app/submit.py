@@ -144,7 +144,14 @@ class SubmitJob:
         def record(wait_for_jobs: WaitForJobs) -> None:
             from jobmon_core.app.runs.record import Request, record_run
 
-            request = Request(tuple(arguments), backend, is_command, self._job_config, self._script_path)
+            request = Request(
+                tuple(arguments),
+                backend,
+                is_command,
+                self._job_config,
+                self._script_path,
+                sentinel=self._add_sentinel is not None,
+            )
             record_run(self._ctx, request, wait_for_jobs)
 
         return record

@@ -45,6 +45,7 @@ class Request:
     is_command: bool = False
     job_config: str = ""  # the path given by ``--job-config``
     script_path: str = ""  # of `jobmon rerun`: the file that the submitted text came from
+    sentinel: bool = False  # whether ``--sentinel`` was given
 
 
 def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> None:
@@ -163,6 +164,7 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
         arguments_hidden=is_hidden,
         folder=line.folder,
         job_config=request.job_config,
+        sentinel=request.sentinel,
         script=found.script,
         git=git,
         modules=loaded_modules(variables),

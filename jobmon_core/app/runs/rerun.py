@@ -173,6 +173,8 @@ def _no_text(job: WatchedJob, script: Script) -> JobmonError:
 
 def _other_changes(record: RunRecord) -> Iterator[str]:
     """Yield what the job will find changed, since only the script is recorded as a whole."""
+    if record.sentinel:
+        yield "the job was submitted with --sentinel; the new one has no sentinel"
     path = record.script.path if record.script else ""
     names = [each.rpartition("/")[2] for each in changed_files(record.files) if each != path]
     if names:

@@ -73,6 +73,7 @@ class RunRecord:
     arguments_hidden: bool = False  # whether a secret in them was replaced
     folder: str = ""  # the working directory of the submission
     job_config: str = ""  # the path given by ``--job-config``
+    sentinel: bool = False  # whether ``--sentinel`` was given
     script: Script | None = None
     git: GitState | None = None  # None outside a repository, or if git could not be asked
     modules: tuple[str, ...] | None = None  # loaded environment modules; None without a module system
