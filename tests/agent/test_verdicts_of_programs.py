@@ -24,6 +24,7 @@ from tests.support.watched_program import QUICK, Watched, Within, watched
 pytestmark = pytest.mark.xdist_group("verdicts of programs")  # all tests use one run
 
 _ROUND_S = 0.5  # between two looks of the monitor
+_WITHIN_S = 400.0  # after a machine stood still, a program must stand still for three times as long
 _STEPS, _SAMPLES, _SPIKE_SAMPLES = 5, 3, 12  # of the progress, and of the agent, before the fault begins
 _MIB = 2**20
 _MEMORY_BYTES = 128 * _MIB
@@ -310,7 +311,7 @@ def runs(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ru
             return all(run.is_done for run in started)
 
         with suppress(AssertionError):  # the test of each program says what it lacks
-            eventually(all_are_done, step_s=_ROUND_S)
+            eventually(all_are_done, _WITHIN_S, step_s=_ROUND_S)
     return found
 
 
