@@ -24,7 +24,9 @@ _LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # whether all of a run has started is
 _SHORTEST_S = 5.0  # interval that a job may ask for
 _CALM_S = 60.0  # after the last early reading; within it, the pauses between early readings double
 _LONGEST_IGNORED_S = 60.0  # pause that an early reading does not wait for
-_MAX_SHARE = 0.02  # of the time: the logs of many jobs are read less often
+# the logs of many jobs are read less often: readings take at most these shares of a processor, and of the time
+_MAX_CPU_SHARE = 0.02
+_MAX_SHARE = 0.1  # a machine that is busy with other work does not delay the next reading further
 _TIMEOUT_S = 20.0
 _AFTER_FAILURE_S = 600.0  # e.g. while a file server does not respond
 
@@ -146,7 +148,7 @@ class ProgressFollower:
         self._hurried.discard(job_id)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
-        began_s = self._clock.now()
+        began_s, before_s = self._clock.now(), self._clock.children_cpu_s()
         for job in jobs:
             self._rechecks.pop(job.id, None)
         try:
@@ -158,7 +160,9 @@ class ProgressFollower:
                 self._jobs[first.id] = first  # it may be the cause: next time, the others are read before it
             return
         now_s = self._clock.now()
-        self._rest = _Pause(now_s, min((now_s - began_s) / _MAX_SHARE, _AFTER_FAILURE_S))
+        cpu_s = self._clock.children_cpu_s() - before_s
+        rest_s = max(cpu_s / _MAX_CPU_SHARE, (now_s - began_s) / _MAX_SHARE)
+        self._rest = _Pause(now_s, min(rest_s, _AFTER_FAILURE_S))
         for job_id, followed in found.items():
             if followed.problem and followed.problem != self._problems.get(job_id):
                 log(f"{job_id}: the progress could not be read: {followed.problem}")

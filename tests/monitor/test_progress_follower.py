@@ -99,19 +99,21 @@ def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
     assert watch.follower.next_s(job) == math.inf
 
 
-def test_logs_that_take_long_to_read_are_read_less_often() -> None:
+@pytest.mark.parametrize(("wall_s", "cpu_s", "rest_s"), [(2.0, 2.0, 100), (8.0, 0.0, 80), (2.0, 0.2, 20)])
+def test_logs_that_take_long_to_read_are_read_less_often(wall_s: float, cpu_s: float, rest_s: float) -> None:
     watch = Watch()
 
     class SlowWorker(Worker):
         def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
-            watch.clock.now_s += 2.0
+            watch.clock.now_s += wall_s
+            watch.clock.taken_by_children_s += cpu_s
             return super().run(kind, work, timeout_s)
 
-    watch.follower = ProgressFollower(of_all, SlowWorker(), watch.clock, INTERVAL_S)
+    watch.follower = ProgressFollower(of_all, SlowWorker(), watch.clock, interval_s=5.0)
     assert watch.texts(RUNNING) == ["read 1"]
-    watch.clock.now_s += 95.0
+    watch.clock.now_s += rest_s - 1.0
     assert watch.texts(RUNNING) == []
-    watch.clock.now_s += 10.0
+    watch.clock.now_s += 2.0
     assert watch.texts(RUNNING) == ["read 1"]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
+from tests.support.fake_discord import Payload
 from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -16,23 +17,36 @@ from tests.support.waiting import eventually
 _PROGRAMS = Path(__file__).with_name("programs")
 _INTERVAL_S = 30  # the default
 _BOUND_S = _INTERVAL_S + 5.0
+_MORE_ATTEMPTS = 2  # for a machine that is busy with other tests; a monitor that is too slow is so each time
 _POLL = {"running_s": _INTERVAL_S, "pending_s": 5}
 
 
-def _titles(user: User) -> list[str]:
-    return [title(payload) for payload in user.discord.received(Route.ERROR)]
+def _received(user: User, job_id: int) -> list[Payload]:
+    return [each for each in user.discord.received(Route.ERROR) if f"({job_id})" in title(each)]
+
+
+def _submit_ranks(user: User) -> tuple[int, float]:
+    """Submit ranks of which one fails; return the job id and the seconds from the failure to its message."""
+    program = f"srun -n 2 {sys.executable} {_PROGRAMS / 'rank_out_of_memory.py'} failed"
+    job_id = user.submit("-J", "ranks", "-n", "2", "-t", "10", "--wrap", program)
+    eventually(lambda: bool(_received(user, job_id)))
+    received_s = time.time()
+    return job_id, received_s - float((user.work / "failed").read_text(encoding="ascii"))
 
 
 def test_a_rank_without_memory_is_told_while_the_other_one_hangs(user: User) -> None:
     user.configure(poll=_POLL)
-    program = f"srun -n 2 {sys.executable} {_PROGRAMS / 'rank_out_of_memory.py'} failed"
-    job_id = user.submit("-J", "ranks", "-n", "2", "-t", "10", "--wrap", program)
-    eventually(lambda: bool(user.discord.received(Route.ERROR)))
-    received_s = time.time()
-    failed_s = float((user.work / "failed").read_text(encoding="ascii"))
-    assert received_s - failed_s < _BOUND_S
-    assert _titles(user) == [f"⚠ ranks ({job_id}): CUDA out of memory (tried 4.00 GiB)"]
-    message = read(user.discord.received(Route.ERROR)[0])
+    job_id, delay_s = _submit_ranks(user)
+    for _ in range(_MORE_ATTEMPTS):
+        if delay_s < _BOUND_S:
+            break
+        user.slurm("scancel", str(job_id))
+        user.told(job_id)
+        job_id, delay_s = _submit_ranks(user)
+    assert delay_s < _BOUND_S
+    (payload,) = _received(user, job_id)
+    assert title(payload) == f"⚠ ranks ({job_id}): CUDA out of memory (tried 4.00 GiB)"
+    message = read(payload)
     assert "torch.OutOfMemoryError: CUDA out of memory" in message
     assert "The job is still running" in message
     assert user.job(job_id).outcome is None
@@ -43,7 +57,7 @@ def test_a_rank_without_memory_is_told_while_the_other_one_hangs(user: User) -> 
     (task,) = ended.tasks.values()
     assert task.diagnosis
     assert task.diagnosis.cause == "cuda_oom"
-    assert len(_titles(user)) == 2
+    assert len(_received(user, job_id)) == 2
 
 
 def test_an_error_that_the_program_handles_is_not_told(user: User) -> None:
@@ -54,6 +68,6 @@ def test_an_error_that_the_program_handles_is_not_told(user: User) -> None:
     steps = 'for n in $(seq 1 30); do echo "step $n/30"; [ $n = 10 ] && cat handled; sleep 1; done'
     job_id = user.submit("-t", "10", "--wrap", steps)
     assert user.told(job_id).outcome is Outcome.SUCCESS
-    assert _titles(user) == []
+    assert user.discord.received(Route.ERROR) == []
     (record,) = (user.home / "state" / "progress").glob("*.json")
     assert not [each for each in json.loads(record.read_text()).get("events", ()) if each["kind"] == "error"]

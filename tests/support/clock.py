@@ -13,6 +13,7 @@ class FakeClock(Clock):
         self.wakes: list[Wake] = []
         self.waits: list[float] = []
         self.taken_s = 0.0  # CPU time of this process
+        self.taken_by_children_s = 0.0
 
     def now(self) -> float:
         return self.now_s
@@ -24,3 +25,6 @@ class FakeClock(Clock):
 
     def cpu_s(self) -> float:
         return self.taken_s
+
+    def children_cpu_s(self) -> float:
+        return self.taken_by_children_s
