@@ -16,6 +16,7 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
+from jobmon_core.domain.delivery.outbox import delivery_status
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -273,7 +274,7 @@ class JobMonitor:
         self.job = self._with(key, replacements)  # kept in memory even if unsaved, since the attempt was made
         self._save(self.job)
         for after in replacements:
-            self._deps.log(f"{self.job.job_id}: message {entry.message.id} {_delivery_status(entry, after)}")
+            self._deps.log(f"{self.job.job_id}: message {entry.message.id} {delivery_status(entry, after)}")
 
     def _update_card(self) -> None:
         card = self._deps.update_card(self.job)
@@ -286,15 +287,6 @@ class JobMonitor:
         """Return the job with the entry ``key`` of its outbox replaced."""
         parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
         return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
-
-
-def _delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
-    """Return what became of a message, for the log; no reason contains a webhook's URL."""
-    if after.channel != entry.channel:
-        return f"goes to channel {after.channel}"
-    if after.delivered_s or after.given_up:
-        return after.given_up or "delivered"
-    return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -197,6 +197,15 @@ def retry_wait_s(attempts: int) -> float:
     return min(_MAX_WAIT_S, _MIN_WAIT_S * 2.0 ** min(attempts - 1, 16))
 
 
+def delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
+    """Return what became of a message, for the log; no reason contains a webhook's URL."""
+    if after.channel != entry.channel:
+        return f"goes to channel {after.channel}"
+    if after.delivered_s or after.given_up:
+        return after.given_up or "delivered"
+    return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
+
+
 def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
     """Schedule a repeat after an attempt without a response; give up after the sixth such attempt."""
     attempts = entry.unconfirmed_attempts + 1
