@@ -49,7 +49,7 @@ def _run(ctx: Context, group: Group) -> str:
         code = wait_or_kill(process, _TIMEOUT_S)
     if code is None:
         return f"killed after {_TIMEOUT_S:.0f} s"
-    return exit_phrase(code, None) if code >= 0 else exit_phrase(None, -code)
+    return f"exit code {code}" if code >= 0 else exit_phrase(None, -code)
 
 
 if __name__ == "__main__":
