@@ -15,6 +15,7 @@ from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
 from jobmon_core.app.live.telemetry import tasks_with_agents
+from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
 
@@ -156,6 +157,7 @@ def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):
         yield "some monitors are DEAD; `jobmon recover` restarts them"
+    yield from undelivered_messages(ctx)
     if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):
         from jobmon_core.app.setup import describe_home
 

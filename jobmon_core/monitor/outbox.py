@@ -25,8 +25,9 @@ from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from jobmon_core.context import Context
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
@@ -149,6 +150,15 @@ class Outbox:
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
         except WorkerFailed as error:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
+
+
+def new_outbox(ctx: Context, close_fds: Iterable[int]) -> Outbox:
+    """Return the outbox of a home; its child processes close the descriptors ``close_fds``."""
+
+    def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+
+    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels)
 
 
 def _route(entry: OutboxEntry, config: Config) -> tuple[OutboxEntry, ...]:

@@ -17,6 +17,7 @@ from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import ConfiguredChannel
-    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.progress.events.event import Followed
@@ -61,6 +61,7 @@ class MonitorFactory:
         self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
+        self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
         self.agents = Agents(
             AgentDeps(
@@ -105,8 +106,15 @@ class MonitorFactory:
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
+            group=partial(self.groups(log).settings_of, job.id),
         )
         return JobMonitor(job, deps)
+
+    def groups(self, log: Log) -> GroupKeeper:
+        """Return the object that polls the groups of jobs, and does nothing if there are none."""
+        if self._groups is None:
+            self._groups = GroupKeeper(self._ctx, self._worker, log)
+        return self._groups
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
@@ -208,16 +216,12 @@ class MonitorFactory:
             AlreadyWatched: another process became the owner while this one was silent.
             StorageFailed: the owner record is missing, so another process may have been the owner meanwhile.
         """
-        from jobmon_core.monitor.outbox import Outbox  # needed only for sending
+        from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 
         ctx = self._ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        outbox = Outbox(ctx.configuration, self._send, self._worker, ctx.clock, ctx.dead_channels)
-        return outbox.deliver(entry, save)
-
-    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return self._ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+        return new_outbox(ctx, ctx.locks).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 
 _MIN_WAIT_S = 2.0
 _MAX_WAIT_S = 300.0
@@ -24,6 +24,14 @@ class Tone(StrEnum):
     CANCELLED = "cancelled"  # grey
     ATTENTION = "attention"  # amber: no job ended, but the user should look
     RESOLVED = "relief"  # blue: what needed attention is over
+
+    @property
+    def usual_level(self) -> Level:
+        """The level of a message of this tone that states none."""
+        return _USUAL_LEVELS.get(self, Level.INFO)
+
+
+_USUAL_LEVELS = {Tone.FAILURE: Level.CRITICAL, Tone.ATTENTION: Level.WARNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class Quote:
 class Message:
     """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
-    JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s"}
+    JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s", "stated_level": "level"}
 
     id: str
     route: Route
@@ -69,6 +77,12 @@ class Message:
     results: tuple[Quote, ...] = ()  # what the results of the job say
     attachment: str = ""  # the path of a text file to attach, if there still is one and the channel takes it
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
+    stated_level: Level | None = None  # None: the usual one of the tone, also before version 0.6
+
+    @property
+    def level(self) -> Level:
+        """How urgent the message is."""
+        return self.stated_level or self.tone.usual_level
 
 
 class DeliveryOutcome(StrEnum):
@@ -195,6 +209,15 @@ def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxE
 def retry_wait_s(attempts: int) -> float:
     """Return the seconds to wait after ``attempts`` failures (at least 1): 2, then doubled, up to 300."""
     return min(_MAX_WAIT_S, _MIN_WAIT_S * 2.0 ** min(attempts - 1, 16))
+
+
+def delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
+    """Return what became of a message, for the log; no reason contains a webhook's URL."""
+    if after.channel != entry.channel:
+        return f"goes to channel {after.channel}"
+    if after.delivered_s or after.given_up:
+        return after.given_up or "delivered"
+    return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
 
 
 def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
