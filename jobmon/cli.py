@@ -36,6 +36,7 @@ GROUPS = {
         "logs": "show or follow the output of a job",
         "progress": "show how far a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
+        "efficiency": "show what ended jobs used of what they requested",
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
         "why": "explain why a job is pending",

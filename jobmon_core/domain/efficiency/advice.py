@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from jobmon_core.domain.efficiency.model import Efficiency
+from jobmon_core.domain.efficiency.model import IDLE_PERCENT, Efficiency
 from jobmon_core.domain.slurm.rows import GpuSource
 from jobmon_core.domain.slurm.states import JobState
 
 MIN_RUN_S = 600.0  # Slurm samples the memory every 30 s: a shorter run says little
-IDLE_PERCENT = 5.0  # a GPU below this did nothing worth its price
 _MEMORY_MARGIN = 1.25  # samples miss short peaks, and the next run may need a little more
 _CPU_MARGIN = 1.5  # the mean hides peaks
 _TIME_MARGIN = 1.5  # nodes and file systems differ from run to run

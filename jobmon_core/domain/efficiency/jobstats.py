@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.efficiency.model import IDLE_PERCENT
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK = "JS1:"
-_IDLE_PERCENT = 1.0  # a GPU below this was not used
 _MAX_BYTES = 2**20  # of the JSON
 
 
@@ -33,7 +33,7 @@ def gpu_usage_of_comment(comment: str) -> GpuUsage | None:
     return GpuUsage(
         GpuSource.JOBSTATS,
         percent=sum(percents) / len(percents),
-        idle=sum(percent < _IDLE_PERCENT for percent in percents),
+        idle=sum(percent < IDLE_PERCENT for percent in percents),
         memory_bytes=None if memory is None else int(memory),
     )
 

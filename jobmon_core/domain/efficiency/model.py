@@ -14,7 +14,7 @@ Where seff prints ``0.00%`` because nothing was recorded, a figure here is None.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.rows import GpuUsage, Usage
@@ -22,9 +22,12 @@ from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow
+    from jobmon_core.domain.telemetry.measured_use import MeasuredUse
     from jobmon_core.domain.tracking.model import End
 
+IDLE_PERCENT = 5.0  # a GPU whose mean utilisation is below this was idle
 _HOUR_S = 3600.0
+_MOST = 0.5  # of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,21 @@ class Efficiency:
         """What was used of the GPUs."""
         return self.usage.gpu
 
+    def with_measured(self, measured: MeasuredUse) -> Efficiency:
+        """Return it with what agents measured; of GPUs, unless a source for the whole run knows more."""
+        found = replace(self, node_peak_bytes=measured.node_peak_bytes)
+        gpu, recorded = measured.gpu, self.usage.gpu
+        is_partial = gpu is not None and (gpu.measured_s or 0.0) < _MOST * (self.wall_s or 0.0)
+        if gpu is None or (recorded is not None and is_partial):
+            return found
+        return replace(found, usage=replace(self.usage, gpu=gpu, gpus=self.usage.gpus or measured.gpus))
 
-def efficiency_of_end(end: End, node_peak_bytes: int | None = None) -> Efficiency:
+
+def efficiency_of_end(end: End) -> Efficiency:
     """Return what an ended task used."""
     run_s = end.usage.run_s
     wall_s = end.elapsed_s if run_s is None else run_s
-    return Efficiency(end.state, wall_s, end.limit_s, end.usage, node_peak_bytes)
+    return Efficiency(end.state, wall_s, end.limit_s, end.usage)
 
 
 def efficiency_of_row(row: AccountingRow) -> Efficiency:

@@ -112,6 +112,11 @@ class GpuUsage:
     memory_bytes: int | None = None  # the highest of a GPU; of ACCOUNTING, of all GPUs together
     measured_s: float | None = None  # for how long it was measured; None: for the whole run
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the utilisation is a mean over time; else it was at most that."""
+        return self.source is not GpuSource.ACCOUNTING
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
