@@ -52,13 +52,14 @@ The exit code is 1 if a job is unknown or accounting did not answer.
 examples:
   jobmon efficiency 8123
   jobmon efficiency 8123_7 8140 train
+  jobmon efficiency sweep1
   jobmon efficiency --since 30d
   jobmon efficiency --json | jq .totals.gpu_hours"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="*", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"{JOB_HELP}, or a group")
     parser.add_argument(
         "--since",
         type=period_s,

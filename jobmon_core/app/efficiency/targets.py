@@ -9,6 +9,7 @@ from jobmon_core.app.jobs.find import all_jobs, find_job
 from jobmon_core.app.jobs.selection import last_change_s
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.store.jobs import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,9 +44,11 @@ class Target(NamedTuple):
 def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[Target]:
     """Return what the arguments name, each job once; without any, the watched jobs that ended since then.
 
+    A group stands for those of its jobs of which jobmon still has the state files.
+
     Raises:
         UnknownJob: an argument is neither a job id nor a name that jobmon knows, or a job has no such task.
-        StateUnreadable: the state file of a named job cannot be read.
+        StateUnreadable: the state file of a named job or group cannot be read.
     """
     if not arguments:
         ended = (job for job in all_jobs(ctx) if job.ended and last_change_s(job) >= since_s)
@@ -58,6 +61,9 @@ def _named(ctx: Context, argument: str) -> Iterator[Target]:
     try:
         ref = JobRef.parse(argument)
     except ValueError:
+        if argument in ctx.groups.names():
+            yield from _members(ctx, argument)
+            return
         job, ref = find_job(ctx, argument)
         yield Target(ref, job)
         return
@@ -66,3 +72,11 @@ def _named(ctx: Context, argument: str) -> Iterator[Target]:
         return
     job, ref = find_job(ctx, argument)
     yield Target(ref, job)
+
+
+def _members(ctx: Context, group: str) -> Iterator[Target]:
+    """Yield the jobs of a group whose state files can be read."""
+    for member in ctx.groups.load(group).members.values():
+        job = ctx.store.read(ctx.store.path(member.state_id)) if member.state_id else None
+        if job is not None and not isinstance(job, Unreadable):
+            yield Target(job.ref, job)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from jobmon_core.domain.efficiency.advice import advice
+from jobmon_core.domain.efficiency.measured import measured_use
 from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.efficiency.text import cpu_text, efficiency_line, gpu_text, memory_text, time_text
+from jobmon_core.domain.efficiency.totals import totals
+from jobmon_core.domain.report.usage import NodeHistory
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.telemetry.model import Gpu, Memory, Sample
 from jobmon_core.domain.tracking.model import End, Source
 
 GIB = 2**30
@@ -20,7 +26,12 @@ FULL = Efficiency(JobState.COMPLETED, 2.0 * HOUR_S, 3.0 * HOUR_S, USAGE)
 BUSY = GpuUsage(GpuSource.AGENTS, 90.0, 0, measured_s=2.0 * HOUR_S)
 
 
-def using(**changes: object) -> Efficiency:
+def sample(at_s: float, percent: float | None, memory: int = GIB) -> Sample:
+    gpu = Gpu(0, utilization_percent=percent, memory=5 * GIB)
+    return Sample(at_s, 3600.0, gpus=(gpu,), memory=Memory(memory))
+
+
+def using(**changes: Any) -> Efficiency:  # noqa: ANN401 - the fields of a usage
     return replace(FULL, usage=replace(USAGE, **changes))
 
 
@@ -52,6 +63,58 @@ class TestFigures:
         end = replace(end, started_s=0, ended_s=3 * HOUR_S, usage=USAGE)
         assert efficiency_of_end(end).wall_s == 2 * HOUR_S
         assert efficiency_of_end(replace(end, usage=Usage())).wall_s == 3 * HOUR_S
+
+    def test_what_agents_measured_is_added_unless_another_source_knows_more(self) -> None:
+        full = NodeHistory("n1", (sample(0, 90.0), sample(3600, 90.0, memory=20 * GIB)))
+        second = NodeHistory("n2", (sample(0, 1.0), sample(3600, 3.0)))
+        use = measured_use([full, second])
+        found = using(gpus=None).with_measured(use)
+        assert (found.usage.gpus, found.node_peak_bytes) == (2, 20 * GIB)
+        assert found.gpu == GpuUsage(GpuSource.AGENTS, 46.0, 1, 5 * GIB, 7200.0)
+        jobstats = GpuUsage(GpuSource.JOBSTATS, 50.0, 0)
+        assert using(gpu=jobstats).with_measured(use).gpu is use.gpu, "the whole run was measured"
+        brief = replace(FULL, wall_s=24.0 * HOUR_S, usage=replace(USAGE, gpu=jobstats))
+        assert brief.with_measured(use).gpu is jobstats
+        assert FULL.with_measured(measured_use([])) == FULL
+
+    def test_a_gpu_without_utilisation_is_not_at_zero(self) -> None:
+        use = measured_use([NodeHistory("n1", (sample(0, None),))])
+        assert use.gpu is not None
+        assert (use.gpu.percent, use.gpu.idle) == (None, None)
+        assert measured_use([NodeHistory("n1")]).gpu is None
+
+    def test_totals_weigh_each_run_by_its_hours_and_count_only_what_is_recorded(self) -> None:
+        short = replace(using(cpu_s=0.0, gpu=GpuUsage(GpuSource.AGENTS, 30.0), gpus=1), wall_s=1.0 * HOUR_S)
+        peak = using(gpu=GpuUsage(GpuSource.ACCOUNTING, 100.0))
+        found = totals([using(gpu=BUSY), short, peak, Efficiency(JobState.CANCELLED, None, 60, Usage())])
+        assert (found.runs, found.gpu_hours, found.gpu_hours_recorded) == (4, 17.0, 9.0)
+        assert found.gpu_percent == pytest.approx((8 * 90 + 1 * 30) / 9)
+        assert found.cpu_hours == 16 + 8 + 16
+        assert found.cpu_share == pytest.approx(7.5 / 8)
+        assert found.memory_gib_hours == 32 * 5
+        assert totals([]) == (0, None, None, None, None, None, None, 0)
+
+
+class TestTexts:
+    def test_each_resource_is_a_share_of_the_request(self) -> None:
+        found = using(max_rss_bytes=int(3.2 * GIB), gpu=BUSY)
+        texts = (time_text(found), cpu_text(found), memory_text(found), gpu_text(found))
+        assert texts == ("67% of 3h", "94% of 8", "10% of 32.0 GiB", "90% of 4")
+        assert gpu_text(using(gpu=GpuUsage(GpuSource.ACCOUNTING, 83.0))) == "max 83% of 4"
+        assert memory_text(replace(found, state=JobState.OUT_OF_MEMORY)) == "over 32.0 GiB"
+
+    def test_what_is_not_recorded_is_not_zero(self) -> None:
+        none = Efficiency(JobState.FAILED, None, None, Usage(gpus=2, cpus=1, requested_bytes=GIB))
+        texts = (time_text(none), cpu_text(none), memory_text(none), gpu_text(none))
+        assert texts == ("n/a", "n/a of 1", "n/a of 1.0 GiB", "n/a of 2")
+        assert gpu_text(Efficiency(JobState.FAILED, None, None, Usage())) == ""
+        assert cpu_text(using(cpu_s=100.0)) == "<1% of 8"
+
+    def test_the_line_of_a_message_is_empty_for_a_short_run(self) -> None:
+        assert efficiency_line(replace(FULL, wall_s=60.0)) == ""
+        assert efficiency_line(using(gpu=BUSY)) == "CPU 94% of 8, GPU 90% of 4, 8.0 GPU hours"
+        frugal = using(max_rss_bytes=9 * GIB, gpus=None)
+        assert efficiency_line(frugal) == "CPU 94% of 8; `--mem 12G` would have been enough"
 
 
 class TestAdvice:
