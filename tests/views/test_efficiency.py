@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from jobmon.views.console import Console
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
@@ -57,3 +58,14 @@ def test_json_has_null_for_what_is_not_recorded() -> None:
     assert running == {"job_id": "8125", "name": "eval", "note": "not ended (RUNNING)", "state": None}
     assert (never["cpu_share"], never["gpu_hours"], never["memory"]) == (None, None, None)
     assert found["totals"]["gpu_hours"] == 52.0
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    evaluation = replace(LONG, wall_s=3605.0, limit_s=3600.0)
+    usage = Usage(26 * GIB, 64 * GIB, cpu_s=54_000.0, cpus=16, nodes=1, gpus=1)
+    runs = (
+        replace(RUN, name="train"),
+        RunEfficiency(JobRef(8124), "eval", replace(evaluation, usage=usage), 1, 2),
+    )
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(efficiency_lines(runs, Console(80))) in readme

@@ -23,10 +23,15 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
 def advice(found: Efficiency) -> str:
     """Return one line of advice, e.g. ``--mem 12G would have been enough``; empty if there is none."""
-    return "; ".join(_advice(found))
+    return "; ".join((*_too_little(found), *_savings(found)))
 
 
-def _advice(found: Efficiency) -> Iterator[str]:
+def savings(found: Efficiency) -> str:
+    """Return only what speaks for requesting less; empty if nothing does."""
+    return "; ".join(_savings(found))
+
+
+def _too_little(found: Efficiency) -> Iterator[str]:
     if found.exceeded_limit:
         yield "time limit exceeded: request a longer `--time`, or resume from a checkpoint"
     if found.state is JobState.OUT_OF_MEMORY:
@@ -36,6 +41,9 @@ def _advice(found: Efficiency) -> Iterator[str]:
             if requested
             else ("out of memory: request more with `--mem`")
         )
+
+
+def _savings(found: Efficiency) -> Iterator[str]:
     if (found.wall_s or 0.0) < MIN_RUN_S:
         return
     yield from _gpu_advice(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.efficiency.advice import MIN_RUN_S, advice
+from jobmon_core.domain.efficiency.advice import MIN_RUN_S, savings
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.slurm.states import JobState
 
@@ -15,13 +15,13 @@ UNKNOWN = "n/a"
 
 
 def efficiency_line(found: Efficiency) -> str:
-    """Return one line for a message: CPUs, GPUs and advice; empty for a short run, which shows little."""
+    """Return one line for a message: CPUs, GPUs and what would have been enough; empty for a short run."""
     if (found.wall_s or 0.0) < MIN_RUN_S:
         return ""
     cpus = f"CPU {cpu_text(found)}" if found.cpu_share is not None else ""
     gpus = f"GPU {text}" if (text := gpu_text(found)) and not text.startswith(UNKNOWN) else ""
     hours = f"{found.gpu_hours:.1f} GPU hours" if found.gpu_hours else ""
-    return "; ".join(filter(None, (", ".join(filter(None, (cpus, gpus, hours))), advice(found))))
+    return "; ".join(filter(None, (", ".join(filter(None, (cpus, gpus, hours))), savings(found))))
 
 
 def time_text(found: Efficiency) -> str:

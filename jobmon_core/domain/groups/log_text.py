@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from jobmon_core.domain.efficiency.advice import advice
+from jobmon_core.domain.efficiency.advice import savings
 from jobmon_core.domain.groups.member_view import MemberView
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.states import JobState
@@ -161,7 +161,7 @@ def _advice(view: MemberView) -> Iterator[str]:
         yield _LIMIT_ADVICE
     if view.state == JobState.OUT_OF_MEMORY:
         yield _MEMORY_ADVICE
-    elif view.state != JobState.TIMEOUT and (text := advice(view.efficiency)):
+    if text := savings(view.efficiency):
         yield f"Advice: {text}"
 
 
