@@ -22,6 +22,8 @@ GROUPS = {
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
+        "group": "make, follow and change groups of jobs, such as a sweep",
+        "wait": "wait until jobs are over; the exit code says how they ended",
         "note": "note something about a job",
         "notify": "send a message, e.g. at the end of a script",
         "archive": "put everything about a job into one folder or file",
