@@ -11,6 +11,7 @@ from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
 from jobmon.views.notes import memory_json, memory_rows
+from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
@@ -48,6 +49,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              passed, failed or "not known") and items, a list: name, result
              (passed, warning, failed, "not yet" or "not known"), text and
              details, a list of texts; null if jobmon did not look at it
+  metrics    further metrics of the logs of all tasks, a list: job_id, name and
+             value; step_time_s, latency_s and tokens_per_s as the log prints
+             them, and those of your progress patterns
   messages   a list: title, route, channel, attempts, delivered_at, given_up,
              maybe_repeated, problem (why the latest attempt failed) and
              next_try_at (Unix seconds)
@@ -90,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            objects.append(details | launch_json(tasks) | memory_json(memory))
+            objects.append(details | launch_json(tasks) | metrics_json(tasks) | memory_json(memory))
             continue
         agents = task_agents(ctx, status.job)
         lines = detail_lines(

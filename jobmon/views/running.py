@@ -14,7 +14,7 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, rate
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.events.ongoing import LASTING
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,5 +125,7 @@ def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple
         yield "speed", recent if recent == average else f"{recent} (average {average})"
     if progress.loss is not None:
         yield "loss", loss(progress.loss)
+    if further := metrics(progress):
+        yield "metrics", ", ".join(further)
     if progress.end_marker:
         yield "log says", progress.end_marker

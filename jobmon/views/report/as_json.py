@@ -45,6 +45,7 @@ def report_json(data: ReportData) -> dict[str, Any]:
         if progress
         else None,
         "loss": _loss(loss_course(data.followed.history)),
+        "metrics": dict(progress.metrics) if progress else {},
         "energy_kwh": energy_kwh(uses),
         "gpus": [asdict(use) for use in uses],
         "nodes": [asdict(use) for use in data.node_uses],

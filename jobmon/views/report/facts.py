@@ -14,7 +14,7 @@ from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, rate, size
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.course import loss_course
 from jobmon_core.domain.report.usage import energy_kwh
@@ -142,6 +142,12 @@ def loss_text(data: ReportData) -> str:
     at = duration(course.best_at_s - data.window.start_s)
     bad = f", {count(course.bad_values, 'value')} not finite" if course.bad_values else ""
     return f"first {loss(course.first)}, last {loss(course.last)}, best {loss(course.best)} at {at}{bad}"
+
+
+def metrics_text(data: ReportData) -> str:
+    """Return the latest further metrics of the log; empty if there are none."""
+    progress = data.followed.progress
+    return ", ".join(metrics(progress)) if progress else ""
 
 
 def has_spike(course: LossCourse) -> bool:

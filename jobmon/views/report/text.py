@@ -76,6 +76,7 @@ def _course(data: ReportData, console: Console, symbols: Symbols) -> Iterator[st
     yield from _pairs([("speed", facts.pace_text(data))], console)
     yield from _drawn(sparkline(rates, _COURSE_WIDTH, symbols, lowest=0.0))
     yield from _pairs([("loss", facts.loss_text(data))], console)
+    yield from _pairs([("metrics", facts.metrics_text(data))], console)
     if course := loss_course(history):
         rows = tabulated([course.series], data.window, _COURSE_WIDTH)
         yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _COURSE_WIDTH, symbols))

@@ -28,7 +28,7 @@ from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.launch.model import Result
 from jobmon_core.domain.progress.events.event import WARNINGS
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.telemetry.summary import latest_reports
 
@@ -237,6 +237,8 @@ def _progress(
         yield _fact("ETA", Span(_fitting(width, ending(live, now_s, symbols), remaining(live, symbols))))
     yield from _throughput(live, progress, width, symbols)
     yield from _loss(live, progress, width, symbols)
+    if further := metrics(progress):
+        yield _fact("Metrics", Span(one_line(", ".join(further))))
     if progress.end_marker:
         yield _fact("Log says", Span(progress.end_marker))
 
