@@ -86,12 +86,18 @@ def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Se
         history=followed.history,
         estimate=estimate_or_printed(followed.history, followed.progress, seen.now_s),
         limit_s=limit_s,
+        num_workers=_workers_of(job, settings),
         has_output=followed.has_output,
         log_idle_s=_log_idle_s(seen, started_s),
         artifacts=seen.artifacts,
         thresholds=settings.thresholds,
         xids=xid_errors(),
     )
+
+
+def _workers_of(job: WatchedJob, settings: JobSettings) -> int | None:
+    """Return how many workers a task should have; those of an array may share the workers of the job."""
+    return settings.num_workers if len(job.tasks) == 1 and not job.is_array else None
 
 
 def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
