@@ -47,9 +47,11 @@ def completed_diagnoses(
 
     def with_diagnostics() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.core_dumps import with_core_dump
 
+        dumps = {key: with_core_dump(each, job, job.tasks[key]) for key, each in found.items()}
         source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, files.now())
-        return with_bundles(job, found, files.read_progress(), source)
+        return with_bundles(job, dumps, files.read_progress(), source)
 
     try:
         found = worker.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)

@@ -211,3 +211,30 @@ def test_the_bundles_are_removed_with_the_records(home: Home) -> None:
     remove_records(home, "slurm-12-x")
     assert not any(path.exists() for path in own)
     assert other.exists()
+
+
+def test_a_bundle_has_the_whole_traceback_whatever_follows_it(tmp_path: Path, home: Home) -> None:
+    job = failed_job(tmp_path)
+    stderr = tmp_path / "train.err"
+    chain = (
+        "loading\nstarting\n"
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in load\n    return table["lr"]\nKeyError: \'lr\'\n\n'
+        "During handling of the above exception, another exception occurred:\n\n"
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 9, in <module>\n    main()\n'
+        f'  File "train.py", line 7, in main\n    raise ValueError("{TOKEN}")\nValueError: no rate\n'
+    )
+    stderr.write_text(chain + "slurmstepd: error: noise\n" * 90, encoding="ascii")
+    proof = replace(FOUND, evidence=(Line(str(stderr), 15, "ValueError: no rate"),))
+    (found,) = with_bundles(job, {"": proof}, JobProgress(), source(home)).values()
+    text = Path(found.bundle).read_text(encoding="utf-8")
+    _, _, part = text.partition(f"== The traceback in {stderr}\n")
+    lines = part.partition("\n\n==")[0].splitlines()
+    assert lines[0] == "1: loading"
+    assert lines[2].startswith("3: Traceback")
+    assert lines[-1] == "15: ValueError: no rate"
+    assert TOKEN not in part
+    gone = replace(FOUND, evidence=(Line(str(stderr), 4000, "ValueError: no rate"),))
+    (found,) = with_bundles(job, {"": gone}, JobProgress(), source(home)).values()
+    assert "The traceback" not in Path(found.bundle).read_text(encoding="utf-8")

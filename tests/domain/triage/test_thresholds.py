@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, ListedFile
 from jobmon_core.domain.telemetry.model import Cpu, Node, Sample
 from jobmon_core.domain.triage.thresholds import Thresholds
 from tests.support.situations import GIB, gpu, names, sample, situation, worker

@@ -133,9 +133,9 @@ def test_the_time_within_which_a_leak_counts_can_be_set() -> None:
     assert names(replace(leaking, thresholds=Thresholds(memory_full_within_s=14_400))) == ["memory-leak"]
 
 
-def gpu_memory(used_gib: float, **figures: object) -> Sample:
+def gpu_memory(used_gib: float, others: int | None = 0) -> Sample:
     """Return a sample with one GPU of 80 GiB whose memory is used so far."""
-    return sample(gpus=[gpu(0, memory=int(used_gib * GIB), **figures)])
+    return sample(gpus=[gpu(0, memory=int(used_gib * GIB), other_processes=others)])
 
 
 def test_a_leak_on_a_gpu_is_found_with_the_time_when_it_is_full() -> None:
@@ -148,8 +148,8 @@ def test_a_leak_on_a_gpu_is_found_with_the_time_when_it_is_full() -> None:
 @pytest.mark.parametrize(
     "of_minute",
     [
-        lambda minute: gpu_memory(20 + minute * 0.25, other_processes=1),  # it may be theirs
-        lambda minute: gpu_memory(20 + minute * 0.25, other_processes=None),
+        lambda minute: gpu_memory(20 + minute * 0.25, others=1),  # it may be theirs
+        lambda minute: gpu_memory(20 + minute * 0.25, others=None),
         lambda minute: gpu_memory(20 + 30 * (1 - 0.93**minute)),  # a cache that fills ever more slowly
         lambda minute: gpu_memory(20 + 5 * (minute > 40)),
         lambda minute: gpu_memory(20 + minute % 9),
