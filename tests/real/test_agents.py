@@ -103,9 +103,12 @@ def test_the_memory_of_a_job_is_that_of_its_cgroup_and_the_limit_that_of_slurm(
     job_id = user.submit("--mem=300M", "--wrap", f'{sys.executable} -c "{program}"')
     reported(user, job_id)
     (node,) = telemetry(user, job_id).nodes()
-    eventually(
-        lambda: (held := telemetry(user, job_id).report(node).latest.memory) and held.used > 80_000_000
-    )
+
+    def used() -> int:
+        held = telemetry(user, job_id).report(node).latest.memory
+        return held.used if held else 0
+
+    eventually(lambda: used() > 80_000_000)
     cgroup, at_s = _cgroup_of_script(job_id), telemetry(user, job_id).report(node).latest.at_s
     before = _working_set(cgroup)
     eventually(lambda: telemetry(user, job_id).report(node).latest.at_s > at_s)
