@@ -10,7 +10,7 @@ from jobmon.errors import say
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
-from jobmon.views.notes import memory_json, memory_rows
+from jobmon.views.notes import findings_json, findings_rows
 from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            objects.append(details | launch_json(tasks) | metrics_json(tasks) | memory_json(memory))
+            objects.append(details | launch_json(tasks) | metrics_json(tasks) | findings_json(memory))
             continue
         agents = task_agents(ctx, status.job)
         lines = detail_lines(
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=tuple(memory_rows(memory)),
+            memory=tuple(findings_rows(memory)),
             all_tasks=options.all,
         )
         print(*([] if first else [""]), *lines, sep="\n")

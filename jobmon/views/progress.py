@@ -93,7 +93,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
 
 def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
     """Return the documented key ``metrics`` of ``jobmon show --json``: further metrics of the logs."""
-    known = [(live.ref, live.followed.progress) for live in tasks if live.followed.progress]
+    known = [(live.ref, live.progress.progress) for live in tasks if live.progress.progress]
     return {
         "metrics": [
             {"job_id": ref, "name": name, "value": _plain(value)}

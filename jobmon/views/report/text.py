@@ -70,7 +70,7 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
 
 def _course(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
     """Yield the progress, the throughput and the loss, with their courses."""
-    history = data.followed.history
+    history = data.progress.history
     yield from _pairs([("progress", facts.progress_text(data)), ("ETA", facts.eta_text(data))], console)
     rates = [point.mean for point in throughput_series(history, data.window).points]
     yield from _pairs([("speed", facts.pace_text(data))], console)

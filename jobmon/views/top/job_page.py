@@ -110,7 +110,7 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield _fact("State", remark)
     yield from _times(live, now_s, width)
     yield from _launch(live, now_s)
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress:
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
@@ -256,7 +256,7 @@ def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols
     average = rate(live.estimate.average_rate_per_s, "" if now else progress.unit)
     if now or average:
         text = _fitting(width, f"{now} (avg {average})", now) if now and average else now or average
-        history = live.followed.history
+        history = live.progress.history
         course = throughput(history, _MAX_SPARKLINE)
         yield _with_course("Throughput", text, course, width, symbols, lowest=0.0)
 
@@ -267,7 +267,7 @@ def _loss(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> I
     if progress.loss is None and not others:
         return
     text = ", ".join(filter(None, [loss(progress.loss), *others]))
-    course = [each.loss for each in live.followed.history.samples if each.loss is not None]
+    course = [each.loss for each in live.progress.history.samples if each.loss is not None]
     yield _with_course("Loss", text, course, width, symbols)
 
 

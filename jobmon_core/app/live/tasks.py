@@ -50,7 +50,7 @@ class LiveTask:
     status: JobStatus
     group: Group
     task: Task | None = None  # None for what is pending
-    followed: TaskProgress = _OF_TASK
+    progress: TaskProgress = _OF_TASK
     estimate: Estimate = _NO_ESTIMATE
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
     ongoing: tuple[Event, ...] = ()  # what is wrong now, the worst first
