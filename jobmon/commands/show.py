@@ -15,6 +15,7 @@ from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.live.step_usage import with_step_usage
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
 from jobmon_core.app.records.note import job_memory
 from jobmon_core.domain.errors import JobmonError
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
             objects.append(details | launch_json(tasks) | metrics_json(tasks) | findings_json(memory))
             continue
-        agents = task_agents(ctx, status.job)
+        agents = with_step_usage(status.job, task_agents(ctx, status.job))
         lines = detail_lines(
             status,
             ref.key,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
@@ -200,6 +201,7 @@ class Backend(NamedTuple):
         submission_queries: what can be asked before a submission; None if nothing.
         short_jobs: how a short job is run on the nodes; None if jobs run on this host.
         pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
+        step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
     """
 
     name: str
@@ -214,3 +216,4 @@ class Backend(NamedTuple):
     submission_queries: Callable[[], SubmissionQueries] | None = None
     short_jobs: Callable[[], ShortJobs] | None = None
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
+    step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None

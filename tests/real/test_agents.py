@@ -190,6 +190,9 @@ def test_a_refused_step_is_tried_again_and_the_log_says_why(user: User, tmp_path
     job_id = user.submit("--wrap", UNTIL_GO, PATH=path)
     log = user.home / "logs"
     eventually(lambda: any("Access/permission denied" in each.read_text() for each in log.glob("*.log")))
+    # without an agent, Slurm's own samples are shown to a user who looks
+    shown = "memory +[0-9.]+ [KM]iB, as Slurm samples it \\(sstat\\)\n"
+    eventually(lambda: bool(re.search(shown, user.jobmon("show", str(job_id)).stdout)))
     let_go(user)
     assert user.told(job_id).outcome is Outcome.FAILURE
 

@@ -45,7 +45,7 @@ def with_result(
         cause=INCOMPLETE,
         label=None,
         title="Incomplete",
-        fact=f"Processed only {units}",
+        what_failed=f"Processed only {units}",
         explanation=(
             f"The program ended with exit code 0, but its log counts only {number(progress.current)}. The "
             "total is that of `--total-items`, or of `total_items` in the job configuration."

@@ -53,7 +53,7 @@ FOUND = Diagnosis(
     "Fix it.",
     evidence=(Line("/logs/a.err", 7, "KeyError: 'lr'"),),
     is_proved=True,
-    fact="KeyError: 'lr'",
+    what_failed="KeyError: 'lr'",
 )
 
 
@@ -147,7 +147,7 @@ def test_a_success_and_a_cancelled_job_have_no_bundle(tmp_path: Path, home: Home
 
 def test_of_an_array_the_first_task_of_each_kind_of_failure_has_a_bundle(tmp_path: Path, home: Home) -> None:
     job = failed_job(tmp_path)
-    kinds = {str(key): replace(FOUND, title=f"Kind {key // 2}", fact="") for key in range(20)}
+    kinds = {str(key): replace(FOUND, title=f"Kind {key // 2}", what_failed="") for key in range(20)}
     job = replace(job, array_indices="0-19", tasks={key: replace(job.tasks[""], key=key) for key in kinds})
     found = with_bundles(job, kinds, JobProgress(), source(home))
     written = [key for key, diagnosis in found.items() if diagnosis.bundle]
@@ -164,7 +164,7 @@ def test_on_a_full_disk_the_diagnosis_stays_and_says_so(
 
     monkeypatch.setattr(files, "_write", full)
     found = with_bundles(failed_job(tmp_path), {"": FOUND}, JobProgress(), source(home))[""]
-    assert (found.fact, found.bundle) == (FOUND.fact, "")
+    assert (found.what_failed, found.bundle) == (FOUND.what_failed, "")
     assert "the diagnostics could not be saved: " in found.note
     assert "No space left on device" in found.note
 
@@ -199,7 +199,7 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
     clean = Diagnosis(None, "Completed", "", "")
     found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Worker(), logged.append)
     assert found["1"].cause == MISSING_OUTPUTS
-    assert found["0"].fact == FOUND.fact
+    assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note
 
 

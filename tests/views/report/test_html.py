@@ -130,7 +130,9 @@ def test_hostile_names_and_log_lines_stay_text() -> None:
 
 def test_secrets_are_hidden() -> None:
     data, token = report_data(), "ghp_" + "a1B2" * 9
-    diagnosis = replace(OOM_KILLED, fact=f"bad token {token}", evidence=(Line("x", 1, f"token={token}"),))
+    diagnosis = replace(
+        OOM_KILLED, what_failed=f"bad token {token}", evidence=(Line("x", 1, f"token={token}"),)
+    )
     assert token not in report_html(replace(data, task=replace(data.task, diagnosis=diagnosis)))
 
 
