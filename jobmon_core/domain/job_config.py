@@ -60,7 +60,7 @@ class JobConfig(NamedTuple):
         if self.unknown:
             notes.append(
                 f"progress_patterns: {', '.join(self.unknown)}: shown as a metric; "
-                f"the name of a count contains {', '.join(UNITS)}"
+                f"the name of a count contains one of {', '.join(UNITS)}"
             )
         return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
 
