@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
@@ -145,6 +146,13 @@ class Context:
         from jobmon_core.store.messages.message_files import MessageStore
 
         return MessageStore(self.home.messages)
+
+    @property
+    def groups(self) -> GroupStore:
+        """The groups of jobs."""
+        from jobmon_core.store.groups.group_files import GroupStore  # many users have none
+
+        return GroupStore(self.home.groups)
 
     @property
     def dead_channels(self) -> DeadChannels:

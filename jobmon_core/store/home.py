@@ -117,6 +117,15 @@ class Home(NamedTuple):
         """The messages that belong to no single job."""
         return private_folder(self.state / "messages")
 
+    @property
+    def groups(self) -> Path:
+        """The groups of jobs, their locks and their summaries; `GroupStore.create` creates it."""
+        return self.root / "state" / "groups"
+
+    def group_log(self, name: str) -> Path:
+        """Return the log of a group, unless the user wants it elsewhere."""
+        return self.logs / f"group-{name}.log"
+
     def telemetry_folder(self, job_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
         return self.telemetry(job_id) / (task or "job")
