@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 GROUPS = {
     "submit and watch jobs": {
         "submit": "submit a job as sbatch does and watch it",
+        "chain": "submit jobs that run one after the other",
         "check": "look for what would make a job fail, before it is submitted",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
+        "mark": "write a marker, which shows that a stage is done",
         "group": "make, follow and change groups of jobs, such as a sweep",
         "wait": "wait until jobs are over; the exit code says how they ended",
         "note": "note something about a job",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job_settings import ChainStage, JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.recorder import Record, WaitForJobs
@@ -42,6 +42,8 @@ class SubmitJob:
         *,
         no_agent: bool = False,
         script_path: str = "",
+        chain: ChainStage | None = None,
+        dependency: Sequence[str] = (),
         on_saved: Callable[[NewJob], None] | None = None,
     ) -> None:
         """Set up without any I/O.
@@ -54,6 +56,8 @@ class SubmitJob:
             job_config: the path of the job configuration; if empty, one beside the script is used.
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
+            chain: the place of the job in a chain.
+            dependency: options of sbatch for that; they are not recorded, as a rerun has none.
             on_saved: called with each submitted job that has a state file, before its monitor starts.
         """
         self._ctx = ctx
@@ -63,6 +67,8 @@ class SubmitJob:
         self._job_config = job_config
         self._no_agent = no_agent
         self._script_path = script_path
+        self._chain = chain
+        self._dependency = dependency
         self._on_saved = on_saved
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
@@ -94,7 +100,7 @@ class SubmitJob:
             self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
-        return self._submit(config, name, submitter, arguments, prepare)
+        return self._submit(config, name, submitter, [*self._dependency, *arguments], prepare)
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
@@ -191,6 +197,12 @@ class SubmitJob:
             from jobmon_core.domain.job_settings import JobSettings
 
             settings = replace(settings or JobSettings(), no_agent=True)
+        if self._chain:
+            from dataclasses import replace
+
+            from jobmon_core.domain.job_settings import JobSettings
+
+            settings = replace(settings or JobSettings(), chain=self._chain)
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
