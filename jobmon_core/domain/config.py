@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
 from jobmon_core.domain.config_section import SecretSources, Section
+from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_alerts
+from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
@@ -33,20 +36,36 @@ class Config(NamedTuple):
     monitors: int = 16  # maximum number of monitors on one host; further jobs go to running ones
     agent: AgentSettings = AgentSettings()
     digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
+    alerts: AlertSettings = AlertSettings()
+    routes: tuple[RouteRule, ...] = ()  # the first that matches a message names its channels
+    programs: tuple[ConfiguredChannel, ...] = ()  # of the user: they get everything
 
     attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
-        return next((channel for channel in self.channels if channel.name == name), None)
+        known = (*self.channels, *self.programs)
+        return next((channel for channel in known if channel.name == name), None)
 
     def channels_for(self, route: Route) -> tuple[ConfiguredChannel, ...]:
         """Return the channels that get the messages of a route; of several with the same destination, one."""
-        by_destination: dict[str, ConfiguredChannel] = {}
-        for channel in self.channels:
-            if route in channel.routes:
-                by_destination.setdefault(channel.settings.fingerprint, channel)
-        return tuple(by_destination.values())
+        return _one_per_destination(channel for channel in self.channels if route in channel.routes)
+
+    def channels_of(self, message: Message, groups: Collection[str] = ()) -> tuple[ConfiguredChannel, ...]:
+        """Return the channels that get a message about a job in these groups, without the programs."""
+        for rule in self.routes:
+            if rule.matches(message, groups):
+                return _one_per_destination(
+                    channel for name in rule.channels if (channel := self.channel(name)) is not None
+                )
+        return self.channels_for(message.route)
+
+
+def _one_per_destination(channels: Iterable[ConfiguredChannel]) -> tuple[ConfiguredChannel, ...]:
+    by_destination: dict[str, ConfiguredChannel] = {}
+    for channel in channels:
+        by_destination.setdefault(channel.settings.fingerprint, channel)
+    return tuple(by_destination.values())
 
 
 class ChannelParser(NamedTuple):
@@ -76,8 +95,9 @@ def parse_config(
     policy = _policy(top, messages)
     if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
         policy = policy._replace(reported_s=policy.running_s)
+    channels = (*_own_sections(top, channel_types), *_named_channels(top, channel_types))
     config = Config(
-        channels=(*_own_sections(top, channel_types), *_named_channels(top, channel_types)),
+        channels=channels,
         policy=policy,
         backend=top.choice("backend", tuple(backends), backends[0]),
         heartbeat=heartbeat,
@@ -85,6 +105,8 @@ def parse_config(
         agent=_agent(top),
         digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
         attach=messages.choice("attach", ATTACHED, ATTACHED[0]) == ATTACHED[0],
+        alerts=parse_alerts(messages),
+        routes=parse_routes(top.objects("routes"), [channel.name for channel in channels]),
     )
     messages.close()
     top.close()

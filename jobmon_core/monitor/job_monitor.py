@@ -16,7 +16,7 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.delivery.outbox import delivery_status
+from jobmon_core.domain.delivery.outbox import delivery_status, with_replacements
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -285,8 +285,7 @@ class JobMonitor:
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
         """Return the job with the entry ``key`` of its outbox replaced."""
-        parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
-        return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
+        return replace(self.job, outbox=with_replacements(self.job.outbox, key, replacements))
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -17,6 +17,8 @@ from jobmon_core.domain.delivery.outbox import (
     route_to,
     unconfirmed_until_s,
 )
+from jobmon_core.domain.delivery.reminders import reminder
+from jobmon_core.domain.delivery.routing import takeover
 from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.messages.jobs_ended import digest_message
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
+    from jobmon_core.monitor.messages.gate import AlertGate
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
@@ -49,6 +52,11 @@ class Outbox:
     worker: Worker
     clock: Clock
     dead_channels: DeadChannels
+    gate: AlertGate | None = None  # None: nothing holds or limits messages
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the groups of the job that the messages are about."""
+        return self.gate.groups() if self.gate else ()
 
     def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
@@ -64,15 +72,36 @@ class Outbox:
             config = self.configuration()
         except ConfigInvalid as error:
             return (self._await_valid_config(entry, error),)
-        if not entry.channel or not config.channels_for(entry.message.route):
-            return _route(entry, config)
+        routed = config.channels_of(entry.message, self.groups())
+        if not entry.channel or not routed:
+            return _route(entry, config, routed)
         if not config.attach:
             entry = replace(entry, message=replace(entry.message, attachment=""))
         channel = config.channel(entry.channel)
         if channel is None:
             why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
-            return (replace(entry, given_up=why, fingerprint=""),)
-        return (self._deliver_to(channel, entry, save, config.digest_from),)
+            return self._with_takeover(replace(entry, given_up=why, fingerprint=""), routed, config)
+        now_s = self.clock.now()
+        if self.gate and entry.is_fresh and not channel.is_program:
+            entry = self.gate.admit(entry, channel, config.alerts, now_s)
+            if not entry.is_open or entry.next_try_s > now_s:
+                return (entry,)
+        entry = self._deliver_to(channel, entry, save, config.digest_from)
+        if channel.is_program:
+            return (entry,)
+        next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
+        return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
+
+    def _with_takeover(
+        self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
+    ) -> tuple[OutboxEntry, ...]:
+        """Return the entry, and one for another channel if this one will not get the message."""
+        if not entry.given_up:
+            return (entry,)
+        is_dead = self.dead_channels.why
+        working = [channel for channel in config.channels if not is_dead(channel.settings.fingerprint)]
+        other = takeover(entry, routed, working)
+        return (replace(entry, told_on=other.channel), other) if other else (entry,)
 
     def _deliver_to(
         self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
@@ -152,19 +181,26 @@ class Outbox:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
-def new_outbox(ctx: Context, close_fds: Iterable[int]) -> Outbox:
-    """Return the outbox of a home; its child processes close the descriptors ``close_fds``."""
+def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outbox:
+    """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
+
+    ``job_id`` is the state id of the job that the messages are about; empty for messages of no single job.
+    """
+    from jobmon_core.monitor.messages.gate import AlertGate
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
 
-    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels)
+    gate = AlertGate(ctx.alerts, job_id)
+    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
 
 
-def _route(entry: OutboxEntry, config: Config) -> tuple[OutboxEntry, ...]:
+def _route(
+    entry: OutboxEntry, config: Config, routed: tuple[ConfiguredChannel, ...]
+) -> tuple[OutboxEntry, ...]:
     route = entry.message.route
-    channels = [channel.name for channel in config.channels_for(route)]
-    if not channels:
+    channels = [channel.name for channel in (*routed, *config.programs)]
+    if not routed:
         why = f"no {route} webhook is configured; after `jobmon init` run `jobmon recover`"
         return (replace(entry, given_up=why, fingerprint=""),)
     return route_to(entry, channels)
@@ -177,7 +213,7 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
     if entry.channel:
         channels = [channel for channel in config.channels if channel.name == entry.channel]
     else:
-        channels = list(config.channels_for(entry.message.route))
+        channels = list(config.channels_of(entry.message))
     is_unchanged = any(channel.settings.fingerprint == entry.fingerprint for channel in channels)
     works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
     if not channels or (is_unchanged and not works_again):

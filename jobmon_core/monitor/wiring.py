@@ -212,7 +212,7 @@ class MonitorFactory:
         ctx = self._ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        return new_outbox(ctx, ctx.locks).deliver(entry, save)
+        return new_outbox(ctx, ctx.locks, job_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.

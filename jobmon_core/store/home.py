@@ -113,6 +113,11 @@ class Home(NamedTuple):
         return self.notes / f"{job_id}.json"
 
     @property
+    def alerts(self) -> Path:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        return private_folder(self.state / "alerts")
+
+    @property
     def messages(self) -> Path:
         """The messages that belong to no single job."""
         return private_folder(self.state / "messages")
@@ -161,7 +166,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages):
+        for folder in (self.root, self.state, *folders, self.messages, self.alerts):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

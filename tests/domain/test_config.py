@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
+from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
+from jobmon_core.domain.delivery.routing import RouteRule
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
@@ -328,3 +330,50 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
     assert found[0] == "channels.a.type: expected one of discord, found 'pigeon'"
     assert found[1] == "channels.b.messages: expected success or error, found 'all'"
     assert TOKEN not in str(found)
+
+
+def test_limits_quiet_hours_and_reminders_are_off_unless_they_are_configured() -> None:
+    assert parsed({}).alerts == AlertSettings()
+    messages = {
+        "throttle_s": 600,
+        "per_hour": 20,
+        "quiet_hours": "22:00-07:00",
+        "quiet_critical": "hold",
+        "reminder_s": 900,
+    }
+    assert parsed({"messages": messages}).alerts == AlertSettings(
+        600, 20, QuietHours(22 * 60, 7 * 60), hold_critical=True, reminder_s=900
+    )
+    assert faults({"messages": {"quiet_hours": "at night", "reminder_s": 5, "per_hour": 1.5}}) == [
+        "messages.reminder_s: must be 0 or at least 60, found 5",
+        "messages.per_hour: expected a whole number, found 1.5",
+        "messages.quiet_hours: expected two times of day like 22:00-07:00, found 'at night'",
+    ]
+
+
+def test_a_route_names_levels_outcomes_groups_and_channels_that_exist() -> None:
+    channels = {"team": {"type": "discord", "webhook": URL, "messages": []}}
+    route = {"level": ["critical"], "outcome": ["doubtful"], "group": ["sweep*"], "channels": ["team"]}
+    config = parsed({"channels": channels, "routes": [route, {"channels": ["team"]}]})
+    assert config.routes == (
+        RouteRule(("team",), (Level.CRITICAL,), ("doubtful",), ("sweep*",)),
+        RouteRule(("team",)),
+    )
+    assert faults(
+        {
+            "channels": channels,
+            "routes": [
+                {"channels": []},
+                {"channels": ["taem"]},
+                {"level": ["urgent"], "outcome": ["lost"], "channels": ["team"], "to": 1},
+                7,
+            ],
+        }
+    ) == [
+        "routes[3]: expected an object, found a number",
+        "routes[0].channels: name at least one channel",
+        "routes[1].channels: no channel is named 'taem'; configured: team",
+        "routes[2].level: expected one or more of critical, warning, info, progress, found 'urgent'",
+        "routes[2].outcome: expected one or more of success, failure, cancelled, unknown, doubtful, found 'lost'",
+        "routes[2].to: unknown key",
+    ]

@@ -102,7 +102,7 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
 
     They say that the job is running, and might arrive after the message about its end.
     """
-    outbox = tuple(entry for entry in job.outbox if entry.attempts or _SUBJECT not in entry.message.id)
+    outbox = tuple(entry for entry in job.outbox if entry.must_stay or _SUBJECT not in entry.message.id)
     return replace(job, outbox=outbox)
 
 
@@ -114,7 +114,7 @@ def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
     entries = tuple(
         entry for entry in job.outbox if entry.message.id.startswith(start) and entry.message.id.endswith(end)
     )
-    return () if any(entry.attempts for entry in entries) else entries
+    return () if any(entry.must_stay or entry.counted for entry in entries) else entries
 
 
 def _ends(event: Event, warning: Event) -> bool:
