@@ -23,6 +23,7 @@ GROUPS = {
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
         "note": "note something about a job",
+        "notify": "send a message, e.g. at the end of a script",
         "archive": "put everything about a job into one folder or file",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",

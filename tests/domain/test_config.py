@@ -374,6 +374,7 @@ def test_a_route_names_levels_outcomes_groups_and_channels_that_exist() -> None:
         "routes[0].channels: name at least one channel",
         "routes[1].channels: no channel is named 'taem'; configured: team",
         "routes[2].level: expected one or more of critical, warning, info, progress, found 'urgent'",
-        "routes[2].outcome: expected one or more of success, failure, cancelled, unknown, doubtful, found 'lost'",
+        "routes[2].outcome: expected one or more of success, failure, cancelled, unknown, doubtful, found "
+        "'lost'",
         "routes[2].to: unknown key",
     ]

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import Message
 
-_WAIT_S = 10.0
+WAIT_S = 10.0
 _STEP_S = 0.5
 
 
-def send_message(ctx: Context, message: Message, wait_s: float = _WAIT_S) -> StoredMessage:
+def send_message(ctx: Context, message: Message, wait_s: float = WAIT_S) -> StoredMessage:
     """Save a message, then try to send it for up to ``wait_s`` seconds; return its record.
 
     If it is still open then, a process in the background goes on, and so do all monitors. If a message with
@@ -31,15 +31,15 @@ def send_message(ctx: Context, message: Message, wait_s: float = _WAIT_S) -> Sto
     store, sender = ctx.messages, MessageSender(ctx)
     store.create(message)
     deadline_s = ctx.clock.now() + wait_s
-    while True:
+    stored = StoredMessage.of(message)
+    while ctx.clock.now() < deadline_s:
         with suppress(StorageFailed):  # the message is saved, and the disk may have room again soon
             sender.send_due()
-        stored = store.load(message.id) or StoredMessage.of(message)
-        if not stored.is_open or ctx.clock.now() >= deadline_s:
-            break
+        stored = store.load(message.id) or stored
+        if not stored.is_open:
+            return stored
         ctx.clock.wait(_STEP_S)
-    if stored.is_open:
-        send_in_background(ctx)
+    send_in_background(ctx)
     return stored
 
 

@@ -150,7 +150,7 @@ class MessageSender:
             self._store.save(stored)
         except StorageFailed as error:
             self._log(f"message {stored.id}: {error}")
-            # the file says at most that an attempt was begun, so another process would repeat it as such
+            # the file says at most that an attempt began, so another process would repeat it as such
             if stamp := file_stamp(path):
                 self._unsaved[path.name] = stamp, stored
 
