@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
-    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.messages.alerts import AlertFiles
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
@@ -140,6 +140,12 @@ class Context:
         from jobmon_core.store.owner import CancelRequest
 
         return CancelRequest(self.home.cancel_file(job_id))
+
+    def replay_request(self, job_id: str) -> CancelRequest:
+        """Return the request to send the given-up messages of the job with this state id again."""
+        from jobmon_core.store.owner import CancelRequest
+
+        return CancelRequest(self.home.replay_file(job_id))
 
     @property
     def alerts(self) -> AlertFiles:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-PROGRAM = "on_event"  # the type of the channels that run a program of the user
-
 
 class Route(StrEnum):
     """What a message reports: a successful job, or anything else. A channel lists the routes it gets."""
@@ -44,8 +42,3 @@ class ConfiguredChannel(NamedTuple):
     kind: str  # the key of its type in the table of channel types
     routes: tuple[Route, ...]
     settings: ChannelSettings
-
-    @property
-    def is_program(self) -> bool:
-        """Whether it is a program of the user, which gets everything (``on_event`` in the configuration)."""
-        return self.kind == PROGRAM

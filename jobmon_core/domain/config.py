@@ -23,6 +23,8 @@ ARRAY_MESSAGES = ("digest", "each")
 PROGRESS_MESSAGES = ("warnings", "none")
 CARD_MESSAGES = ("on", "off")
 ATTACHED = ("bundle", "none")
+ALSO = ("started", "launched", "checkpoint", "progress")
+PROGRAM = "program"  # the type of channels that run a program of the user
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -92,7 +94,8 @@ def parse_config(
     top = Section(data, "", faults, secrets)
     messages = top.section("messages")
     heartbeat = top.parsed("heartbeat_url", HeartbeatUrl.parse)
-    policy = _policy(top, messages)
+    programs = _programs(top, channel_types)
+    policy = _policy(top, messages)._replace(has_programs=bool(programs))
     if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
         policy = policy._replace(reported_s=policy.running_s)
     channels = (*_own_sections(top, channel_types), *_named_channels(top, channel_types))
@@ -106,6 +109,7 @@ def parse_config(
         digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
         attach=messages.choice("attach", ATTACHED, ATTACHED[0]) == ATTACHED[0],
         alerts=parse_alerts(messages),
+        programs=programs,
         routes=parse_routes(top.objects("routes"), [channel.name for channel in channels]),
     )
     messages.close()
@@ -141,6 +145,17 @@ def _named_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[Co
         if settings:
             channels.append(ConfiguredChannel(name, kind, routes, settings))
     return channels
+
+
+def _programs(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
+    """Return a channel for each command line of ``on_event``."""
+    programs: list[ConfiguredChannel] = []
+    for number, command in enumerate(top.texts("on_event"), 1):
+        section = top.part({"command": command}, f"on_event[{number - 1}]")
+        settings = types[PROGRAM].settings(section) if PROGRAM in types else None
+        if settings:
+            programs.append(ConfiguredChannel(f"on_event_{number}", PROGRAM, tuple(Route), settings))
+    return tuple(programs)
 
 
 def _routes(section: Section) -> tuple[Route, ...]:
@@ -181,6 +196,7 @@ def _policy(top: Section, messages: Section) -> Policy:
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
         progress_messages=messages.choice("progress", PROGRESS_MESSAGES, "warnings") == "warnings",
+        also=messages.choices("also", ALSO),
         cards=messages.choice("card", CARD_MESSAGES, "on") == "on",
         doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
     )

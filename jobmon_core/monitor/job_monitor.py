@@ -16,7 +16,7 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.delivery.outbox import delivery_status, with_replacements
+from jobmon_core.domain.delivery.outbox import delivery_status, reopened, with_replacements
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -68,6 +68,7 @@ class MonitorDeps:
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
+    take_replay: Callable[[], bool] = lambda: False  # whether the user asked to send given-up messages again
 
 
 class JobMonitor:
@@ -101,6 +102,8 @@ class JobMonitor:
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
+        if self._deps.take_replay():
+            self._save(replace(self.job, outbox=tuple(reopened(entry) for entry in self.job.outbox)))
         self._check_queue()
         self._follow_agents()
         self._apply_known_accounting()
@@ -128,6 +131,11 @@ class JobMonitor:
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
+        policy = self._deps.policy
+        if (policy.has_programs or policy.also) and job.tasks is not self.job.tasks:
+            from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
+
+            job = with_change_messages(self.job, job, policy, self._deps.clock.now())
         if _needs_saving(job, self._saved):
             self._log_changes(job)
             self._deps.store.save(job)
@@ -185,10 +193,16 @@ class JobMonitor:
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
-        if self._deps.policy.progress_messages and events:
-            from jobmon_core.domain.messages.progress_alerts import with_progress_alerts  # rarely needed
+        policy = self._deps.policy
+        if events and (policy.progress_messages or policy.also):
+            from jobmon_core.domain.messages.progress_alerts import (  # rarely needed
+                with_further_events,
+                with_progress_alerts,
+            )
 
-            self._save(with_progress_alerts(self.job, events, self._deps.clock.now()))
+            now_s = self._deps.clock.now()
+            job = with_further_events(self.job, events, policy.also, now_s)
+            self._save(with_progress_alerts(job, events, now_s) if policy.progress_messages else job)
 
     def _perform(self, action: Action) -> None:
         match action:

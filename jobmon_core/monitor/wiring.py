@@ -104,8 +104,16 @@ class MonitorFactory:
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
+            take_replay=partial(self._take_replay, job.id),
         )
         return JobMonitor(job, deps)
+
+    def _take_replay(self, job_id: str) -> bool:
+        request = self._ctx.replay_request(job_id)
+        if not request.is_pending():
+            return False
+        request.clear()
+        return True
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""

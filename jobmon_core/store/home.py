@@ -168,6 +168,10 @@ class Home(NamedTuple):
         """Return the file that asks the owner of a job to stop watching it."""
         return self.monitors / f"{job_id}.drop"
 
+    def replay_file(self, job_id: str) -> Path:
+        """Return the file that asks the owner of a job to send its given-up messages again."""
+        return self.monitors / f"{job_id}.replay"
+
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files and folders that killed processes left over a day ago; yield each.
 

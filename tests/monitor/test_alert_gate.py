@@ -13,6 +13,7 @@ from jobmon_core.domain.decide import Deliver, decide, wake_s
 from jobmon_core.domain.delivery.alert_rules import Mute, UserAlerts
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
 from jobmon_core.domain.delivery.outbox import (
+    Change,
     DeliveryOutcome,
     Message,
     OutboxEntry,
@@ -65,7 +66,7 @@ class Home:
             AtHome(),
             self.clock,
             DeadChannels(folder / "marks"),
-            AlertGate(self.files, "slurm-12-x", lambda: self.groups),
+            AlertGate(self.files, "slurm-12-x", lambda _message: self.groups),
         )
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
@@ -239,3 +240,35 @@ def test_nothing_is_repeated_by_default(home: Home) -> None:
     home.run(100)
     assert home.arrived == [("team", END.title)]
     assert not list(home.files.folder.iterdir())
+
+
+def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home) -> None:
+    hook = ConfiguredChannel("on_event_1", "program", BOTH, MailboxSettings("hook"))
+    home.config = Config((TEAM,), programs=(hook,), alerts=AlertSettings(per_hour=1))
+    home.files.change_user(lambda _user: UserAlerts({"all": Mute(0, home.clock.now() + _HOUR_S)}))
+    change = Message("12/state-1", Route.SUCCESS, Tone.RESOLVED, "a", changes=(Change("12", "", "RUNNING"),))
+    home.queue(change, replace(STALL, id="12/x"), replace(STALL, id="12/y"))
+    home.run(0.01)
+    assert home.arrived == [("on_event_1", "a"), *[("on_event_1", STALL.title)] * 2]
+    assert not any(entry.message.changes for entry in home.entries)  # a change is forgotten once it was told
+
+
+def test_a_program_that_fails_is_reported_on_no_other_channel_and_not_run_again(home: Home) -> None:
+    hook = ConfiguredChannel("on_event_1", "program", BOTH, MailboxSettings("hook"))
+    home.config = Config((TEAM,), programs=(hook,))
+    home.answers = {"on_event_1": Receipt(DeliveryOutcome.GIVE_UP, "exit code 3")}
+    home.queue(STALL)
+    home.run(1)
+    assert home.arrived == [("team", STALL.title)]
+    assert [(entry.channel, entry.given_up) for entry in home.entries] == [
+        ("team", ""),
+        ("on_event_1", "exit code 3"),
+    ]
+
+
+def test_a_change_of_state_that_no_program_wants_any_more_is_dropped(home: Home) -> None:
+    change = Message("12/state-1", Route.SUCCESS, Tone.RESOLVED, "a", changes=(Change("12", "", "RUNNING"),))
+    home.queue(change)
+    home.run(0.1)
+    assert not home.entries
+    assert not home.arrived

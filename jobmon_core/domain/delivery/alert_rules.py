@@ -139,6 +139,6 @@ def targets_of(job_id: str, groups: Collection[str], kind: str) -> tuple[str, ..
 
     An outage concerns all jobs, although one of them reports it: only a mute of everything applies.
     """
-    if not job_id or kind.startswith(_OUTAGE):
+    if kind.startswith(_OUTAGE):
         return (ALL,)
     return (ALL, job_target(job_id), *map(group_target, groups))

@@ -58,6 +58,15 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A change of state, as Slurm writes states."""
+
+    ref: str  # of the job or task
+    before: str  # empty if it was not known
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
@@ -81,6 +90,7 @@ class Message:
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
     stated_level: Level | None = None  # None: the usual one of the tone, also before version 0.6
     outcome: Outcome | None = None  # of the job whose end it reports, or of one of its tasks
+    changes: tuple[Change, ...] = ()  # if it has any, it is for the programs of the user alone
 
     @property
     def ref(self) -> str:
@@ -200,6 +210,14 @@ def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, 
     if entry.attempts:  # of version 0.1, see OutboxEntry
         return (replace(entry, channel=entry.message.route.value),)
     return tuple(replace(entry, channel=channel) for channel in channels)
+
+
+def reopened(entry: OutboxEntry) -> OutboxEntry:
+    """Return the entry to be sent again if it was given up."""
+    if not entry.given_up:
+        return entry
+    entry = replace(entry, given_up="", channel_was_dead=False, plain=False)
+    return replace(entry, attempts=0, unconfirmed_attempts=0, next_try_s=0.0)
 
 
 def with_replacements(

@@ -55,20 +55,12 @@ def _parse_route(section: Section, channels: Collection[str]) -> RouteRule:
             section.fault("channels", f"no channel is named {name!r}; configured: {known}")
     rule = RouteRule(
         tuple(named),
-        tuple(Level(each) for each in _choices(section, "level", tuple(Level))),
-        _choices(section, "outcome", OUTCOMES),
+        tuple(Level(each) for each in section.choices("level", tuple(Level))),
+        section.choices("outcome", OUTCOMES),
         tuple(section.texts("group")),
     )
     section.close()
     return rule
-
-
-def _choices(section: Section, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = section.texts(key)
-    for each in chosen:
-        if each not in allowed:
-            section.fault(key, f"expected one or more of {', '.join(allowed)}, found {each!r}")
-    return tuple(each for each in chosen if each in allowed)
 
 
 def takeover(

@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.alert_settings import AlertSettings
-    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
     from jobmon_core.store.messages.alerts import AlertFiles
-
-
-def no_groups() -> tuple[str, ...]:
-    """Return no group: for a message that belongs to no job."""
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +24,7 @@ class AlertGate:
 
     files: AlertFiles
     job_id: str = ""  # the state id; empty: no single job
-    groups: Callable[[], tuple[str, ...]] = no_groups  # of which the job is a member
+    groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
 
     def admit(
         self, entry: OutboxEntry, channel: ConfiguredChannel, settings: AlertSettings, now_s: float
@@ -42,7 +37,7 @@ class AlertGate:
                 return entry
         muted_until_s = None
         if user.mutes:
-            targets = targets_of(self.job_id, self.groups(), message.kind)
+            targets = targets_of(self.job_id, self.groups(message), message.kind)
             muted_until_s = user.muted_until_s(targets, now_s)
         if muted_until_s is None and not settings.limits_messages and not entry.is_carrier:
             return replace(entry, held="", held_until_s=None)
