@@ -132,7 +132,8 @@ class JobMonitor:
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
         policy = self._deps.policy
-        if (policy.has_programs or policy.also) and job.tasks is not self.job.tasks:
+        is_news = job.tasks is not self.job.tasks or job.name != self.job.name
+        if is_news and (policy.has_programs or policy.also):
             from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
 
             job = with_change_messages(self.job, job, policy, self._deps.clock.now())

@@ -53,6 +53,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert example.monitors == Config().monitors
     assert example.agent == AgentSettings()
     assert example.digest_from == Config().digest_from
+    assert (example.alerts, example.routes, example.programs) == (AlertSettings(), (), ())
 
 
 def test_every_fault_is_reported_at_once_with_its_place() -> None:

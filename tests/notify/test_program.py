@@ -98,11 +98,13 @@ def test_a_program_that_is_missing_is_named_without_its_arguments() -> None:
 def test_an_interrupted_start_is_repeated_once(tmp_path: Path) -> None:
     channel = ProgramChannel(program(tmp_path, 'echo x >> "$3"'))
     entry = OutboxEntry(END)
+    receipt = None
     for starts in (1, 2, 2):
         entry = mark_attempt(entry, 100.0)  # the monitor is killed before it saves the result
         receipt = channel.deliver(entry).receipt
         assert len((tmp_path / "out").read_text("utf-8").splitlines()) == starts
         assert entry.maybe_delivered is (entry.attempts > 1)
+    assert receipt
     assert receipt.why.endswith("was interrupted twice")
 
 

@@ -25,13 +25,13 @@ def with_change_messages(before: WatchedJob, after: WatchedJob, policy: Policy, 
         for key, task in after.tasks.items()
         if key not in before.tasks or before.tasks[key].raw_state != task.raw_state
     ]
-    if not changed:
-        return after
     messages: list[Message] = []
-    if policy.has_programs:
+    if changed and policy.has_programs:
         messages.append(_change_message(after, changed, now_s))
-    if STARTED in policy.also:
-        messages += _start_messages(after, changed, now_s)
+    if STARTED in policy.also and after.name:  # which the controller record provides
+        messages += _start_messages(after, now_s)
+    if not messages:
+        return after
     alerted = tuple(message.id for message in messages if not message.changes)
     return replace(
         after,
@@ -58,15 +58,12 @@ def _change_message(job: WatchedJob, changed: list[tuple[Task | None, Task]], no
     )
 
 
-def _start_messages(
-    job: WatchedJob, changed: list[tuple[Task | None, Task]], now_s: float
-) -> Iterator[Message]:
-    """Yield a message about each task that has started; of an array, about the first one only."""
-    for old, task in changed:
-        was_running = old is not None and old.state.phase is Phase.ACTIVE
+def _start_messages(job: WatchedJob, now_s: float) -> Iterator[Message]:
+    """Yield a message about each task that runs, unless it had one; of an array, about the first one only."""
+    for task in job.tasks.values():
         key = "" if job.is_array else task.key
         message_id = f"{ref_of(job.job_id, key)}/{STARTED}-{0 if job.is_array else task.restarts}"
-        if was_running or task.state.phase is not Phase.ACTIVE or message_id in job.alerted:
+        if task.end or task.state.phase is not Phase.ACTIVE or message_id in job.alerted:
             continue
         what = "the first task started" if job.is_array else "started"
         yield Message(

@@ -55,6 +55,12 @@ def test_a_start_is_told_once_and_again_after_a_requeue() -> None:
     assert len(with_change_messages(pending, again, STARTED, 150.0).outbox) == 2
 
 
+def test_a_start_is_told_once_the_name_of_the_job_is_known() -> None:
+    nameless = replace(RUNNING, name="")
+    assert with_change_messages(PENDING, nameless, STARTED, 120.0) == nameless
+    assert with_change_messages(nameless, RUNNING, STARTED, 121.0).outbox
+
+
 def test_of_an_array_the_first_start_is_told() -> None:
     array = replace(NEW, array_indices="0-9")
     tasks = {str(n): Task(str(n), JobState.RUNNING, "RUNNING") for n in range(3)}
