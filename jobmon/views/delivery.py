@@ -64,8 +64,7 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
         if "`jobmon" in entry.given_up:
             return ""
         return (
-            "check the channel with `jobmon test-discord`, then `jobmon replay "
-            f"{status.job.ref}` sends the message again"
+            "check the channel with `jobmon test-discord`, then `jobmon replay JOB` sends the message again"
         )
     if status.health in (Health.DEAD, Health.STALE):
         return "its monitor is gone; `jobmon recover` sends the message"

@@ -250,7 +250,7 @@ def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home
     home.queue(change, replace(STALL, id="12/x"), replace(STALL, id="12/y"))
     home.run(0.01)
     assert home.arrived == [("on_event_1", "a"), *[("on_event_1", STALL.title)] * 2]
-    assert not any(entry.message.changes for entry in home.entries)  # a change is forgotten once it was told
+    assert not any(entry.message.changes for entry in home.entries)  # they are forgotten
 
 
 def test_a_program_that_fails_is_reported_on_no_other_channel_and_not_run_again(home: Home) -> None:
