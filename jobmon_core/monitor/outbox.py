@@ -221,7 +221,8 @@ def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outb
 def _route(
     entry: OutboxEntry, config: Config, routed: tuple[ConfiguredChannel, ...]
 ) -> tuple[OutboxEntry, ...]:
-    programs = route_to(entry, (program.name for program in config.programs))
+    # an entry of version 0.1 that was attempted has its channel already, see `route_to`
+    programs = () if entry.attempts else route_to(entry, (program.name for program in config.programs))
     if entry.message.changes:
         return programs  # none if the user has just removed the last program
     if not routed:

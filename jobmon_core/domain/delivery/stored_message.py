@@ -61,4 +61,5 @@ class StoredMessage:
             return False
         if self.given_up:
             return now_s - self.message.created_s > _GIVEN_UP_KEPT_S
-        return all(now_s - (entry.delivered_s or now_s) > KEPT_S for entry in self.outbox)
+        sent_s = (entry.delivered_s for entry in self.outbox if not entry.counted)
+        return all(now_s - (at_s or now_s) > KEPT_S for at_s in sent_s)
