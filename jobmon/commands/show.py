@@ -60,6 +60,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              job_id, at and note of an earlier job that failed in the same way
              and has a note; null if there is none
   changes    what changed since the job last worked, in one line
+  muted_until, acknowledged_at
+             until when `jobmon mute` keeps its messages back, and when you
+             last acknowledged it (Unix seconds)
 
 examples:
   jobmon show 8123
