@@ -42,6 +42,7 @@ class SubmitJob:
         *,
         no_agent: bool = False,
         script_path: str = "",
+        on_saved: Callable[[NewJob], None] | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -53,6 +54,7 @@ class SubmitJob:
             job_config: the path of the job configuration; if empty, one beside the script is used.
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
+            on_saved: called with each submitted job that has a state file, before its monitor starts.
         """
         self._ctx = ctx
         self._starter = starter
@@ -61,12 +63,20 @@ class SubmitJob:
         self._job_config = job_config
         self._no_agent = no_agent
         self._script_path = script_path
+        self._on_saved = on_saved
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
+
+        Raises what `submission` raises.
+        """
+        return self.submission(backend, arguments).exit_code
+
+    def submission(self, backend: str | None, arguments: Sequence[str]) -> Submission:
+        """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
             ConfigInvalid: nothing was submitted.
@@ -84,7 +94,7 @@ class SubmitJob:
             self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
-        return self._submit(config, name, submitter, arguments, prepare).exit_code
+        return self._submit(config, name, submitter, arguments, prepare)
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
@@ -198,6 +208,8 @@ class SubmitJob:
         except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
+        if self._on_saved:
+            self._on_saved(job)
         try:
             with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
                 self._starter.start([job.id])
@@ -229,9 +241,10 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
-    has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
+    names = [word.partition("=")[0] for word in arguments]
+    with_value = [name for name in ("--job-config", "--group") if name in names]
     flags = [flag for flag in ("--sentinel", "--no-agent", "--checked") if flag in arguments]
-    return [*flags, *(["--job-config"] if has_job_config else []), *backends]
+    return [*flags, *with_value, *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:
