@@ -113,6 +113,11 @@ class Home(NamedTuple):
         return self.notes / f"{job_id}.json"
 
     @property
+    def alerts(self) -> Path:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        return private_folder(self.state / "alerts")
+
+    @property
     def messages(self) -> Path:
         """The messages that belong to no single job."""
         return private_folder(self.state / "messages")
@@ -163,6 +168,10 @@ class Home(NamedTuple):
         """Return the file that asks the owner of a job to stop watching it."""
         return self.monitors / f"{job_id}.drop"
 
+    def replay_file(self, job_id: str) -> Path:
+        """Return the file that asks the owner of a job to send its given-up messages again."""
+        return self.monitors / f"{job_id}.replay"
+
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files and folders that killed processes left over a day ago; yield each.
 
@@ -170,7 +179,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages):
+        for folder in (self.root, self.state, *folders, self.messages, self.alerts):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:
