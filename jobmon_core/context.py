@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
+    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
@@ -145,6 +146,13 @@ class Context:
         from jobmon_core.store.messages.message_files import MessageStore
 
         return MessageStore(self.home.messages)
+
+    @property
+    def groups(self) -> GroupStore:
+        """The groups of jobs."""
+        from jobmon_core.store.groups.group_files import GroupStore  # many users have none
+
+        return GroupStore(self.home.groups)
 
     @property
     def dead_channels(self) -> DeadChannels:

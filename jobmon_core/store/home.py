@@ -127,6 +127,15 @@ class Home(NamedTuple):
         """The messages that belong to no single job."""
         return private_folder(self.state / "messages")
 
+    @property
+    def groups(self) -> Path:
+        """The groups of jobs, their locks and the summaries of those that are complete."""
+        return private_folder(self.state / "groups")
+
+    def group_log(self, name: str) -> Path:
+        """Return the log of a group, unless the user wants it elsewhere."""
+        return self.logs / f"group-{name}.log"
+
     def telemetry_folder(self, job_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
         return self.telemetry(job_id) / (task or "job")
@@ -171,7 +180,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages):
+        for folder in (self.root, self.state, *folders, self.messages, self.groups):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:
