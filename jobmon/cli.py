@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "submit and watch jobs": {
         "submit": "submit a job as sbatch does and watch it",
+        "chain": "submit jobs that run one after the other",
         "check": "look for what would make a job fail, before it is submitted",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",

@@ -42,6 +42,7 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _labelled(
             "stalled below", settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check"
         ),
+        f"stage {settings.chain.number} of {settings.chain.total} of a chain" if settings.chain else "",
         "stacks at a stall" if settings.stacks_on_stall else "",
         "" if settings.thresholds == Thresholds() else "own thresholds",
     )

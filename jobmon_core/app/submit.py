@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job_settings import ChainStage, JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.recorder import Record, WaitForJobs
@@ -42,6 +42,7 @@ class SubmitJob:
         *,
         no_agent: bool = False,
         script_path: str = "",
+        chain: ChainStage | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -53,6 +54,7 @@ class SubmitJob:
             job_config: the path of the job configuration; if empty, one beside the script is used.
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
+            chain: the place of the job in a chain.
         """
         self._ctx = ctx
         self._starter = starter
@@ -61,12 +63,20 @@ class SubmitJob:
         self._job_config = job_config
         self._no_agent = no_agent
         self._script_path = script_path
+        self._chain = chain
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
+
+        Raises what `submit_job` raises.
+        """
+        return self.submit_job(backend, arguments).exit_code
+
+    def submit_job(self, backend: str | None, arguments: Sequence[str]) -> Submission:
+        """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
             ConfigInvalid: nothing was submitted.
@@ -84,7 +94,7 @@ class SubmitJob:
             self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
-        return self._submit(config, name, submitter, arguments, prepare).exit_code
+        return self._submit(config, name, submitter, arguments, prepare)
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
@@ -181,6 +191,12 @@ class SubmitJob:
             from jobmon_core.domain.job_settings import JobSettings
 
             settings = replace(settings or JobSettings(), no_agent=True)
+        if self._chain:
+            from dataclasses import replace
+
+            from jobmon_core.domain.job_settings import JobSettings
+
+            settings = replace(settings or JobSettings(), chain=self._chain)
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,

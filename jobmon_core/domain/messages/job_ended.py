@@ -11,6 +11,7 @@ from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
@@ -56,6 +57,15 @@ def job_ended_messages(
 
     ``doubtful_route`` is that of a doubtful success.
     """
+    if never_starts_in_chain(job):  # the message about the stage that ended first says so
+        return ()
+    *others, last = _ended_messages(job, now_s, per_task=per_task, doubtful_route=doubtful_route)
+    return (*others, with_chain(last, job))
+
+
+def _ended_messages(
+    job: WatchedJob, now_s: float, *, per_task: bool, doubtful_route: Route
+) -> tuple[Message, ...]:
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, doubtful_route, now_s) for task, end in ended)
