@@ -23,6 +23,7 @@ GROUPS = {
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
+        "mark": "write a marker, which shows that a stage is done",
         "note": "note something about a job",
         "notify": "send a message, e.g. at the end of a script",
         "archive": "put everything about a job into one folder or file",

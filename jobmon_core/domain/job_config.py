@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job_settings import MAX_GROUPS, ErrorPattern, JobSettings
+from jobmon_core.domain.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
@@ -131,12 +131,25 @@ class _Parser:
             slowdown_percent=_percent(monitoring, "slowdown_percent"),
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
+            done=self._done(),
         )
         for section in (job, paths, patterns, monitoring, expected):
             section.close(_MEANT)
         self._check_alerts()
         top.close(_MEANT)
         return settings
+
+    def _done(self) -> Done | None:
+        if not self._top.has("done"):
+            return None
+        section = self._top.section("done")
+        regex = section.verbatim("log")
+        self._regex(section, "log", regex)
+        done = Done(self._folder(section, "marker"), regex, self._folder(section, "artifact"))
+        section.close()
+        if done == Done():
+            self._top.fault("done", "expected marker (a file), log (a regex) or artifact (a file, or a glob)")
+        return done
 
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job_config import PATTERN_WORDS
-from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job_settings import Done, ErrorPattern, JobSettings
 from jobmon_core.domain.progress.log.formats import Role
 from jobmon_core.observe.job_config import parse_yaml, read_job_config
 from jobmon_core.observe.progress.load import user_formats
@@ -295,3 +295,26 @@ def _read(file: Path) -> None:
 def test_a_monitor_loads_no_yaml() -> None:
     code = "import sys, jobmon_core.monitor.main, jobmon_core.monitor.wiring; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_shows_that_a_job_is_done_is_read(file: Path) -> None:
+    file.write_text("done: {marker: out/DONE, log: '^all \\d+ done', artifact: /abs/r*.csv}")
+    done = Done(f"{file.parent}/out/DONE", r"^all \d+ done", "/abs/r*.csv")
+    assert read_job_config(file).settings.done == done
+
+
+@pytest.mark.parametrize(
+    ("done", "fault"),
+    [
+        ("{}", "done: expected marker (a file), log (a regex) or artifact"),
+        ("{log: '('}", "done.log: not a valid regex"),
+        ("{log: '.*'}", "done.log: the regex matches an empty line"),
+        ("{market: x}", "done.market"),
+        ("7", "done"),
+    ],
+)
+def test_a_wrong_description_of_done_is_refused(file: Path, done: str, fault: str) -> None:
+    file.write_text(f"done: {done}\n")
+    with pytest.raises(ConfigInvalid) as refused:
+        read_job_config(file)
+    assert any(fault in each for each in refused.value.faults), refused.value.faults

@@ -13,7 +13,7 @@ from jobmon_core.analysis.ending.results import Results, read_results
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job_settings import Done, JobSettings
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -71,6 +71,16 @@ def title(job: WatchedJob, found: Diagnosis) -> str:
     task = replace(job.tasks[""], diagnosis=found)
     (message,) = job_ended_messages(replace(job, tasks={"": task}), START_S, per_task=False)
     return message.title
+
+
+def test_a_success_without_the_marker_that_was_to_show_it_is_doubtful(out: Path) -> None:
+    job = job_with(JobSettings(done=Done(marker=str(out / "DONE"))))
+    write(out / "DONE", at_s=START_S - 1)
+    found = verified(job)
+    assert found.cause == MISSING_OUTPUTS
+    assert title(job, found).endswith(f"with exit code 0, but its marker {out}/DONE is missing")
+    write(out / "DONE")
+    assert verified(job).cause is None
 
 
 def test_a_job_that_left_all_its_shards_is_verified(out: Path) -> None:

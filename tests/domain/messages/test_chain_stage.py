@@ -47,16 +47,28 @@ def test_a_failure_names_the_stages_that_do_not_start_and_the_command_that_goes_
     )
 
 
+SUCCESS = (JobState.COMPLETED, Outcome.SUCCESS)
+FAILURE = (JobState.FAILED, Outcome.FAILURE)
+CANCELLED = (JobState.CANCELLED, Outcome.CANCELLED)
+UNKNOWN = (JobState.UNKNOWN, Outcome.UNKNOWN)
+
+
 @pytest.mark.parametrize(
     ("job", "summary"),
     [
-        (stage(1, JobState.COMPLETED, Outcome.SUCCESS), "Stage 1 of 3 of a chain. Next: --gres=gpu:1 b.sbatch --epochs 3."),
-        (stage(3, JobState.COMPLETED, Outcome.SUCCESS), "Stage 3 of 3 of a chain: all of it has succeeded."),
-        (stage(3, JobState.FAILED, Outcome.FAILURE), "Stage 3 of 3 of a chain. The earlier stages succeeded."),
-        (stage(2, JobState.CANCELLED, Outcome.CANCELLED), "Stage 2 of 3 of a chain was cancelled, so this stage does not start: c.sbatch."),
-        (stage(2, JobState.UNKNOWN, Outcome.UNKNOWN), "Stage 2 of 3 of a chain. Only if the scheduler records a success follows: c.sbatch."),
+        (stage(1, *SUCCESS), "Stage 1 of 3 of a chain. Next: --gres=gpu:1 b.sbatch --epochs 3."),
+        (stage(3, *SUCCESS), "Stage 3 of 3 of a chain: all of it has succeeded."),
+        (stage(3, *FAILURE), "Stage 3 of 3 of a chain. The earlier stages succeeded."),
+        (
+            stage(2, *CANCELLED),
+            "Stage 2 of 3 of a chain was cancelled, so this stage does not start: c.sbatch.",
+        ),
+        (
+            stage(2, *UNKNOWN),
+            "Stage 2 of 3 of a chain. Only if the scheduler records a success follows: c.sbatch.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_end_says_what_follows(job: WatchedJob, summary: str) -> None:
     assert message(job).summary == summary
 
@@ -65,9 +77,9 @@ def test_a_stage_that_never_starts_is_not_reported_again() -> None:
     removed = stage(2, JobState.CANCELLED, Outcome.CANCELLED, reason=NEVER, started=False)
     assert job_ended_messages(removed, NOW_S, per_task=False) == ()
     first = stage(1, JobState.CANCELLED, Outcome.CANCELLED, reason=NEVER, started=False)
-    assert message(first), "no message of another stage has said so"
+    assert message(first).summary, "no message of another stage has said so"
     by_a_user = stage(2, JobState.CANCELLED, Outcome.CANCELLED, started=False)
-    assert message(by_a_user)
+    assert message(by_a_user).summary
 
 
 def test_a_pending_stage_that_slurm_will_remove_causes_no_alert() -> None:
