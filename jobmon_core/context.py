@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
-    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord

@@ -13,8 +13,8 @@ from jobmon.errors import say
 from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core import __version__
 from jobmon_core.app.handover.collect import collect
-from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.report import write_report
+from jobmon_core.app.patrol.targets import named_state_ids
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ _EXPORTED = ("SLURM_CONF",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="*", metavar="JOB", help=f"only about these jobs: {JOB_HELP}")
+    parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"only about these: a group, {JOB_HELP}")
     parser.add_argument(
         "--output", "-o", default="", metavar="FILE", help="write the page into this file (default: stdout)"
     )
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the page, or write it into a file that only the user can read."""
     ctx = open_context()
-    found = collect(ctx, [find_job(ctx, argument)[0].id for argument in options.job])
+    found = collect(ctx, named_state_ids(ctx, options.job))
     page = handover_page(found, _setting(ctx, found))
     if not options.output:
         sys.stdout.write(page)

@@ -13,9 +13,9 @@ from jobmon.views.console import Console
 from jobmon.views.patrol.as_json import patrol_json
 from jobmon.views.patrol.facts import seen_job
 from jobmon.views.patrol.lines import patrol_lines
-from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.patrol.look import look
 from jobmon_core.app.patrol.memory import read_memory, save_memory
+from jobmon_core.app.patrol.targets import named_state_ids
 from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.patrol.compare import compare, remembered
@@ -52,10 +52,10 @@ exit codes:
 A job that ended counts in the first patrol after its end, and whenever it is named.
 
 --json prints one object: at since exit_code summary done, findings (a list of severity kind text) and
-jobs, each with job_id name group state reason new changes findings progress items_processed unit outputs
+jobs, each with job_id name state outcome reason new changes findings progress items_processed unit outputs
 expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds; done: nothing
-is watched any more; markers: whether each path exists; results: a list of name text new. What is not known
-is null.
+is watched any more; markers: what `done` of a job configuration names, and whether it is there; results: a
+list of name text new. What is not known is null.
 
 examples:
   jobmon patrol
@@ -78,7 +78,9 @@ class _Done:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="*", metavar="JOB", help=f"look only at these jobs: {JOB_HELP}")
+    parser.add_argument(
+        "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
     parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
     modes = parser.add_mutually_exclusive_group()
@@ -108,7 +110,9 @@ def run(options: argparse.Namespace) -> int:
         from jobmon_core.app.patrol.send import check_channel
 
         check_channel(ctx, options.to)
-    state_ids = [find_job(ctx, argument)[0].id for argument in options.job]
+    state_ids = named_state_ids(ctx, options.job)
+    if options.job and not state_ids:
+        raise JobmonError("no run of this group was submitted yet")
     reader = options.to or (_LOG_READER if options.unattended else "")
     known = read_memory(ctx, reader)
     done = in_bounded_time(_Done, lambda: _patrol(ctx, state_ids, known.memory, known.problem))

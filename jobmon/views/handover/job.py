@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import one_line
 from jobmon.views.model import age, cause, doubt, elapsed, pending_reason, stamp, state
 from jobmon.views.running import job_progress
+from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.provenance.arguments import without_values
@@ -87,8 +88,8 @@ def _files(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
         if artifacts.disk:
             looked = age(max(0.0, now_s - artifacts.looked_s))
             yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
-    for path, exists in handed.files.markers.items():
-        yield "marker", f"{code(path)} ({'is there' if exists else 'not there yet'})"
+    for sign, exists in handed.files.markers.items():
+        yield "shows that it is done", f"{code(sign)} ({'is there' if exists else 'not there yet'})"
 
 
 def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
@@ -109,11 +110,12 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
 def _look(handed: HandedJob) -> Iterator[str]:
     ref = handed.job.ref
     yield f"jobmon show {ref}          # everything known about it"
-    yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
+    if handed.logs:
+        yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
     if handed.checkpoints:
         yield f"jobmon checkpoints {ref}"
-    if handed.job.outcome is None and not handed.job.closed and not handed.stop:
-        yield f"jobmon why {ref}"
+    if group_of(handed.job) is Group.PENDING:
+        yield f"jobmon why {ref}           # why it is pending, and what to do"
     elif handed.job.closed:
         yield f"jobmon diagnose {ref}      # why it failed, with the proof and what to do"
 
@@ -139,11 +141,14 @@ def _resume(handed: HandedJob) -> Iterator[str]:
         return
     yield "Resume:" if handed.job.closed else "Resume, but only after it has ended (else it runs twice):"
     yield ""
-    yield from shell(resume.command)
+    yield from _fenced("sh", [resume.command])
     if resume.command.startswith("jobmon rerun"):
         yield "It shows what it submits, and asks first; `--yes` answers for you."
     if resume.note:
-        yield f"({one_line(resume.note)})"
+        yield f"Note: {one_line(resume.note)}"
+    if handed.waits_for and resume.command.startswith("jobmon rerun"):
+        jobs = ", ".join(each.job for each in handed.waits_for)
+        yield f"It waits for {jobs} again; add `--dependency=...` with another job if that one failed."
     if handed.checkpoints:
         yield (
             "It runs the same command again. That continues from the checkpoint only if the program looks for"

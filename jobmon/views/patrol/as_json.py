@@ -30,8 +30,8 @@ def _job(job: PatrolledJob) -> dict[str, Any]:
     return {
         "job_id": seen.ref,
         "name": seen.name,
-        "group": seen.group,
         "state": seen.state,
+        "outcome": seen.outcome or None,
         "reason": seen.reason or None,
         "new": job.is_new,
         "changes": list(job.changes),

@@ -50,6 +50,7 @@ def seen_job(looked: LookedAt) -> SeenJob:
         job.name,
         group_of(job),
         state(job),
+        job.outcome or "",
         redacted(cause(job) or doubt(job) or _why_pending(job)),
         followed.current if followed else None,
         followed.unit if followed else "",
@@ -90,10 +91,16 @@ def _progress(live: LiveTask) -> str:
 
 
 def _why_pending(job: WatchedJob) -> str:
-    if group_of(job) is not Group.PENDING:
-        return ""
     reason = pending_reason(job)
+    if group_of(job) is not Group.PENDING or _stuck(job):
+        return ""  # a finding says it
     return f"{pending_words(reason)} ({reason})" if reason else ""
+
+
+def _stuck(job: WatchedJob) -> str:
+    """Return why a pending job does not start by itself; empty if it does."""
+    hint = None if job.closed else pending_hint(pending_reason(job))
+    return hint.problem if hint and not hint.starts_by_itself else ""
 
 
 def _findings(looked: LookedAt) -> Iterator[Finding]:
@@ -101,9 +108,8 @@ def _findings(looked: LookedAt) -> Iterator[Finding]:
     yield from _about_the_end(job)
     for live in looked.tasks:
         yield from _about_a_task(live, several=len(job.tasks) > 1)
-    hint = None if job.closed else pending_hint(pending_reason(job))
-    if hint and not hint.starts_by_itself:
-        yield Finding(f"{hint.problem}; `jobmon why {job.ref}` says what to do", kind="pending")
+    if problem := _stuck(job):
+        yield Finding(f"{problem} (`jobmon why {job.ref}` says what to do)", kind="pending")
     host = looked.status.owner.host if looked.status.owner else "another host"
     if text := _NO_MONITOR.get(looked.status.health):
         yield Finding(text.format(host=host), kind="monitor")

@@ -10,6 +10,7 @@ from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.messages.chain_stage import resume_command
+from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.scheduler.backends import cancel_command
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.provenance.model import RunRecord
     from jobmon_core.domain.tracking.model import WatchedJob
+
+
+_OF_CHAIN = ("--dependency=", "--kill-on-invalid-dep=")  # what `jobmon chain` adds to a stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,10 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
 def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Resume:
     """Return the command that runs again what a job ran, whether or not it has ended."""
     stage = job.settings.chain if job.settings else None
-    if stage is not None and job.outcome is not Outcome.SUCCESS:
-        later = "this stage of the chain, and those after it" if stage.later else "this stage of the chain"
-        return Resume(resume_command(stage), f"submits {later}")
+    if stage is not None and stage.later and job.outcome is not Outcome.SUCCESS:
+        return Resume(resume_command(stage), "This submits this stage of the chain and those after it.")
+    if stage is not None and record and not record.arguments_hidden:
+        return Resume(_last_stage(job, record), "This submits the last stage of the chain, without a wait.")
     if job.backend not in (DEFAULT_BACKEND, "local"):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
     if record and record.script and record.script.kind is ScriptKind.COMMAND and not record.arguments_hidden:
@@ -71,5 +76,12 @@ def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Re
         plan = plan_rerun(ctx, str(job.ref), ())
     except JobmonError as error:
         return Resume(note=str(error))
-    note = "; ".join(plan.changes)
-    return Resume(f"jobmon rerun {job.ref}", f"note: {note}" if note else "")
+    return Resume(f"jobmon rerun {job.ref}", "; ".join(plan.changes))
+
+
+def _last_stage(job: WatchedJob, record: RunRecord) -> str:
+    """Return the command that submits the last stage of a chain, without what made it wait for the others."""
+    backend = () if job.backend == DEFAULT_BACKEND else ("--backend", job.backend)
+    words = [word for word in record.arguments if not word.startswith(_OF_CHAIN)]
+    command = shlex.join(("jobmon", "submit", *backend, *without_values(words)))
+    return f"cd {shlex.quote(record.folder)} && {command}"

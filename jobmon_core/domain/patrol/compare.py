@@ -64,7 +64,7 @@ def _remembered(seen: SeenJob, at_s: float) -> Remembered:
         seen.unit,
         seen.outputs,
         seen.newest_checkpoint,
-        tuple(path for path, exists in seen.markers.items() if exists),
+        tuple(sign for sign, exists in seen.markers.items() if exists),
         {quote.name: _digest(quote) for quote in seen.results},
         {finding.kind: finding.text for finding in seen.findings},
         seen.is_over,
@@ -86,7 +86,7 @@ def _first_sight(seen: SeenJob) -> Iterator[str]:
         yield f"outputs: {_outputs(seen)}"
     if seen.newest_checkpoint:
         yield f"{seen.newest_checkpoint} is the newest of {count(seen.checkpoints or 1, 'checkpoint')}"
-    yield from (f"marker {path} is there" for path, exists in seen.markers.items() if exists)
+    yield from (f"{sign} is there" for sign, exists in seen.markers.items() if exists)
     yield from (finding.text for finding in seen.findings if finding.kind != OUTCOME)
 
 
@@ -102,9 +102,9 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
         yield f"{seen.newest_checkpoint} saved"
     if seen.outputs is not None and seen.outputs != (before.outputs or 0):
         yield f"outputs: {before.outputs or 0} -> {_outputs(seen)}"
-    for path, exists in seen.markers.items():
-        if exists != (path in before.markers):
-            yield f"marker {path} {'appeared' if exists else 'is gone'}"
+    for sign, exists in seen.markers.items():
+        if exists != (sign in before.markers):
+            yield f"{sign} {'appeared' if exists else 'is gone'}"
     known = (OUTCOME, *before.findings)
     yield from (finding.text for finding in seen.findings if finding.kind not in known)
     now = {finding.kind for finding in seen.findings}

@@ -37,6 +37,7 @@ class SeenJob:
     name: str = ""
     group: str = ""  # e.g. "running", "failed": each job counts in one
     state: str = ""  # Slurm's; of an array the number of tasks in each
+    outcome: str = ""  # empty until it is known
     reason: str = ""  # why it is pending, or how it ended, if there is more to say than its state
     current: float | None = None  # finished units of a job with one task
     unit: str = ""
@@ -45,7 +46,7 @@ class SeenJob:
     expected_outputs: int | None = None
     checkpoints: int | None = None
     newest_checkpoint: str = ""
-    markers: dict[str, bool] = field(default_factory=dict)  # path -> whether it is there
+    markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
     results: tuple[Quote, ...] = ()
     findings: tuple[Finding, ...] = ()
     is_over: bool = False  # it ended, or is no longer watched
@@ -67,7 +68,7 @@ class Remembered:
     unit: str = ""
     outputs: int | None = None
     newest_checkpoint: str = ""
-    markers: tuple[str, ...] = ()  # the paths of those that were there
+    markers: tuple[str, ...] = ()  # those that were there
     results: dict[str, str] = field(default_factory=dict)  # name of the file -> digest of what it said
     findings: dict[str, str] = field(default_factory=dict)  # kind -> text
     is_over: bool = False
