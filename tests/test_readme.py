@@ -66,6 +66,7 @@ def _inline_commands() -> Iterator[list[str]]:
 def user(shell: Shell) -> Shell:
     """A user who has the files that the README mentions, in a copy of what a checkout holds."""
     (shell.work / "train.sbatch").write_text("#!/bin/bash\necho epoch 1/1 loss 0.1\n", encoding="utf-8")
+    (shell.work / "prepare.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
     (shell.work / "train-8123.err").write_text(LOG, encoding="utf-8")
     (shell.work / "train.log").write_text(PROGRESS_LOG, encoding="utf-8")
     example = (CHECKOUT / "config.json.example").read_text(encoding="utf-8")
@@ -93,7 +94,9 @@ def test_every_command_line_runs(user: Shell) -> None:
             if line in _INSTALLERS:
                 continue
             command = re.sub(rf"\b{EXAMPLE_ID}$", job_id, _STDIN.get(line, "") + line)
-            done = user.line(command.replace("jobmon submit", "jobmon submit --backend local"), **environment)
+            for each in ("submit", "chain"):
+                command = command.replace(f"jobmon {each}", f"jobmon {each} --backend local")
+            done = user.line(command, **environment)
             assert done.returncode == 0, (line, done)
             if line.startswith("jobmon submit"):
                 job_id = done.stdout.split()[-1]
@@ -121,6 +124,8 @@ def test_the_example_of_a_job_configuration_is_valid(user: Shell) -> None:
     settings = read_settings(user.work / "jobmon.yaml", pytest.fail)
     assert (settings.name, settings.total_items, settings.stall_timeout_s) == ("reindex", 250_000, 300.0)
     assert "items" in settings.progress_patterns
+    assert settings.done is not None
+    assert settings.done.marker == f"{user.work}/results/DONE"
     assert settings.error_patterns[0].regex == "shard lost"
 
 
