@@ -1,4 +1,4 @@
-"""``jobmon handover``: write a page for whoever takes over the jobs."""
+"""``jobmon handover``: write a page for someone who takes over the jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Write a page in Markdown for whoever takes over your jobs: the first commands after a login, what runs
+Write a page in Markdown for a colleague who takes over your jobs: the first commands after a login, what runs
 where and how far it is, which job waits for which, groups, logs, outputs, marker files, the newest complete
 checkpoints, and the exact commands to look at, stop or resume each job. It contains no secrets, but the
 last lines of results that a job configuration names.

@@ -19,7 +19,7 @@ from jobmon_core.app.patrol.targets import named_state_ids
 from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.patrol.compare import compare, remembered
-from jobmon_core.domain.patrol.model import Finding, Memory, Patrol, Severity
+from jobmon_core.domain.patrol.model import Memory, Patrol, Problem, Severity
 from jobmon_core.domain.patrol.schedule import DEFAULT_MINUTES, patrol_command
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ exit codes:
       the jobs could not be looked at
 A job that ended counts in the first patrol after its end, and whenever it is named.
 
---json prints one object: at since exit_code summary done, findings (a list of severity kind text) and
-jobs, each with job_id name state outcome reason new changes findings progress items_processed unit outputs
+--json prints one object: at since exit_code summary done, problems (a list of severity kind text) and
+jobs, each with job_id name state outcome reason new changes problems progress items_processed unit outputs
 expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds; done: nothing
 is watched any more; markers: what `done` of a job configuration names, and whether it is there; results: a
 list of name text new. What is not known is null.
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Patrol, and return the exit code by the worst finding; or install or uninstall the entry."""
+    """Patrol, and return the exit code by the worst problem; or install or uninstall the entry."""
     ctx = open_context()
     if options.install or options.uninstall:
         return _change_entry(ctx, options)
@@ -121,10 +121,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Done:
     seen = look(ctx, state_ids, memory)
-    findings = [Finding(text, kind="jobmon") for text in (*filter(None, [problem]), *seen.problems)]
+    problems = [Problem(text, kind="jobmon") for text in (*filter(None, [problem]), *seen.problems)]
     patrol = compare(
         map(seen_job, seen.jobs),
-        findings,
+        problems,
         memory,
         seen.at_s,
         names_jobs=bool(state_ids),

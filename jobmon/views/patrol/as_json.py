@@ -9,7 +9,7 @@ from jobmon.views.patrol.lines import summary
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.patrol.model import Finding, Patrol, PatrolledJob
+    from jobmon_core.domain.patrol.model import Patrol, PatrolledJob, Problem
 
 
 def patrol_json(patrol: Patrol) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def patrol_json(patrol: Patrol) -> dict[str, Any]:
         "exit_code": int(patrol.severity),
         "summary": summary(patrol),
         "done": patrol.is_done,
-        "findings": _findings(patrol.findings),
+        "problems": _problems(patrol.problems),
         "jobs": [_job(job) for job in patrol.jobs],
     }
 
@@ -35,7 +35,7 @@ def _job(job: PatrolledJob) -> dict[str, Any]:
         "reason": seen.reason or None,
         "new": job.is_new,
         "changes": list(job.changes),
-        "findings": _findings(seen.findings),
+        "problems": _problems(seen.problems),
         "progress": seen.progress or None,
         "items_processed": seen.current,
         "unit": seen.unit or None,
@@ -51,7 +51,7 @@ def _job(job: PatrolledJob) -> dict[str, Any]:
     }
 
 
-def _findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
+def _problems(problems: Iterable[Problem]) -> list[dict[str, str]]:
     return [
-        {"severity": each.severity.name.lower(), "kind": each.kind, "text": each.text} for each in findings
+        {"severity": each.severity.name.lower(), "kind": each.kind, "text": each.text} for each in problems
     ]

@@ -10,7 +10,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.patrol.compare import OUTCOME
-from jobmon_core.domain.patrol.model import Finding, SeenJob, Severity
+from jobmon_core.domain.patrol.model import Problem, SeenJob, Severity
 from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.figures import percentage, units
@@ -61,7 +61,7 @@ def seen_job(looked: LookedAt) -> SeenJob:
         newest.name if newest else "",
         looked.files.markers,
         looked.files.results,
-        tuple(_findings(looked)),
+        tuple(_problems(looked)),
         job.closed,
         job.unwatched_s is not None,
     )
@@ -93,7 +93,7 @@ def _progress(live: LiveTask) -> str:
 def _why_pending(job: WatchedJob) -> str:
     reason = pending_reason(job)
     if group_of(job) is not Group.PENDING or _stuck(job):
-        return ""  # a finding says it
+        return ""  # a problem says it
     return f"{pending_words(reason)} ({reason})" if reason else ""
 
 
@@ -103,42 +103,42 @@ def _stuck(job: WatchedJob) -> str:
     return hint.problem if hint and not hint.starts_by_itself else ""
 
 
-def _findings(looked: LookedAt) -> Iterator[Finding]:
+def _problems(looked: LookedAt) -> Iterator[Problem]:
     job = looked.status.job
     yield from _about_the_end(job)
     for live in looked.tasks:
         yield from _about_a_task(live, several=len(job.tasks) > 1)
     if problem := _stuck(job):
-        yield Finding(f"{problem} (`jobmon why {job.ref}` says what to do)", kind="pending")
+        yield Problem(f"{problem} (`jobmon why {job.ref}` says what to do)", kind="pending")
     host = looked.status.owner.host if looked.status.owner else "another host"
     if text := _NO_MONITOR.get(looked.status.health):
-        yield Finding(text.format(host=host), kind="monitor")
+        yield Problem(text.format(host=host), kind="monitor")
     elif looked.age_s is not None and not job.closed:
-        yield Finding(f"the scheduler last answered about it {span(looked.age_s)} ago", kind="stale")
+        yield Problem(f"the scheduler last answered about it {span(looked.age_s)} ago", kind="stale")
     if lost := [entry for entry in job.outbox if entry.given_up]:
         why = redacted(lost[-1].given_up)
-        yield Finding(f"{count(len(lost), 'message')} not delivered: {why}", kind="undelivered")
+        yield Problem(f"{count(len(lost), 'message')} not delivered: {why}", kind="undelivered")
 
 
-def _about_the_end(job: WatchedJob) -> Iterator[Finding]:
+def _about_the_end(job: WatchedJob) -> Iterator[Problem]:
     if job.outcome is Outcome.FAILURE:
-        yield Finding(redacted(f"failed: {cause(job)}".removesuffix(": ")), Severity.CRITICAL, OUTCOME)
+        yield Problem(redacted(f"failed: {cause(job)}".removesuffix(": ")), Severity.CRITICAL, OUTCOME)
     elif job.outcome is Outcome.UNKNOWN:
-        yield Finding(
+        yield Problem(
             redacted(f"outcome unknown: {cause(job)}".removesuffix(": ")), Severity.CRITICAL, OUTCOME
         )
     elif job.is_doubtful_success:
-        yield Finding(redacted(doubt(job)), Severity.WARNING, OUTCOME)
+        yield Problem(redacted(doubt(job)), Severity.WARNING, OUTCOME)
     elif failed := [task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE]:
         text = f"{count(len(failed), 'task')} of {len(job.tasks)} failed"
-        yield Finding(text, Severity.CRITICAL, "tasks")
+        yield Problem(text, Severity.CRITICAL, "tasks")
 
 
-def _about_a_task(live: LiveTask, *, several: bool) -> Iterator[Finding]:
+def _about_a_task(live: LiveTask, *, several: bool) -> Iterator[Problem]:
     prefix = f"{live.ref} " if several else ""
     for event in live.ongoing:
         what = event.title or event.subject.replace("-", " ") or event.kind
         what = event.kind if event.kind in (EventKind.STALLED, EventKind.SLOW) else what
         text = redacted(f"{prefix}{what}: {event.text}")
         severity = Severity.CRITICAL if level_of(event) is Level.CRITICAL else Severity.WARNING
-        yield Finding(text, severity, f"{event.kind} {event.subject} {event.task}".rstrip())
+        yield Problem(text, severity, f"{event.kind} {event.subject} {event.task}".rstrip())

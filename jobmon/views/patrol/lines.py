@@ -34,8 +34,8 @@ def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
     first, *more = console.prose(summary(patrol), hanging="  ")
     yield console.styled(first, _STYLES[patrol.severity])
     yield from more
-    for finding in patrol.findings:
-        yield from console.prose(finding.text, "  ", "    ")
+    for problem in patrol.problems:
+        yield from console.prose(problem.text, "  ", "    ")
     news = patrol.with_news
     for job in news[:_MAX_JOBS]:
         yield from _job_lines(job, console)
@@ -52,8 +52,8 @@ def _counts(patrol: Patrol) -> str:
 
 def _verdict(patrol: Patrol) -> Iterator[str]:
     """Yield how many jobs and other things need attention."""
-    named = (*(finding for job in patrol.jobs for finding in job.seen.findings), *patrol.findings)
-    numbers = Counter(finding.severity for finding in named)
+    named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
+    numbers = Counter(problem.severity for problem in named)
     parts = [
         f"{numbers[Severity.CRITICAL]} critical" if numbers[Severity.CRITICAL] else "",
         count(numbers[Severity.WARNING], "warning") if numbers[Severity.WARNING] else "",
@@ -73,10 +73,10 @@ def _what_changed(patrol: Patrol) -> str:
 def _still(patrol: Patrol) -> Iterator[str]:
     """Yield what is still wrong with jobs about which no line follows."""
     still = [
-        f"{job.seen.label} {finding.text}"
+        f"{job.seen.label} {problem.text}"
         for job in patrol.jobs
         if not job.has_news
-        for finding in sorted(job.seen.findings, key=lambda each: -each.severity)
+        for problem in sorted(job.seen.problems, key=lambda each: -each.severity)
     ]
     if still:
         more = f" and {len(still) - _MAX_STILL} more" if len(still) > _MAX_STILL else ""

@@ -22,7 +22,7 @@ class ReadMemory(NamedTuple):
 
 
 def read_memory(ctx: Context, reader: str) -> ReadMemory:
-    """Return the memory of a reader; a damaged file is reported, and begun anew by the next `save_memory`."""
+    """Return the memory of a reader; a damaged file is reported, and replaced by the next `save_memory`."""
     file = MemoryFile(ctx.home.patrol_file)
     try:
         return ReadMemory(file.read_to_change().readers.get(reader, _NONE))

@@ -9,21 +9,21 @@ from dataclasses import replace
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.humanize import count, number, plural
 from jobmon_core.domain.patrol.model import (
-    Finding,
     Memory,
     Patrol,
     PatrolledJob,
+    Problem,
     Remembered,
     SeenJob,
 )
 
 _DIGEST_CHARS = 16
-OUTCOME = "outcome"  # the kind of a finding that the state of the job says, too
+OUTCOME = "outcome"  # the kind of a problem that the state of the job says, too
 
 
 def compare(
     seen: Iterable[SeenJob],
-    findings: Iterable[Finding],
+    problems: Iterable[Problem],
     memory: Memory,
     now_s: float,
     *,
@@ -34,7 +34,7 @@ def compare(
 
     Args:
         seen: the jobs, by id.
-        findings: what is wrong beside the jobs.
+        problems: what is wrong beside the jobs.
         memory: what the last patrol saw.
         now_s: Unix seconds.
         names_jobs: whether the user asked for these jobs only.
@@ -45,7 +45,7 @@ def compare(
     since_s = max(times, default=0.0) if names_jobs else memory.at_s
     # sorted() keeps the order of jobs that are equally bad
     ranked = sorted(jobs, key=lambda job: (-job.severity, not job.has_news))
-    return Patrol(now_s, since_s or None, tuple(ranked), tuple(findings), is_done)
+    return Patrol(now_s, since_s or None, tuple(ranked), tuple(problems), is_done)
 
 
 def remembered(memory: Memory, patrol: Patrol, *, names_jobs: bool = False) -> Memory:
@@ -66,7 +66,7 @@ def _remembered(seen: SeenJob, at_s: float) -> Remembered:
         seen.newest_checkpoint,
         tuple(sign for sign, exists in seen.markers.items() if exists),
         {quote.name: _digest(quote) for quote in seen.results},
-        {finding.kind: finding.text for finding in seen.findings},
+        {problem.kind: problem.text for problem in seen.problems},
         seen.is_over,
     )
 
@@ -87,7 +87,7 @@ def _first_sight(seen: SeenJob) -> Iterator[str]:
     if seen.newest_checkpoint:
         yield f"{seen.newest_checkpoint} is the newest of {count(seen.checkpoints or 1, 'checkpoint')}"
     yield from (f"{sign} is there" for sign, exists in seen.markers.items() if exists)
-    yield from (finding.text for finding in seen.findings if finding.kind != OUTCOME)
+    yield from (problem.text for problem in seen.problems if problem.kind != OUTCOME)
 
 
 def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
@@ -105,17 +105,17 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
     for sign, exists in seen.markers.items():
         if exists != (sign in before.markers):
             yield f"{sign} {'appeared' if exists else 'is gone'}"
-    known = (OUTCOME, *before.findings)
-    yield from (finding.text for finding in seen.findings if finding.kind not in known)
-    now = {finding.kind for finding in seen.findings}
-    yield from (f"over: {text}" for kind, text in before.findings.items() if kind not in now)
+    known = (OUTCOME, *before.problems)
+    yield from (problem.text for problem in seen.problems if problem.kind not in known)
+    now = {problem.kind for problem in seen.problems}
+    yield from (f"over: {text}" for kind, text in before.problems.items() if kind not in now)
 
 
 def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:
     """Yield how a job ended, if its state showed only that it ended, or its cause was found since."""
-    for finding in seen.findings:
-        if finding.kind == OUTCOME and finding.text != before.findings.get(OUTCOME):
-            yield finding.text
+    for problem in seen.problems:
+        if problem.kind == OUTCOME and problem.text != before.problems.get(OUTCOME):
+            yield problem.text
 
 
 def _progress(seen: SeenJob, before: Remembered) -> Iterator[str]:

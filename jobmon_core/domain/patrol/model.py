@@ -12,7 +12,7 @@ from jobmon_core.domain.delivery.outbox import Quote
 
 
 class Severity(IntEnum):
-    """How bad a finding is; its value is the exit code of a patrol whose worst finding it is."""
+    """How bad a problem is; its value is the exit code of a patrol whose worst problem it is."""
 
     WELL = 0
     WARNING = 1  # look at it: a stall, a dead monitor, a message that was not delivered
@@ -20,7 +20,7 @@ class Severity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Problem:
     """Something that is wrong now."""
 
     text: str  # one line, without the job
@@ -48,7 +48,7 @@ class SeenJob:
     newest_checkpoint: str = ""
     markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
     results: tuple[Quote, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
     is_over: bool = False  # it ended, or is no longer watched
     is_unwatched: bool = False  # the user stopped the monitoring
 
@@ -70,7 +70,7 @@ class Remembered:
     newest_checkpoint: str = ""
     markers: tuple[str, ...] = ()  # those that were there
     results: dict[str, str] = field(default_factory=dict)  # name of the file -> digest of what it said
-    findings: dict[str, str] = field(default_factory=dict)  # kind -> text
+    problems: dict[str, str] = field(default_factory=dict)  # kind -> text
     is_over: bool = False
 
 
@@ -105,8 +105,8 @@ class PatrolledJob:
 
     @property
     def severity(self) -> Severity:
-        """How bad its worst finding is."""
-        return worst(self.seen.findings)
+        """How bad its worst problem is."""
+        return worst(self.seen.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,13 @@ class Patrol:
     at_s: float
     since_s: float | None = None  # the last patrol; None if this is the first one
     jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then by id
-    findings: tuple[Finding, ...] = ()  # what is wrong beside the jobs
+    problems: tuple[Problem, ...] = ()  # what is wrong beside the jobs
     is_done: bool = False  # nothing is watched any more
 
     @property
     def severity(self) -> Severity:
-        """How bad the worst finding is."""
-        return max([worst(self.findings), *(job.severity for job in self.jobs)])
+        """How bad the worst problem is."""
+        return max([worst(self.problems), *(job.severity for job in self.jobs)])
 
     @property
     def with_news(self) -> tuple[PatrolledJob, ...]:
@@ -130,6 +130,6 @@ class Patrol:
         return tuple(job for job in self.jobs if job.has_news)
 
 
-def worst(findings: tuple[Finding, ...]) -> Severity:
-    """Return how bad the worst of some findings is."""
-    return max((finding.severity for finding in findings), default=Severity.WELL)
+def worst(problems: tuple[Problem, ...]) -> Severity:
+    """Return how bad the worst of some problems is."""
+    return max((problem.severity for problem in problems), default=Severity.WELL)

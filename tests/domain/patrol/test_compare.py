@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.patrol.compare import OUTCOME, compare, remembered
-from jobmon_core.domain.patrol.model import Finding, Memories, Memory, Patrol, SeenJob, Severity
+from jobmon_core.domain.patrol.model import Memories, Memory, Patrol, Problem, SeenJob, Severity
 from jobmon_core.system.json_codec import from_json, to_json
 
 START_S, NOW_S = 1_000_000.0, 1_001_800.0
@@ -28,14 +28,14 @@ RUNNING = SeenJob(
     markers={"marker /o/DONE": False},
     results=(Quote("metrics.csv", "acc\n0.9"),),
 )
-STALL = Finding("stalled: no progress for 12m", kind="stalled")
-FAILURE = Finding("failed: KeyError: 'lr'", Severity.CRITICAL, OUTCOME)
+STALL = Problem("stalled: no progress for 12m", kind="stalled")
+FAILURE = Problem("failed: KeyError: 'lr'", Severity.CRITICAL, OUTCOME)
 
 
-def patrol(before: SeenJob | None, now: SeenJob, *findings: Finding) -> Patrol:
+def patrol(before: SeenJob | None, now: SeenJob, *problems: Problem) -> Patrol:
     """Return the second of two patrols."""
     first = compare([before] if before else [], (), Memory(), START_S)
-    return compare([now], findings, remembered(Memory(), first), NOW_S)
+    return compare([now], problems, remembered(Memory(), first), NOW_S)
 
 
 def changes(before: SeenJob | None, now: SeenJob) -> tuple[str, ...]:
@@ -51,11 +51,11 @@ def changes(before: SeenJob | None, now: SeenJob) -> tuple[str, ...]:
         ({"state": "COMPLETED", "is_over": True}, ("RUNNING -> COMPLETED",)),
         ({"state": "PENDING", "reason": "held (JobHeldUser)"}, ("RUNNING -> PENDING: held (JobHeldUser)",)),
         (
-            {"state": "FAILED", "reason": "KeyError: 'lr'", "findings": (FAILURE,)},
+            {"state": "FAILED", "reason": "KeyError: 'lr'", "problems": (FAILURE,)},
             ("RUNNING -> FAILED: KeyError: 'lr'",),
         ),
         (
-            {"findings": (FAILURE,)},
+            {"problems": (FAILURE,)},
             ("failed: KeyError: 'lr'",),
         ),  # the state said so before its cause was known
         ({"is_over": True, "is_unwatched": True}, ("no longer watched",)),
@@ -69,7 +69,7 @@ def changes(before: SeenJob | None, now: SeenJob) -> tuple[str, ...]:
         ({"outputs": 1, "expected_outputs": None}, ("outputs: 4 -> 1 file",)),
         ({"outputs": None}, ()),  # not known: nothing is said about them
         ({"markers": {"marker /o/DONE": True}}, ("marker /o/DONE appeared",)),
-        ({"findings": (STALL,)}, ("stalled: no progress for 12m",)),
+        ({"problems": (STALL,)}, ("stalled: no progress for 12m",)),
     ],
 )
 def test_what_changed_is_said_once_and_nothing_else(after: dict[str, object], said: tuple[str, ...]) -> None:
@@ -79,8 +79,8 @@ def test_what_changed_is_said_once_and_nothing_else(after: dict[str, object], sa
 
 
 def test_a_problem_that_lasts_is_no_news_though_its_text_counts_on_and_its_end_is() -> None:
-    before = replace(RUNNING, findings=(STALL,))
-    assert changes(before, replace(RUNNING, findings=(replace(STALL, text="stalled: for 42m"),))) == ()
+    before = replace(RUNNING, problems=(STALL,))
+    assert changes(before, replace(RUNNING, problems=(replace(STALL, text="stalled: for 42m"),))) == ()
     assert changes(before, RUNNING) == ("over: stalled: no progress for 12m",)
 
 
@@ -97,7 +97,7 @@ def test_results_are_quoted_when_they_say_something_new() -> None:
 
 
 def test_a_job_that_no_patrol_has_seen_is_described() -> None:
-    (job,) = patrol(None, replace(RUNNING, findings=(STALL,), markers={"marker /o/DONE": True})).jobs
+    (job,) = patrol(None, replace(RUNNING, problems=(STALL,), markers={"marker /o/DONE": True})).jobs
     assert job.is_new
     assert job.changes == (
         "RUNNING",
@@ -114,15 +114,15 @@ def test_a_job_that_no_patrol_has_seen_is_described() -> None:
     [
         ((), (), 0),
         ((STALL,), (), 1),
-        ((), (Finding("a state file is skipped"),), 1),
+        ((), (Problem("a state file is skipped"),), 1),
         ((STALL, FAILURE), (), 2),
-        ((FAILURE,), (Finding("a state file is skipped"),), 2),
+        ((FAILURE,), (Problem("a state file is skipped"),), 2),
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_finding(
-    of_job: tuple[Finding, ...], of_jobmon: tuple[Finding, ...], code: int
+    of_job: tuple[Problem, ...], of_jobmon: tuple[Problem, ...], code: int
 ) -> None:
-    assert patrol(RUNNING, replace(RUNNING, findings=of_job), *of_jobmon).severity == code
+    assert patrol(RUNNING, replace(RUNNING, problems=of_job), *of_jobmon).severity == code
 
 
 def test_without_a_job_all_is_well() -> None:
@@ -132,7 +132,7 @@ def test_without_a_job_all_is_well() -> None:
 def test_the_worst_job_comes_first_then_those_with_news() -> None:
     jobs = [replace(RUNNING, id=name, ref=name) for name in ("1", "2", "3")]
     memory = remembered(Memory(), compare(jobs, (), Memory(), START_S))
-    now = [jobs[0], replace(jobs[1], outputs=5), replace(jobs[2], findings=(FAILURE,))]
+    now = [jobs[0], replace(jobs[1], outputs=5), replace(jobs[2], problems=(FAILURE,))]
     assert [job.seen.ref for job in compare(now, (), memory, NOW_S).jobs] == ["3", "2", "1"]
 
 
@@ -146,7 +146,7 @@ def test_a_patrol_over_named_jobs_forgets_nothing_about_the_others() -> None:
 
 
 def test_what_is_remembered_survives_its_file() -> None:
-    seen = replace(RUNNING, findings=(STALL,), markers={"marker /o/DONE": True})
+    seen = replace(RUNNING, problems=(STALL,), markers={"marker /o/DONE": True})
     memory = remembered(Memory(), compare([seen], (), Memory(), START_S))
     stored = Memories({"": memory})
     assert from_json(Memories, to_json(stored)) == stored
