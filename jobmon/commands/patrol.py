@@ -47,7 +47,7 @@ EPILOG = """\
 exit codes:
   0   all is well
   1   a warning: e.g. a stall, a dead monitor, a doubtful success
-  2   critical: a job failed, its outcome is unknown, or it will probably fail; or
+  2   critical: a job failed, will probably fail, or its outcome is unknown; or
       the jobs could not be looked at
 A job that ended counts in the first patrol after its end, and whenever it is named.
 

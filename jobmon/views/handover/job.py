@@ -6,21 +6,25 @@ import shlex
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import one_line
-from jobmon.views.model import age, cause, doubt, elapsed, pending_reason, stamp, state
+from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
 from jobmon.views.running import job_progress
+from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
+from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.app.handover.collect import HandedJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _TIME = "%Y-%m-%d %H:%M"
+_MAX_TASKS = 8
 
 
 def job_section(handed: HandedJob, now_s: float) -> Iterator[str]:
@@ -45,7 +49,10 @@ def _facts(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
     job = handed.job
     yield "time", f"{elapsed(job, now_s)} (elapsed/limit)"
     yield "nodes", ", ".join(dict.fromkeys(task.nodes for task in job.tasks.values() if task.nodes))
+    yield "ended", ", ".join(stamp(at_s, _TIME) for at_s in [_ended_s(handed)] if at_s)
     yield "why", one_line(cause(job) or doubt(job) or _why_pending(handed))
+    for task in _failed(job)[:_MAX_TASKS] if len(job.tasks) > 1 else ():
+        yield "failed", one_line(failed_task(job, task))
     yield "progress", job_progress(handed.status, handed.progress, now_s)
     for live in handed.tasks:
         yield from (("wrong now", one_line(event.text)) for event in live.ongoing)
@@ -60,8 +67,20 @@ def _facts(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def _why_pending(handed: HandedJob) -> str:
-    reason = "" if handed.job.closed else pending_reason(handed.job)
+    reason = pending_reason(handed.job) if group_of(handed.job) is Group.PENDING else ""
     return f"{pending_words(reason)} ({reason})" if reason else ""
+
+
+def _failed(job: WatchedJob) -> list[Task]:
+    return in_order([task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE])
+
+
+def _ended_s(handed: HandedJob) -> int | None:
+    """Return when the last task ended; None if not all have, or that is not known."""
+    ends = [task.end for task in handed.job.tasks.values()]
+    if not handed.job.ended or not all(ends):
+        return None
+    return max((end.ended_s or 0 for end in ends if end), default=0) or None
 
 
 def _submitted(handed: HandedJob) -> str:

@@ -11,7 +11,7 @@ from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.handover.collect import HandedJob, Handover
     from jobmon_core.domain.groups.model import Group
@@ -90,10 +90,10 @@ def _overview(found: Handover) -> Iterator[str]:
     yield ""
 
 
-def _order(jobs: Iterable[HandedJob]) -> Iterator[str]:
+def _order(jobs: Sequence[HandedJob]) -> Iterator[str]:
     """Yield which job starts after which: the chains."""
-    jobs = list(jobs)
     names = {str(job.job.job_id): job.job.name for job in jobs}
+    jobs = [job for job in jobs if not job.job.closed]
     waiting = [(job, each) for job in jobs for each in job.waits_for]
     chained = [job for job in jobs if job.job.settings and job.job.settings.chain]
     if not waiting and not chained:

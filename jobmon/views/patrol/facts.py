@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.model import cause, doubt, pending_reason, span, state
+from jobmon.views.model import cause, doubt, failed_task, pending_reason, span, state, state_counts
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count
@@ -130,8 +130,8 @@ def _about_the_end(job: WatchedJob) -> Iterator[Problem]:
     elif job.is_doubtful_success:
         yield Problem(redacted(doubt(job)), Severity.WARNING, OUTCOME)
     elif failed := [task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE]:
-        text = f"{count(len(failed), 'task')} of {len(job.tasks)} failed"
-        yield Problem(text, Severity.CRITICAL, "tasks")
+        number = f"{len(failed)} of {count(state_counts(job).total(), 'task')} failed"
+        yield Problem(redacted(f"{number}, {failed_task(job, failed[0])}"), Severity.CRITICAL, "tasks")
 
 
 def _about_a_task(live: LiveTask, *, several: bool) -> Iterator[Problem]:

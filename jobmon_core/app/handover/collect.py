@@ -87,7 +87,7 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
     if state_ids:
         chosen = [each for each in chosen if each.job.id in state_ids]
     done = [each for each in chosen if _has_succeeded(each.job)]
-    left = [each for each in chosen if not _has_succeeded(each.job)]
+    left = sorted((each for each in chosen if not _has_succeeded(each.job)), key=lambda each: each.job.closed)
     checkpoints, problem = _checkpoints(ctx, [each.job for each in left])
     files = read_files(each.job for each in left)
     jobs = tuple(

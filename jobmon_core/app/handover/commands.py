@@ -12,6 +12,7 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.messages.chain_stage import resume_command
 from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.system.process import read_stat
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
 
 
+_NOT_DONE = (Outcome.FAILURE, Outcome.UNKNOWN)
 _OF_CHAIN = ("--dependency=", "--kill-on-invalid-dep=")  # what `jobmon chain` adds to a stage
 
 
@@ -62,21 +64,39 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
 
 def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Resume:
     """Return the command that runs again what a job ran, whether or not it has ended."""
-    stage = job.settings.chain if job.settings else None
-    if stage is not None and stage.later and job.outcome is not Outcome.SUCCESS:
-        return Resume(resume_command(stage), "This submits this stage of the chain and those after it.")
-    if stage is not None and record and not record.arguments_hidden:
-        return Resume(_last_stage(job, record), "This submits the last stage of the chain, without a wait.")
+    if job.settings and job.settings.chain and job.outcome is not Outcome.SUCCESS:
+        if job.settings.chain.later:
+            note = "This submits this stage of the chain and those after it."
+            return Resume(resume_command(job.settings.chain), note)
+        if record and not record.arguments_hidden:
+            note = "This submits the last stage of the chain, without a wait."
+            return Resume(_last_stage(job, record), note)
     if job.backend not in (DEFAULT_BACKEND, "local"):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
     if record and record.script and record.script.kind is ScriptKind.COMMAND and not record.arguments_hidden:
         command = shlex.join(("jobmon", "run", "--", *record.arguments))
         return Resume(f"cd {shlex.quote(record.folder)} && {command}")
+    return _rerun(ctx, job)
+
+
+def _rerun(ctx: Context, job: WatchedJob) -> Resume:
     try:
         plan = plan_rerun(ctx, str(job.ref), ())
     except JobmonError as error:
         return Resume(note=str(error))
-    return Resume(f"jobmon rerun {job.ref}", "; ".join(plan.changes))
+    changes = "; ".join(plan.changes)
+    if failed := _failed_indices(job):
+        only = "This runs the tasks that had failed when the page was written; without --array, all of them."
+        return Resume(f"jobmon rerun {job.ref} --array={failed}", f"{only} {changes}".rstrip())
+    return Resume(f"jobmon rerun {job.ref}", changes)
+
+
+def _failed_indices(job: WatchedJob) -> str:
+    """Return the indices of the tasks of an array that did not succeed, if they are a part of it."""
+    ended = [task for task in job.tasks.values() if task.end]
+    failed = [int(task.key) for task in ended if task.end and task.end.outcome in _NOT_DONE]
+    is_part = job.is_array and 0 < len(failed) < len(IndexSet.parse(job.array_indices))
+    return compact(failed) if is_part else ""
 
 
 def _last_stage(job: WatchedJob, record: RunRecord) -> str:
