@@ -24,7 +24,7 @@ _LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # whether all of a run has started is
 _SHORTEST_S = 5.0  # interval that a job may ask for
 _CALM_S = 60.0  # after the last early reading; within it, the pauses between early readings double
 _LONGEST_IGNORED_S = 60.0  # pause that an early reading does not wait for
-# the logs of many jobs are read less often: readings take at most these shares of a processor, and of the time
+# the logs of many jobs are read less often: readings take at most these shares of a processor and of time
 _MAX_CPU_SHARE = 0.02
 _MAX_SHARE = 0.1  # a machine that is busy with other work does not delay the next reading further
 _TIMEOUT_S = 20.0

@@ -18,6 +18,7 @@ from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.done.hints import DoneHints
+from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -63,6 +64,7 @@ class MonitorFactory:
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
         self._done_hints = DoneHints(ctx.clock)
+        self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
         self.agents = Agents(
             AgentDeps(
@@ -109,8 +111,15 @@ class MonitorFactory:
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
+            group=partial(self.groups(log).settings_of, job.id),
         )
         return JobMonitor(job, deps)
+
+    def groups(self, log: Log) -> GroupKeeper:
+        """Return the object that polls the groups of jobs, and does nothing if there are none."""
+        if self._groups is None:
+            self._groups = GroupKeeper(self._ctx, self._worker, log)
+        return self._groups
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""

@@ -32,16 +32,24 @@ def polled(
     members = dict(group.members)
     for name, member in group.members.items():
         view = views[name]
-        if view.job_id and view.state != member.logged_state:
+        is_known = view.outcome is None or view.is_over  # an end counts once it is explained
+        if view.job_id and is_known and view.state != member.logged_state:
             events.append(text.state_change(name, member.logged_state, view))
             member = replace(member, logged_state=view.state)  # noqa: PLW2901 - as folded so far
         if view.never_starts and not member.is_stuck:
             events.append(text.stuck(name, view))
-        if view.outcome is not None and not member.has_metrics:
+        has_ended = view.is_over and view.outcome is not None
+        if has_ended and not member.has_metrics:
             events.append(text.compute_metrics(name, view))
-        events += [text.resource_status(name, gpus[name])] if name in gpus else []
-        is_over = view.outcome is not None
-        members[name] = replace(member, is_stuck=bool(view.never_starts), has_metrics=is_over)
+        if name in gpus:
+            events.append(text.resource_status(name, gpus[name]))
+        members[name] = replace(
+            member,
+            is_stuck=bool(view.never_starts),
+            has_metrics=has_ended,
+            outcome=view.outcome if has_ended else None,
+            cause=view.cause,
+        )
     group = replace(group, members=members, polls=group.polls + 1, polled_s=text.now_s)
     group, broken = _after_stop_rule(group, views, text)
     group = replace(group, log=group.log.with_text("".join([*events, *broken])))
