@@ -70,7 +70,7 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
-    """Return the message about a sweep whose members fail alike."""
+    """Return the message about a sweep whose members fail in the same way."""
     rest = f"{count(waiting, 'member')} still wait." if waiting else "No member is waiting."
     held = group.settings.hold_when_broken and waiting
     offer = (

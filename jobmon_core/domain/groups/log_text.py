@@ -72,7 +72,7 @@ class EventText(NamedTuple):
 
     def broken(self, why: str, action: str) -> str:
         """Return the event of a sweep that looks broken."""
-        return self._event("STOP_RULE: Members fail alike", f"Reason: {why}", f"Action: {action}")
+        return self._event("STOP_RULE: Members fail in the same way", f"Reason: {why}", f"Action: {action}")
 
     def resource_status(self, name: str, gpus: GpuFigures) -> str:
         """Return the event with the latest figures of a running member's GPUs."""

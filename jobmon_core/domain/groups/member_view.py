@@ -30,7 +30,7 @@ class MemberView(NamedTuple):
     limit_s: int | None = None
     usage: Usage = Usage()
     cause: str = ""  # of a failure, in a few words
-    fingerprint: str = ""  # equal for members that failed alike; empty if nothing is known
+    fingerprint: str = ""  # equal for members that failed in the same way; empty if nothing is known
     log_folder: str = ""
 
     @property

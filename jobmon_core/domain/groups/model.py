@@ -59,7 +59,9 @@ class GroupSettings:
     messages: MemberMessages = MemberMessages.FAILURES
     then: tuple[str, ...] = ()  # a program and its arguments, started when all members have ended
     then_folder: str = ""  # its working directory
-    stop_after: int = 3  # this many members that fail alike soon after their start are reported at once
+    stop_after: int = (
+        3  # this many members that fail in the same way soon after their start are reported at once
+    )
     hold_when_broken: bool = False  # whether the pending members are then held without asking
 
 
@@ -89,7 +91,7 @@ class Group:
     log: GroupLog = GroupLog()
     broken: str = ""  # why the sweep looks broken, as reported; empty if it does not
     hold: bool = False  # whether the pending members are to be held, and are not yet
-    owed: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
+    unsent: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
     complete_s: float | None = None  # when all members had ended
     then_since_s: float | None = None  # saved before `then` is started, so that it starts at most once
     then_result: str = ""  # how it ended, e.g. ``exit code 0``; empty while it runs

@@ -49,7 +49,7 @@ def _written(job: WatchedJob, task: Task) -> GpuFigures | None:
     """Return the figures in the last line of ``gpu_metrics.csv`` in the folder of outputs or of the job."""
     output_dir = job.settings.output_dir if job.settings else None
     for folder in filter(None, (output_dir and named_path(job, task, output_dir), job.workdir)):
-        with suppress(OSError, csv.Error):  # most jobs write no such file, or have just begun it
+        with suppress(OSError, csv.Error):  # most jobs write no such file, or have just started to
             return figures_of_rows(_rows(Path(job.workdir) / folder / GPU_METRICS))
     return None
 

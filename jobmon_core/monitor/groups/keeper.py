@@ -111,10 +111,10 @@ class GroupKeeper:
     def _poll_locked(self, group: Group) -> None:
         from jobmon_core.domain.groups.log_text import EventText  # only for users with groups
         from jobmon_core.domain.groups.poll import due_now, polled, wants_resources
-        from jobmon_core.monitor.groups.owed import perform_owed
+        from jobmon_core.monitor.groups.actions import perform_saved
 
         views = {name: self._view(member) for name, member in group.members.items()}
-        group = perform_owed(self.ctx, group, views)  # what a killed process may have left
+        group = perform_saved(self.ctx, group, views)  # what a killed process may have left
         now_s = self.ctx.clock.now()
         if not due_now(group, views, now_s):
             return
@@ -124,7 +124,7 @@ class GroupKeeper:
         )
         group = polled(replace(group, log=log), views, figures, EventText(now_s, _local_time))
         self.ctx.groups.save(group)
-        perform_owed(self.ctx, group, views)
+        perform_saved(self.ctx, group, views)
 
     def _view(self, member: Member) -> MemberView:
         """Return how a member is; its state file is read again only if it has changed."""
@@ -188,7 +188,7 @@ def _is_due(group: Group, own: Collection[str], now_s: float) -> bool:
 
 def _is_unfinished(group: Group) -> bool:
     """Whether a poll was saved of which something is still to be done."""
-    return bool(group.log.pending or group.owed or group.hold or group.then_is_due)
+    return bool(group.log.pending or group.unsent or group.hold or group.then_is_due)
 
 
 def _local_time(seconds: float) -> str:

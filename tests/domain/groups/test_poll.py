@@ -115,7 +115,7 @@ def test_an_end_is_logged_once_it_is_explained() -> None:
 def test_the_digest_has_all_members_and_their_causes_and_comes_once() -> None:
     views = {"a": COMPLETED, "b": FAILED, "c": STUCK}
     group = polled(group_of("a", "b", "c"), views, {}, text())
-    (message,) = group.owed
+    (message,) = group.unsent
     assert message.title == "sweep1 is complete: 1 completed, 1 can never start, 1 failed"
     assert message.route is Route.ERROR
     assert message.evidence == (
@@ -128,7 +128,7 @@ def test_the_digest_has_all_members_and_their_causes_and_comes_once() -> None:
 
 
 def test_a_digest_of_successes_goes_to_the_channel_for_successes() -> None:
-    (message,) = polled(group_of("a"), {"a": COMPLETED}, {}, text()).owed
+    (message,) = polled(group_of("a"), {"a": COMPLETED}, {}, text()).unsent
     assert (message.route, message.advice) == (Route.SUCCESS, "")
 
 
@@ -148,10 +148,10 @@ def test_a_member_that_can_never_start_is_logged_once_and_not_waited_for() -> No
         (
             [FAILED] * 3 + [PENDING],
             {},
-            "sweep1: 3 members failed alike within 60 s of their start: Key",
+            "sweep1: 3 members failed in the same way within 60 s of their",
         ),
         ([FAILED] * 2 + [PENDING], {}, None),
-        ([FAILED] * 2 + [PENDING], {"stop_after": 2}, "sweep1: 2 members failed alike within 60 s"),
+        ([FAILED] * 2 + [PENDING], {"stop_after": 2}, "sweep1: 2 members failed in the same way within 60 s"),
         ([FAILED] * 3 + [PENDING], {"stop_after": 0}, None),
         ([FAILED._replace(fingerprint=str(each)) for each in range(3)] + [PENDING], {}, None),
         ([FAILED._replace(fingerprint="")] * 3 + [PENDING], {}, None),
@@ -163,8 +163,8 @@ def test_a_sweep_that_looks_broken_is_told_once(
 ) -> None:
     by_name = {str(number): view for number, view in enumerate(views)}
     group = polled(group_of(*by_name, **settings), by_name, {}, text())
-    assert [message.title.startswith(title or "") for message in group.owed] == [True] * (title is not None)
-    assert len(polled(group, by_name, {}, text()).owed) == len(group.owed)
+    assert [message.title.startswith(title or "") for message in group.unsent] == [True] * (title is not None)
+    assert len(polled(group, by_name, {}, text()).unsent) == len(group.unsent)
     assert not group.hold
 
 
@@ -173,7 +173,7 @@ def test_the_pending_members_of_a_broken_sweep_are_held_only_where_the_user_want
     group = polled(group_of(*views, hold_when_broken=True), views, {}, text())
     assert group.hold
     assert "Action: Holding the pending members" in group.log.pending
-    assert "release sweep1" in group.owed[0].advice
+    assert "release sweep1" in group.unsent[0].advice
 
 
 def test_a_poll_is_due_after_the_interval_or_when_all_have_ended() -> None:

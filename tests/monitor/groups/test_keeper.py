@@ -14,7 +14,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.delivery.stored_message import StoredMessage
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.groups.model import Group, GroupSettings, Member, MemberMessages
-from jobmon_core.monitor.groups import owed
+from jobmon_core.monitor.groups import actions
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.store.groups.group_files import GroupStore
 from jobmon_core.store.home import Home
@@ -129,8 +129,8 @@ def test_a_kill_at_any_step_loses_and_repeats_nothing(
         for owner, name in (
             (type(watch.ctx.groups), "save"),
             (type(watch.ctx.messages), "create"),
-            (owed, "append_pending"),
-            (owed, "write_atomically"),
+            (actions, "append_pending"),
+            (actions, "write_atomically"),
         ):
             patched.setattr(owner, name, _counted(getattr(owner, name), calls, before=before))
         try:
@@ -144,7 +144,7 @@ def test_a_kill_at_any_step_loses_and_repeats_nothing(
     assert len(list(watch.ctx.messages.all())) == 1
     assert watch.ctx.groups.summary_path("sweep1").exists()
     group = watch.group
-    assert (group.owed, group.log.pending, group.complete_s is not None) == ((), "", True)
+    assert (group.unsent, group.log.pending, group.complete_s is not None) == ((), "", True)
 
 
 def test_a_log_that_cannot_be_written_does_not_delay_the_digest(watch: Watch) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.groups.model import Group
 
 
-def perform_owed(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
+def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
     """Do what is still to be done for a group, and save that it was done; return the group.
 
     Raises:
@@ -34,13 +34,13 @@ def perform_owed(ctx: Context, group: Group, views: Mapping[str, MemberView]) ->
     """
     if group.log.pending:
         group = _with_log(ctx, group)
-    if group.owed:
+    if group.unsent:
         if group.complete_s is not None:
             content = json.dumps(summary(group, views), indent=1)
             write_atomically(ctx.groups.summary_path(group.name), content.encode("ascii"))
-        for message in group.owed:
+        for message in group.unsent:
             ctx.messages.create(message)  # nothing happens if the message exists already
-        group = _saved(ctx, replace(group, owed=()))
+        group = _saved(ctx, replace(group, unsent=()))
     if group.hold:
         _start_beside(ctx, group, "-m", "jobmon", "group", "hold", group.name, "--yes")
         group = _saved(ctx, replace(group, hold=False))  # to hold a job twice is harmless
