@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,9 @@ from jobmon_core.app.jobs.overview import overview
 from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
+from jobmon_core.app.patrol.targets import open_groups
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
-from jobmon_core.domain.errors import Invalid, JobmonError, StateUnreadable, UnknownGroup
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.system.users import user_name
@@ -108,18 +108,9 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
         os.uname().nodename,
         jobs,
         tuple(done),
-        _groups(ctx),
+        tuple(open_groups(ctx)),
         tuple(filter(None, problems)),
     )
-
-
-def _groups(ctx: Context) -> tuple[Group, ...]:
-    """Return the groups that are not complete and can be read."""
-    found = []
-    for name in ctx.groups.names():
-        with suppress(UnknownGroup, StateUnreadable, Invalid):  # `jobmon group status` reports it
-            found.append(ctx.groups.load(name))
-    return tuple(group for group in found if group.complete_s is None)
 
 
 def _has_succeeded(job: WatchedJob) -> bool:

@@ -10,6 +10,7 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.app.patrol.files import JobFiles, PatrolFiles, read_files
 from jobmon_core.app.patrol.select import jobs_to_patrol
+from jobmon_core.app.patrol.targets import open_groups
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
 
@@ -66,7 +67,9 @@ def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
             )
         )
     problems = [f"a state file is skipped: {each.why}" for each in known.unreadable]
-    is_done = all(each.health is Health.DONE for each in known.jobs)
+    groups = open_groups(ctx)
+    problems += [f"group {each.name}: {each.broken}" for each in groups if each.broken]
+    is_done = not groups and all(each.health is Health.DONE for each in known.jobs)
     return Look(now_s, tuple(jobs), (*problems, *_problems(ctx, files, is_done=is_done)), is_done, files)
 
 

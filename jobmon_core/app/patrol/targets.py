@@ -1,11 +1,12 @@
-"""The jobs that the user names: single ones, or all members of groups."""
+"""The jobs that the user names, single ones or all members of groups; and the groups that go on."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.domain.errors import Invalid
+from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,15 @@ def named_state_ids(ctx: Context, arguments: Iterable[str]) -> list[str]:
         ids = [each.state_id for each in group.members.values() if each.state_id] if group else []
         found.update(dict.fromkeys(ids if group else [find_job(ctx, argument)[0].id]))
     return list(found)
+
+
+def open_groups(ctx: Context) -> list[Group]:
+    """Return the groups that are not complete, as far as they can be read."""
+    found = []
+    for name in ctx.groups.names():
+        with suppress(UnknownGroup, StateUnreadable, Invalid):  # `jobmon group status` reports it
+            found.append(ctx.groups.load(name))
+    return [group for group in found if group.complete_s is None]
 
 
 def _group(ctx: Context, name: str) -> Group | None:
