@@ -15,6 +15,7 @@ from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 DESCRIPTION = """\
 Submit several jobs at once, each of which starts when the one before it has succeeded, and watch all of
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         return report(error, "nothing was submitted: ")
     ctx = open_context()
     starter = MonitorStarter(ctx)
-    chain = Chain(ctx, starter, say, stages, options.backend, options.after)
+    chain = Chain(ctx, starter, _say_once(), stages, options.backend, options.after)
     exit_code = 1
     try:
         exit_code = chain.submit()
@@ -74,6 +75,18 @@ def run(options: argparse.Namespace) -> int:
         starter.discard()
         say(_summary(chain) if exit_code == 0 else _rest(chain))
     return exit_code
+
+
+def _say_once() -> Callable[[str], None]:
+    """Return a function that prints a line for the user, unless it has printed it for an earlier stage."""
+    said: set[str] = set()
+
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            say(text)
+
+    return say_once
 
 
 def _summary(chain: Chain) -> str:
@@ -94,7 +107,7 @@ def _rest(chain: Chain) -> str:
     jobs = " ".join(str(ref.job_id) for ref in chain.jobs)
     lines = [
         f"stage {done + 1} of {total} was not submitted, nor any after it. Submitted before it: job {jobs}",
-        f"to go on once stage {done + 1} is right: {go_on}",
+        f"after a correction of stage {done + 1}, continue with: {go_on}",
     ]
     if chain.backend != "local":
         lines.append(f"to cancel what was submitted: scancel {jobs}")

@@ -43,6 +43,7 @@ class SubmitJob:
         no_agent: bool = False,
         script_path: str = "",
         chain: ChainStage | None = None,
+        dependency: Sequence[str] = (),
     ) -> None:
         """Set up without any I/O.
 
@@ -55,6 +56,7 @@ class SubmitJob:
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
             chain: the place of the job in a chain.
+            dependency: options of sbatch for that; they are not recorded, as a rerun has none.
         """
         self._ctx = ctx
         self._starter = starter
@@ -64,6 +66,7 @@ class SubmitJob:
         self._no_agent = no_agent
         self._script_path = script_path
         self._chain = chain
+        self._dependency = dependency
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
@@ -94,7 +97,7 @@ class SubmitJob:
             self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
-        return self._submit(config, name, submitter, arguments, prepare)
+        return self._submit(config, name, submitter, [*self._dependency, *arguments], prepare)
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None

@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from tests.support.messages import read, title
 from tests.support.user import User
@@ -46,6 +47,9 @@ def test_a_failure_in_the_middle_of_a_chain_is_said_once(user: User, backend: st
     again = f"cd {user.work} && jobmon chain --backend {backend} {shlex.join(stages[1:])}"
     assert again in text
     assert [user.job(job).outcome for job in jobs] == ["success", "failure", "cancelled", "cancelled"]
+
+    record = Context.open(user.environment).run_record(user.job(jobs[1]).id).read()
+    assert record.arguments == ("-J", "middle", "b.sh", "x y"), "a rerun waits for no other job"
 
     (user.work / "ran").unlink()
     rest = user.jobmon("chain", "--backend", backend, "--after", str(jobs[0]), "c.sh", stages[3])

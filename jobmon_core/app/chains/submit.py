@@ -59,11 +59,10 @@ class Chain:
         """
         before = self.after
         for number, stage in enumerate(self.stages, start=1):
-            dependency = (
-                (f"--dependency=afterok:{before.job_id}", "--kill-on-invalid-dep=yes") if before else ()
+            submit_job = SubmitJob(
+                self.ctx, self.starter, self.tell, chain=self._place(number), dependency=_after(before)
             )
-            submit_job = SubmitJob(self.ctx, self.starter, self.tell, chain=self._place(number))
-            submission = submit_job.submit_job(self.backend, [*dependency, *stage.arguments])
+            submission = submit_job.submit_job(self.backend, stage.arguments)
             if submission.job is None:
                 return submission.exit_code or 1
             before = submission.job.ref
@@ -76,6 +75,11 @@ class Chain:
         texts = tuple(redacted(stage.text) for stage in self.stages)
         options = f"--backend {self.backend}" if self.backend else ""
         return ChainStage(number, len(texts), texts[number - 1], texts[number:], options, str(Path.cwd()))
+
+
+def _after(job: JobRef | None) -> tuple[str, ...]:
+    """Return the options of sbatch for a job that starts after the success of another one, and only then."""
+    return (f"--dependency=afterok:{job.job_id}", "--kill-on-invalid-dep=yes") if job else ()
 
 
 def read_stage(text: str) -> Stage:

@@ -47,7 +47,7 @@ def with_chain(message: Message, job: WatchedJob) -> Message:
     verb = _VERBS[job.outcome]
     stages = "this stage does" if len(stage.later) == 1 else f"these {count(len(stage.later), 'stage')} do"
     text = f"{place(stage)} {verb}, so {stages} not start: {_named(stage.later)}."
-    advice = f"To go on from this stage once that is mended: {resume_command(stage)}"
+    advice = f"After the fix, continue from this stage: {resume_command(stage)}"
     message = _with_summary(message, text)
     return replace(message, advice=f"{message.advice}\n{advice}" if message.advice else advice)
 
