@@ -44,6 +44,7 @@ class SubmitJob:
         script_path: str = "",
         chain: ChainStage | None = None,
         dependency: Sequence[str] = (),
+        on_saved: Callable[[NewJob], None] | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -57,6 +58,7 @@ class SubmitJob:
             script_path: the file that the text of the script came from, if that is not the one submitted.
             chain: the place of the job in a chain.
             dependency: options of sbatch for that; they are not recorded, as a rerun has none.
+            on_saved: called with each submitted job that has a state file, before its monitor starts.
         """
         self._ctx = ctx
         self._starter = starter
@@ -67,6 +69,7 @@ class SubmitJob:
         self._script_path = script_path
         self._chain = chain
         self._dependency = dependency
+        self._on_saved = on_saved
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
@@ -74,11 +77,11 @@ class SubmitJob:
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
 
-        Raises what `submit_job` raises.
+        Raises what `submission` raises.
         """
-        return self.submit_job(backend, arguments).exit_code
+        return self.submission(backend, arguments).exit_code
 
-    def submit_job(self, backend: str | None, arguments: Sequence[str]) -> Submission:
+    def submission(self, backend: str | None, arguments: Sequence[str]) -> Submission:
         """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
@@ -217,6 +220,8 @@ class SubmitJob:
         except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
+        if self._on_saved:
+            self._on_saved(job)
         try:
             with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
                 self._starter.start([job.id])
@@ -248,9 +253,10 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
-    has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
+    names = [word.partition("=")[0] for word in arguments]
+    with_value = [name for name in ("--job-config", "--group") if name in names]
     flags = [flag for flag in ("--sentinel", "--no-agent", "--checked") if flag in arguments]
-    return [*flags, *(["--job-config"] if has_job_config else []), *backends]
+    return [*flags, *with_value, *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

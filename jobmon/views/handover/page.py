@@ -106,10 +106,28 @@ def _order(jobs: Sequence[HandedJob]) -> Iterator[str]:
     for job in chained:
         if (settings := job.job.settings) and (stage := settings.chain):
             later = f"; after it: {', '.join(map(code, stage.later))}" if stage.later else ""
-            yield f"- {_title(job)} is stage {stage.number} of {stage.total} of a chain{later}."
+            before = (
+                f", and starts when {_title(found)} has succeeded" if (found := _before(job, chained)) else ""
+            )
+            yield f"- {_title(job)} is stage {stage.number} of {stage.total} of a chain{before}{later}."
     yield ""
     yield "If a job fails, those that wait for its success never start. Cancel them, or resume the chain."
     yield ""
+
+
+def _before(job: HandedJob, chained: Sequence[HandedJob]) -> HandedJob | None:
+    """Return the job of the stage before that of a job: the newest one that names this stage as its next."""
+    stage = job.job.settings.chain if job.job.settings else None
+    found = [
+        each
+        for each in chained
+        if stage
+        and each.job.settings
+        and each.job.settings.chain
+        and each.job.settings.chain.later == (stage.stage, *stage.later)
+        and each.job.job_id < job.job.job_id
+    ]
+    return max(found, key=lambda each: each.job.job_id, default=None)
 
 
 def _groups(groups: Iterable[Group]) -> Iterator[str]:

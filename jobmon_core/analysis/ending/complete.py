@@ -47,9 +47,11 @@ def completed_diagnoses(
 
     def with_diagnostics() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.measured_use import with_measured_use
 
         source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, files.now())
-        return with_bundles(job, found, files.read_progress(), source)
+        measured = with_measured_use(job, found, files.telemetry_of)
+        return with_bundles(job, measured, files.read_progress(), source)
 
     try:
         found = worker.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)

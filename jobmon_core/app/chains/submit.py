@@ -55,14 +55,14 @@ class Chain:
         """Submit one stage after the other; return the exit code of the last sbatch, which may have failed.
 
         Raises:
-            ConfigInvalid, SchedulerMissing: see `SubmitJob.submit`.
+            ConfigInvalid, SchedulerMissing: see `SubmitJob.submission`.
         """
         before = self.after
         for number, stage in enumerate(self.stages, start=1):
             submit_job = SubmitJob(
                 self.ctx, self.starter, self.tell, chain=self._place(number), dependency=_after(before)
             )
-            submission = submit_job.submit_job(self.backend, stage.arguments)
+            submission = submit_job.submission(self.backend, stage.arguments)
             if submission.job is None:
                 return submission.exit_code or 1
             before = submission.job.ref

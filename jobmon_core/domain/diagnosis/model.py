@@ -7,6 +7,7 @@ from typing import Final
 
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 MISSING_OUTPUTS: Final = "missing_outputs"  # of a success that left fewer outputs than expected
@@ -60,6 +61,7 @@ class Diagnosis:
     outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged
     results: tuple[Quote, ...] = ()  # what the files that the user named as results say
     bundle: str = ""  # the path of the diagnostics bundle; empty if there is none
+    measured: MeasuredUse | None = None  # what agents measured of the run; None without any
 
     @property
     def headline(self) -> str:

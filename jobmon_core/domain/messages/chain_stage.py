@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
 from jobmon_core.domain.delivery.outbox import Message
@@ -59,6 +58,8 @@ def place(stage: ChainStage) -> str:
 
 def resume_command(stage: ChainStage) -> str:
     """Return the command that submits this stage and the later ones again."""
+    import shlex  # needed only at an end, and a monitor stays small
+
     words = ["jobmon", "chain", *shlex.split(stage.options), stage.stage, *stage.later]
     return f"cd {shlex.quote(stage.folder)} && {shlex.join(words)}"
 

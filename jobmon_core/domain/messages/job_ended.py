@@ -10,6 +10,8 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.efficiency.text import efficiency_line
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
@@ -172,6 +174,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield from _work_fields(task.diagnosis)
     if memory := _memory_text(end):
         yield Field("Peak RAM", memory)
+    if used := efficiency_line(_efficiency(task, end)):
+        yield Field("Efficiency", used)
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     yield from where_fields(job, end.nodes)
@@ -181,6 +185,12 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield from _hint_fields(task.diagnosis)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
+
+
+def _efficiency(task: Task, end: End) -> Efficiency:
+    measured = task.diagnosis.measured if task.diagnosis else None
+    found = efficiency_of_end(end)
+    return found.with_measured(measured) if measured else found
 
 
 def _time_fields(task: Task, end: End) -> Iterator[Field]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
+        JobControl,
         Scheduler,
         Sentinel,
         ShortJobs,
@@ -126,6 +127,13 @@ def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unre
     return ask_pending(Runner(), ref, cluster)
 
 
+def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
+    from jobmon_core.scheduler.slurm.control.job_control import SlurmJobControl
+    from jobmon_core.system.runner import Runner
+
+    return SlurmJobControl(Runner(), cluster)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -139,4 +147,5 @@ SLURM = Backend(
     submission_queries=_submission_queries,
     short_jobs=_short_jobs,
     pending_facts=_pending_facts,
+    job_control=_job_control,
 )

@@ -234,3 +234,16 @@ def test_a_success_that_is_not_complete_is_amber_and_says_what_is_missing() -> N
         "train (12) completed in 1m with exit code 0, but processed only 67,300 of 100,000 items"
     )
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
+
+
+def test_a_long_run_says_what_it_used_and_what_would_have_been_enough() -> None:
+    usage = Usage(3 * 2**30, 32 * 2**30, cpu_s=7000.0, cpus=4, run_s=7200, nodes=1, gpus=2)
+    ended = replace(sacct_row("12", "COMPLETED"), usage=usage)
+    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3).accounting(ended)
+    fields = {field.name: field.value for field in play.job.outbox[0].message.fields}
+    assert fields["Efficiency"] == (
+        "CPU 24% of 4, 4.0 GPU hours; `--mem 4G` and 2 CPUs of 4 would have been enough"
+    )
+    short = replace(ended, usage=replace(usage, run_s=60))
+    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3).accounting(short)
+    assert "Efficiency" not in {field.name for field in play.job.outbox[0].message.fields}
