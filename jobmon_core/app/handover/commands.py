@@ -85,15 +85,15 @@ def _rerun(ctx: Context, job: WatchedJob) -> Resume:
     except JobmonError as error:
         return Resume(note=str(error))
     changes = "; ".join(plan.changes)
-    if failed := _failed_indices(job):
+    if failed := failed_indices(job):
         only = "This runs the tasks that had failed when the page was written; without --array, all of them."
         return Resume(f"jobmon rerun {job.ref} --array={failed}", f"{only} {changes}".rstrip())
     return Resume(f"jobmon rerun {job.ref}", changes)
 
 
-def _failed_indices(job: WatchedJob) -> str:
+def failed_indices(job: WatchedJob) -> str:
     """Return the indices of the tasks of an array that did not succeed, if they are a part of it."""
-    ended = [task for task in job.tasks.values() if task.end]
+    ended = [task for task in job.tasks.values() if task.end and task.key.isdigit()]
     failed = [int(task.key) for task in ended if task.end and task.end.outcome in _NOT_DONE]
     is_part = job.is_array and 0 < len(failed) < len(IndexSet.parse(job.array_indices))
     return compact(failed) if is_part else ""
