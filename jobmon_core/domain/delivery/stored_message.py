@@ -18,9 +18,9 @@ class StoredMessage:
     outbox: tuple[OutboxEntry, ...]
 
     @classmethod
-    def of(cls, message: Message) -> StoredMessage:
-        """Return the record of a new message."""
-        return cls(message.id, (OutboxEntry(message),))
+    def of(cls, message: Message, channel: str = "") -> StoredMessage:
+        """Return the record of a new message; with ``channel``, for this channel only."""
+        return cls(message.id, (OutboxEntry(message, channel=channel),))
 
     @property
     def message(self) -> Message:
