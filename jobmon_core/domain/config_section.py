@@ -19,6 +19,7 @@ class SecretSources(NamedTuple):
 
     environment: Mapping[str, str]
     read_file: Callable[[str], str]  # returns the text of the file at a path; raises OSError
+    folder: str = ""  # of the configuration, from which relative paths count
 
 
 class Section:
@@ -117,6 +118,15 @@ class Section:
         """Return a string without surrounding white space; "" if the key is missing."""
         return self.verbatim(key).strip()
 
+    def path(self, key: str, default: str) -> str:
+        """Return a path; a relative one counts from the folder of the configuration, ``~`` stays as it is."""
+        path = self.text(key) or default
+        return path if path.startswith(("/", "~")) else self.beside(path)
+
+    def beside(self, name: str) -> str:
+        """Return the path of a file in the folder of the configuration."""
+        return f"{self._secrets.folder}/{name}" if self._secrets.folder else name
+
     def verbatim(self, key: str, *, required: bool = False) -> str:
         """Return a string as it is; "" if the key is missing. If it is ``required``, that is a fault."""
         value = self._take(key, "")
@@ -153,9 +163,15 @@ class Section:
         sections = [(item, Section(item, f"{path}[{i}]", self._faults, self._secrets)) for i, item in items]
         return [section for item, section in sections if isinstance(item, dict)]
 
-    def parsed(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty."""
-        return self._parse(key, self.text(key), parse)
+    def parsed(self, key: str, parse: Callable[[str], T], *, required: bool = False) -> T | None:
+        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty.
+
+        It is a fault if a ``required`` string is missing or empty.
+        """
+        text = self.text(key)
+        if required and not text:
+            self.fault(key, "missing")
+        return self._parse(key, text, parse)
 
     def secret(
         self, key: str, parse: Callable[[str], T], *, variable: str = "", required: bool = False
