@@ -1,4 +1,4 @@
-"""The routes of messages, and the channels that the user configured for them."""
+"""The routes and levels of messages, and the channels that the user configured for them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,20 @@ class Route(StrEnum):
 
     SUCCESS = "success"
     ERROR = "error"
+
+
+class Level(StrEnum):
+    """How urgent a message is; the most urgent level comes first."""
+
+    CRITICAL = "critical"  # a crash, no memory, no room on the disk, a failed launch: act now
+    WARNING = "warning"  # e.g. a stall, a slowdown, an idle GPU, no response of the scheduler: look at it
+    INFO = "info"  # e.g. started, checkpoint saved, completed
+    PROGRESS = "progress"  # how far a running job is
+
+    @property
+    def rank(self) -> int:
+        """0 for the most urgent level, then 1 and so on."""
+        return tuple(Level).index(self)
 
 
 class ChannelSettings(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 
 _MIN_WAIT_S = 2.0
 _MAX_WAIT_S = 300.0
@@ -24,6 +24,14 @@ class Tone(StrEnum):
     CANCELLED = "cancelled"  # grey
     ATTENTION = "attention"  # amber: no job ended, but the user should look
     RESOLVED = "relief"  # blue: what needed attention is over
+
+    @property
+    def usual_level(self) -> Level:
+        """The level of a message of this tone that states none."""
+        return _USUAL_LEVELS.get(self, Level.INFO)
+
+
+_USUAL_LEVELS = {Tone.FAILURE: Level.CRITICAL, Tone.ATTENTION: Level.WARNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class Quote:
 class Message:
     """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
-    JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s"}
+    JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s", "stated_level": "level"}
 
     id: str
     route: Route
@@ -69,6 +77,12 @@ class Message:
     results: tuple[Quote, ...] = ()  # what the results of the job say
     attachment: str = ""  # the path of a text file to attach, if there still is one and the channel takes it
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
+    stated_level: Level | None = None  # None: the usual one of the tone, also before version 0.6
+
+    @property
+    def level(self) -> Level:
+        """How urgent the message is."""
+        return self.stated_level or self.tone.usual_level
 
 
 class DeliveryOutcome(StrEnum):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.progress.events.ongoing import ends
@@ -140,4 +141,5 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         evidence=event.evidence,
         advice=(event.advice or usual_advice(event.kind, job.backend)).replace("JOBID", ref),
         created_s=int(now_s),
+        stated_level=level_of(event),
     )
