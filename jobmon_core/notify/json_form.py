@@ -26,6 +26,7 @@ def json_form(entry: OutboxEntry) -> dict[str, Any]:
         "version": VERSION,
         "id": message.id,
         "created_at": message.created_s,
+        "level": message.level.value,
         "kind": message.tone.value,
         "route": message.route.value,
         "title": fit(one_line(message.title), _MAX_TEXT),

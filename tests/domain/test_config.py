@@ -330,7 +330,7 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
     assert TOKEN not in str(found)
 
 
-SEED_ALERTS = {
+SEED_ALERTS: dict[str, dict[str, object]] = {
     "email": {
         "enabled": True,
         "address": "user@example.com",

@@ -14,7 +14,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Level
 from jobmon_core.notify.attached import attached_file
 from jobmon_core.notify.plain_text import PlainText
 
@@ -41,12 +41,14 @@ def mail_of(entry: OutboxEntry, sender: str, address: str, now_s: float) -> Emai
     mail["Message-ID"] = f"<{_digest(message.id, str(message.created_s), entry.channel)}@{domain}>"
     mail["References"] = f"<{_digest(message.id.partition('/')[0])}@{domain}>"
     mail["Auto-Submitted"] = "auto-generated"
-    if message.tone is Tone.FAILURE:
+    if message.level is Level.CRITICAL:
         mail["Importance"] = "high"
     text = plain_text.body(_MAX_PLAIN_BODY if entry.plain else _MAX_BODY) or plain_text.title
     mail.set_content(f"{text}{_SIGNATURE}\n")
     if file := attached_file(entry):
-        mail.add_attachment(file.content, maintype="text", subtype="plain", filename=file.name)
+        mail.add_attachment(
+            file.content, maintype="text", subtype="plain", filename=file.name, params={"charset": "utf-8"}
+        )
     return mail
 
 

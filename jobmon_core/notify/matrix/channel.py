@@ -16,7 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Level
 from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
 from jobmon_core.notify.plain_text import Kind, PlainText, fit, utf8_size
 from jobmon_core.notify.responses import (
@@ -75,14 +75,14 @@ def transaction_id(entry: OutboxEntry) -> str:
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:
     """Return the minimal form, for a message whose full form was refused."""
-    return _plain(PlainText.of(entry))
+    return _plain(entry, PlainText.of(entry))
 
 
-def _plain(text: PlainText) -> dict[str, Any]:
+def _plain(entry: OutboxEntry, text: PlainText) -> dict[str, Any]:
     """Return the form without HTML; ``m.text``, which notifies, is for what needs attention."""
-    kind = "m.text" if text.tone in (Tone.FAILURE, Tone.ATTENTION) else "m.notice"
+    is_urgent = entry.message.level in (Level.CRITICAL, Level.WARNING)
     shown = f"{text.lead(_MAX_LEAD)}\n\n{text.body(_MAX_BODY, utf8_size)}".strip()
-    return {"msgtype": kind, "body": shown, "m.mentions": {}}
+    return {"msgtype": "m.text" if is_urgent else "m.notice", "body": shown, "m.mentions": {}}
 
 
 def full(entry: OutboxEntry) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
         if room < 0:
             break
         pieces.append(piece)
-    return {**_plain(message), "format": "org.matrix.custom.html", "formatted_body": "".join(pieces)}
+    return {**_plain(entry, message), "format": "org.matrix.custom.html", "formatted_body": "".join(pieces)}
 
 
 def _read_error(response: HttpResponse) -> ServiceError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
 from jobmon_core.notify.plain_text import PlainText, utf8_size
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGE = 3800  # of 4096 bytes
 _MAX_TITLE = 240  # bytes
-_LOW, _USUAL, _HIGH = 2, 3, 4
-_PRIORITIES = {Tone.FAILURE: _HIGH, Tone.ATTENTION: _HIGH, Tone.CANCELLED: _LOW}
+_PRIORITIES = {Level.CRITICAL: 5, Level.WARNING: 4, Level.INFO: 3, Level.PROGRESS: 2}
 _TAGS = {
     Tone.SUCCESS: "white_check_mark",
     Tone.FAILURE: "x",
@@ -58,7 +58,7 @@ def payload(entry: OutboxEntry, settings: NtfySettings) -> dict[str, Any]:
         "title": title,
         # an empty message would become the word "triggered"
         "message": text.body(_MAX_MESSAGE, utf8_size) or title,
-        "priority": _PRIORITIES.get(tone, _USUAL),
+        "priority": _PRIORITIES[entry.message.level],
         "tags": [_TAGS[tone]],
     }
 

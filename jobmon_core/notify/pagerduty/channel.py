@@ -1,12 +1,13 @@
 """Turns a message into an event of PagerDuty's Events API v2: it opens an incident, or resolves one.
 
-Sent without Apprise, which opens an incident for anything but a success. Here a failure or a warning opens
-the incident of its job, and a message that the job succeeded, was cancelled or is back to normal resolves it;
-PagerDuty accepts that also if there is none.
+Sent without Apprise, which opens an incident for anything but a success. Here a critical message or a warning
+opens the incident of its job, and a message that the job succeeded, was cancelled or is back to normal
+resolves it; PagerDuty accepts that also if there is none. Anything else is a change event, which notifies
+nobody.
 
-Source: PagerDuty's documentation, "Send an Event" and "Events API v2 Overview": ``dedup_key`` up to 255
-characters, ``summary`` 1024, severity critical, error, warning or info, 512 KB in all; 202 accepted, 400
-invalid, 429 too many, 5xx retry.
+Source: PagerDuty's documentation, "Send an Event", "Send Change Events" and "Events API v2 Overview":
+``dedup_key`` up to 255 characters, ``summary`` 1024, severity critical, error, warning or info, 512 KB in
+all; 202 accepted, 400 invalid, 429 too many, 5xx retry.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
 from jobmon_core.notify.plain_text import PlainText, fit
@@ -29,7 +31,7 @@ _MAX_SUMMARY = 1000  # of 1024
 _MAX_KEY = 255
 _MAX_TEXT, _MAX_VALUE = 10_000, 500
 _YEAR_10000_S = 253_402_300_800
-_SEVERITIES = {Tone.FAILURE: "critical", Tone.ATTENTION: "warning"}  # of what opens an incident
+_SEVERITIES = {Level.CRITICAL: "critical", Level.WARNING: "warning"}  # of what opens an incident
 
 
 def pagerduty_channel(settings: PagerDutySettings) -> HttpChannel:
@@ -45,32 +47,51 @@ def pagerduty_channel(settings: PagerDutySettings) -> HttpChannel:
 
 
 def _request(settings: PagerDutySettings, entry: OutboxEntry) -> JsonRequest:
-    url = f"{settings.server.url.rstrip('/')}/v2/enqueue"
-    return JsonRequest(url, {"routing_key": settings.routing_key.value, **event(entry)})
+    server, event = settings.server.url.rstrip("/"), event_of(entry)
+    url = f"{server}/v2/enqueue" if "event_action" in event else f"{server}/v2/change/enqueue"
+    return JsonRequest(url, {"routing_key": settings.routing_key.value, **event})
 
 
-def event(entry: OutboxEntry) -> dict[str, Any]:
-    """Return the event of a message, without the key of the service."""
+def event_of(entry: OutboxEntry) -> dict[str, Any]:
+    """Return the event of a message, without the key of the service; a change event has no action."""
     message = entry.message
-    severity = _SEVERITIES.get(message.tone)
     about = {"dedup_key": dedup_key(message), "client": "jobmon"}
-    if severity is None:
+    if is_resolved(message):
         return {"event_action": "resolve", **about}
+    payload = _payload(entry)
+    severity = _SEVERITIES.get(message.level)
+    if severity is None:
+        return {"payload": payload}
+    component = message.id.partition("/")[0] or "jobmon"
+    return {
+        "event_action": "trigger",
+        **about,
+        "payload": {**payload, "severity": severity, "component": component},
+    }
+
+
+def is_resolved(message: Message) -> bool:
+    """Return whether a message says that nothing is wrong any more with what it is about."""
+    is_good_end = message.id.endswith("/end") and message.tone in (Tone.SUCCESS, Tone.CANCELLED)
+    return message.tone is Tone.RESOLVED or is_good_end
+
+
+def _payload(entry: OutboxEntry) -> dict[str, Any]:
+    """Return what events and change events have in common."""
     text = PlainText.of(entry)
     payload: dict[str, Any] = {
         "summary": text.headline(_MAX_SUMMARY),
         "source": os.uname().nodename,
-        "severity": severity,
-        "component": message.id.partition("/")[0] or "jobmon",
-        **_timestamp(message.created_s),
+        **_timestamp(entry.message.created_s),
     }
-    if not entry.plain:
-        payload["custom_details"] = {
-            "text": fit(text.explanation, _MAX_TEXT),
-            "log_lines": fit(text.log_lines, _MAX_TEXT),
-            **{fit(field.name, _MAX_VALUE): fit(field.value, _MAX_VALUE) for field in text.fields},
-        }
-    return {"event_action": "trigger", **about, "payload": payload}
+    if entry.plain:
+        return payload
+    details = {
+        "text": fit(text.explanation, _MAX_TEXT),
+        "log_lines": fit(text.log_lines, _MAX_TEXT),
+        **{fit(field.name, _MAX_VALUE): fit(field.value, _MAX_VALUE) for field in text.fields},
+    }
+    return {**payload, "custom_details": details}
 
 
 def dedup_key(message: Message) -> str:

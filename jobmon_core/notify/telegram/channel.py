@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Level
 from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
 from jobmon_core.notify.plain_text import PlainText, utf16_size
 from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError, json_object, seconds
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _MAX_TEXT = 4000  # of 4096
 _MAX_LEAD = 300
 _MAX_PLAIN = 1000
-_SILENT = (Tone.CANCELLED,)
 _MENTION = re.compile(r"@(?=\w)")
 _COMMAND = re.compile(r"(?<![\w/.])/(?=[a-z_]+(?![\w/.]))")
 
@@ -66,7 +65,7 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
         "text": whole,
         "entities": entities,
         "link_preview_options": {"is_disabled": True},
-        "disable_notification": entry.message.tone in _SILENT,
+        "disable_notification": entry.message.level is Level.PROGRESS,
     }
 
 

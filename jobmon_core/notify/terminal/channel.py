@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt, Tone
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.clean_text import one_line
@@ -31,7 +32,7 @@ class TerminalLine(NamedTuple):
 
     id: str
     created_s: int  # Unix seconds
-    tone: Tone
+    level: Level
     text: str
 
 
@@ -52,7 +53,7 @@ class TerminalChannel:
         record = {
             "id": message.id,
             "created_at": message.created_s,
-            "kind": message.tone.value,
+            "level": message.level.value,
             "title": fit(one_line(message.title), _MAX_TITLE),
         }
         try:
@@ -70,7 +71,7 @@ def read_lines(content: bytes) -> list[TerminalLine]:
     for record in records(content):
         created_s, text = record.get("created_at"), record.get("title")
         if isinstance(created_s, int) and isinstance(text, str):
-            tone = record.get("kind")
-            known = Tone(tone) if tone in tuple(Tone) else Tone.ATTENTION
+            level = record.get("level")
+            known = Level(level) if level in tuple(Level) else Level.WARNING
             lines.append(TerminalLine(str(record.get("id")), created_s, known, text))
     return lines
