@@ -18,7 +18,8 @@ class SecretSources(NamedTuple):
     """The places outside the configuration file that may hold secrets."""
 
     environment: Mapping[str, str]
-    read_file: Callable[[str], str]  # returns the text of the file at a path; raises OSError
+    # returns the text of the file at a path, None if it is not to be checked; raises OSError
+    read_file: Callable[[str], str | None]
     folder: str = ""  # of the configuration, from which relative paths count
 
 
@@ -191,10 +192,13 @@ class Section:
                 self.fault(key, f"missing; set it, or set {key}_file to the path of a file that contains it")
             return self._parse(key, text, parse)
         try:
-            text = self._secrets.read_file(path).strip()
+            content = self._secrets.read_file(path)
         except OSError as error:
             self.fault(f"{key}_file", f"cannot read {path}: {error.strerror}")
             return None
+        if content is None:
+            return None
+        text = content.strip()
         if not text:
             self.fault(f"{key}_file", f"{path} is empty")
         return self._parse(f"{key}_file", text, parse)

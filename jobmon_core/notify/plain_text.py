@@ -31,6 +31,7 @@ _EVIDENCE_SHARE = 0.4  # of the room
 _MAX_FIELDS = 50
 _MIN_ROOM = 40  # a shorter rest of a text says nothing
 _YEAR_10000_S = 253_402_300_800
+_JOB = re.compile(r"([0-9][^/]*)/")  # in the id of a message about a job
 _CUT_SHORT = re.compile(r": |, but | with exit code ")
 _SHORT_ENDS = {
     Tone.FAILURE: " has failures",
@@ -139,8 +140,8 @@ def short_title(message: Message) -> str:
 
 
 def _short_parts(entry: OutboxEntry) -> tuple[Part, ...]:
-    job, is_about_job, _ = entry.message.id.partition("/")
-    return (Part(f"`jobmon show {job}` on the cluster has the details."),) if is_about_job else ()
+    job = _JOB.match(entry.message.id)
+    return (Part(f"`jobmon show {job[1]}` on the cluster has the details."),) if job else ()
 
 
 def _full_parts(entry: OutboxEntry, fields: tuple[PlainField, ...]) -> tuple[Part, ...]:

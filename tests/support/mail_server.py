@@ -69,10 +69,11 @@ class MailServer(Controller):
         self, _server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
         """Keep a mail, then answer, or never answer."""
+        assert isinstance(envelope.content, bytes)
         mail = message_from_bytes(envelope.content, policy=policy.default)
         assert isinstance(mail, EmailMessage)
         self.mails.append(mail)
-        self.envelopes.append((envelope.mail_from, envelope.rcpt_tos))
+        self.envelopes.append((envelope.mail_from or "", envelope.rcpt_tos))
         if self.answers.get("DATA") == "hang":
             await asyncio.sleep(3600)
         return self.answers.get("DATA", "250 OK")
