@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
+from jobmon_core.notify.base import Details
 from jobmon_core.notify.clean_text import clean, cut_middle, is_visible, one_line
 
 if TYPE_CHECKING:
@@ -38,13 +39,6 @@ _SHORT_ENDS = {
     Tone.ATTENTION: " needs attention",
     Tone.RESOLVED: " is back to normal",
 }
-
-
-class Details(StrEnum):
-    """How much of a message a channel gets."""
-
-    FULL = "full"
-    SHORT = "short"  # which job, and how it ended: no cause, no log lines, no paths
 
 
 class Kind(StrEnum):

@@ -18,7 +18,7 @@ _LENGTH = 26  # 130 bits, more than anyone can guess
 
 
 class PhoneTopic(NamedTuple):
-    """The topic of the phone. It is a password: whoever knows it reads and sends its messages."""
+    """The topic of the phone. It is a password: anyone who knows it can read and send its messages."""
 
     server: str
     topic: str

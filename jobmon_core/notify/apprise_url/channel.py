@@ -86,3 +86,8 @@ class AppriseChannel:
             return AttemptResult(Receipt(REFUSED, why), _FIX)
         why = f"{scheme}: Apprise could not send it"
         return AttemptResult(Receipt(LATER, why, for_all=True), _FIX)
+
+
+def build(settings: AppriseSettings) -> AppriseChannel:
+    """Return the channel of these settings."""
+    return AppriseChannel(settings)

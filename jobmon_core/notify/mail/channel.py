@@ -96,6 +96,11 @@ class MailChannel:
         return AttemptResult(Receipt(outcome, why, for_all=for_all), advice)
 
 
+def build(settings: MailSettings) -> MailChannel:
+    """Return the channel of these settings."""
+    return MailChannel(settings)
+
+
 class _Conversation:
     """One connection to the server, up to a deadline."""
 

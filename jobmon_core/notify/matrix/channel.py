@@ -49,7 +49,7 @@ _OUTCOMES = {
 }
 
 
-def matrix_channel(settings: MatrixSettings) -> HttpChannel:
+def build(settings: MatrixSettings) -> HttpChannel:
     """Return the channel of a room."""
     name = f"Matrix ({settings.server}, room {settings.room})"
     secrets = (settings.token.value,)

@@ -35,7 +35,7 @@ _TAGS = {
 }
 
 
-def ntfy_channel(settings: NtfySettings) -> HttpChannel:
+def build(settings: NtfySettings) -> HttpChannel:
     """Return the channel of a topic."""
     secrets = (settings.topic.value, *((settings.token.value,) if settings.token else ()))
     name = f"ntfy ({settings.server})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.notify.plain_text import Details
+from jobmon_core.notify.base import Details
 from jobmon_core.notify.secret import Secret, SecretUrl, fingerprint
 
 if TYPE_CHECKING:

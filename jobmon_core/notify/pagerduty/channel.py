@@ -34,7 +34,7 @@ _YEAR_10000_S = 253_402_300_800
 _SEVERITIES = {Level.CRITICAL: "critical", Level.WARNING: "warning"}  # of what opens an incident
 
 
-def pagerduty_channel(settings: PagerDutySettings) -> HttpChannel:
+def build(settings: PagerDutySettings) -> HttpChannel:
     """Return the channel of a service."""
     key = settings.routing_key.value
     return HttpChannel(

@@ -63,7 +63,7 @@ _REFUSED_WORDS = {
 }
 
 
-def slack_channel(settings: SlackSettings) -> HttpChannel:
+def build(settings: SlackSettings) -> HttpChannel:
     """Return the channel of a webhook."""
     webhook = settings.webhook
     return HttpChannel(

@@ -46,7 +46,7 @@ TEAMS = Service(
 )
 
 
-def teams_channel(settings: TeamsSettings) -> HttpChannel:
+def build(settings: TeamsSettings) -> HttpChannel:
     """Return the channel of a workflow."""
     webhook = settings.webhook
     return HttpChannel(

@@ -30,7 +30,7 @@ _MENTION = re.compile(r"@(?=\w)")
 _COMMAND = re.compile(r"(?<![\w/.])/(?=[a-z_]+(?![\w/.]))")
 
 
-def telegram_channel(settings: TelegramSettings) -> HttpChannel:
+def build(settings: TelegramSettings) -> HttpChannel:
     """Return the channel of a chat."""
     url = f"{settings.server.url.rstrip('/')}/bot{settings.token.value}/sendMessage"
     name = f"Telegram (chat {settings.chat})"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WEBHOOK = Service("webhook", f"Check the URL and, if the receiver asks for it, `authorization`. {TEST_AGAIN}")
 
 
-def webhook_channel(settings: WebhookSettings) -> HttpChannel:
+def build(settings: WebhookSettings) -> HttpChannel:
     """Return the channel of a URL."""
     header = settings.authorization.value if settings.authorization else ""
     secrets = long_enough(*settings.url.secrets, header, *header.split())

@@ -7,8 +7,9 @@ import pytest
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.notify.base import Details
 from jobmon_core.notify.ntfy.settings import NtfySettings
-from jobmon_core.notify.plain_text import Details, short_title
+from jobmon_core.notify.plain_text import short_title
 from tests.support.channel_cases import BY_KIND, ENTRY, FAILED, SECRET, TOKEN, channel_at, config_of
 from tests.support.discord_answers import Scripted
 from tests.support.receiver import Receiver
