@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
+    from jobmon_core.store.messages.alerts import AlertFiles
+    from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
     from jobmon_core.store.progress_file import ProgressFile
@@ -137,6 +140,33 @@ class Context:
         from jobmon_core.store.owner import CancelRequest
 
         return CancelRequest(self.home.cancel_file(job_id))
+
+    def replay_request(self, job_id: str) -> CancelRequest:
+        """Return the request to send the given-up messages of the job with this state id again."""
+        from jobmon_core.store.owner import CancelRequest
+
+        return CancelRequest(self.home.replay_file(job_id))
+
+    @property
+    def alerts(self) -> AlertFiles:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        from jobmon_core.store.messages.alerts import AlertFiles
+
+        return AlertFiles(self.home.alerts)
+
+    @property
+    def messages(self) -> MessageStore:
+        """The messages that belong to no single job."""
+        from jobmon_core.store.messages.message_files import MessageStore
+
+        return MessageStore(self.home.messages)
+
+    @property
+    def groups(self) -> GroupStore:
+        """The groups of jobs."""
+        from jobmon_core.store.groups.group_files import GroupStore  # many users have none
+
+        return GroupStore(self.home.groups)
 
     @property
     def dead_channels(self) -> DeadChannels:

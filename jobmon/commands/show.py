@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import say
+from jobmon.views.alerts import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
 from jobmon.views.notes import memory_json, memory_rows
 from jobmon.views.telemetry.as_json import live_json
+from jobmon_core.app.alerts.about import job_alerts
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
@@ -48,9 +50,11 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              passed, failed or "not known") and items, a list: name, result
              (passed, warning, failed, "not yet" or "not known"), text and
              details, a list of texts; null if jobmon did not look at it
-  messages   a list: title, route, channel, attempts, delivered_at, given_up,
-             maybe_repeated, problem (why the latest attempt failed) and
-             next_try_at (Unix seconds)
+  messages   a list: title, route, level, channel, attempts, delivered_at,
+             given_up, maybe_repeated, problem (why the latest attempt
+             failed), next_try_at (Unix seconds), held (why it waits, e.g.
+             "quiet hours"), counted (why another message tells it instead)
+             and told_on (the channel that gets it instead)
   user_notes a list: at (Unix seconds), text
   known_failure
              job_id, at and note of an earlier job that failed in the same way
@@ -90,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            objects.append(details | launch_json(tasks) | memory_json(memory))
+            alerts = alerts_json(job_alerts(ctx, status.job))
+            objects.append(details | launch_json(tasks) | memory_json(memory) | alerts)
             continue
         agents = task_agents(ctx, status.job)
         lines = detail_lines(
@@ -100,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=tuple(memory_rows(memory)),
+            memory=(*memory_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s)),
             all_tasks=options.all,
         )
         print(*([] if first else [""]), *lines, sep="\n")

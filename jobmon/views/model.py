@@ -259,6 +259,7 @@ def details_json(status: JobStatus, now_s: float, progress: JobProgress | None =
             {
                 "title": entry.message.title,
                 "route": entry.message.route,
+                "level": entry.message.level,
                 "channel": entry.channel or None,
                 "attempts": entry.attempts,
                 "delivered_at": entry.delivered_s,
@@ -266,6 +267,9 @@ def details_json(status: JobStatus, now_s: float, progress: JobProgress | None =
                 "problem": entry.problem or None,
                 "next_try_at": entry.next_try_s if entry.is_open else None,
                 "maybe_repeated": entry.maybe_delivered,
+                "held": entry.held or None,
+                "counted": entry.counted or None,
+                "told_on": entry.told_on or None,
             }
             for entry in job.outbox
         ],

@@ -78,6 +78,7 @@ class RecoverJobs:
             faults = "; ".join(error.faults)
             action = f"invalid, so messages are not sent: {faults} (in {error.source})"
             yield RecoveryResult("configuration", action, is_changed=False, is_job=False)
+        yield from self._recover_messages(config)
         orphans: dict[str, RecoveryResult] = {}
         for status in list_jobs(self.ctx):
             if isinstance(status, Unreadable):
@@ -99,6 +100,17 @@ class RecoverJobs:
                 orphans[job.id] = RecoveryResult(name, action)
         if orphans:
             yield from self._adopt(orphans)
+
+    def _recover_messages(self, config: Config) -> Iterator[RecoveryResult]:
+        """Send the open messages of no single job, and those given-up ones that can be sent now."""
+        from jobmon_core.app.messages.send import send_in_background
+        from jobmon_core.app.messages.undelivered import reopen_messages
+
+        reopened, is_any_open = reopen_messages(self.ctx, config)
+        if is_any_open:
+            send_in_background(self.ctx)
+        for title in reopened:
+            yield RecoveryResult(f"message {title!r}", "sending it again", is_job=False)
 
     def _skipped_because(self, status: JobStatus) -> str:
         """Return why this host cannot monitor a job (other cluster, unsupported backend); empty if it can."""

@@ -65,6 +65,10 @@ class UnknownJob(JobmonError):
     """jobmon has no record of the job, the scheduler does not know it, or it has no such task."""
 
 
+class UnknownGroup(JobmonError):
+    """There is no group with this name, or there is one already."""
+
+
 class AlreadyWatched(JobmonError):
     """The job has a monitor already (perhaps a dead one), or another monitor has just adopted it."""
 

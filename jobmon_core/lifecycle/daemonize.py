@@ -32,7 +32,7 @@ _CPU_BUDGET_SHARE = 0.6  # of a lower resource limit
 
 def load() -> None:
     """Import the slow modules in advance."""
-    import daemon  # noqa: F401 - used by _detach
+    import daemon  # noqa: F401 - used by detach
 
 
 def daemonize(
@@ -53,7 +53,7 @@ def daemonize(
         # if the command is dead, nothing hands the jobs to another monitor: start in spite of the limit
         if slot is None and not ignore_limit and _report(status_pipe, LIMIT_REACHED):
             os._exit(0)
-        _detach(home, job_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
+        detach(home, job_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
         # blocked signals stay pending across the exec, until the monitor waits for them
         signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -81,12 +81,12 @@ def _report(status_pipe: int, status: str) -> bool:
     return True
 
 
-def _detach(home: Home, job_id: str, descriptors: list[int]) -> None:
+def detach(home: Home, job_id: str, descriptors: list[int]) -> None:
     """Leave the terminal, the session and the working folder; write stdout and stderr to the job's log.
 
     Args:
         home: jobmon's home; its state folder becomes the working folder.
-        job_id: the job whose log is used.
+        job_id: the job whose log is used; or the name of another log.
         descriptors: files to keep open.
     """
     from daemon import DaemonContext

@@ -18,6 +18,7 @@ from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.loop import MonitorLoop, internal_error_text
+from jobmon_core.monitor.messages.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Clock, Wake
@@ -60,6 +61,7 @@ class MonitorProcess:
         self._factory = MonitorFactory(ctx)
         self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.agents.look)
         self._heartbeat = self._factory.heartbeat(self._log_first)
+        self._messages = MessageSender(ctx)
         self._offers = JobOffers(ctx.home.offers, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0
@@ -79,7 +81,9 @@ class MonitorProcess:
             remaining = self._loop.run_due(self._log, self._finish)
             for state_id in set(self._process_state.locks).difference(remaining):
                 self._guard(partial(self._process_state.release, state_id))
+            self._guard(self._send_messages)
             if not remaining and not self._guard(self._adopt_offered):
+                self._guard(partial(keep_sending, self._ctx, self._messages))
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
             self._restart_with_new_code()
@@ -89,6 +93,10 @@ class MonitorProcess:
                 for state_id in self._process_state.locks:
                     self._log(state_id, "terminated (SIGTERM); `jobmon recover` restarts the monitoring")
                 return
+
+    def _send_messages(self) -> None:
+        """Send the messages that belong to no single job, if any is due."""
+        self._messages.send_due()
 
     def _adopt_offered(self) -> bool:
         """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""

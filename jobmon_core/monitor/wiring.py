@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import ConfiguredChannel
-    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.progress.events.event import Followed
@@ -105,8 +104,16 @@ class MonitorFactory:
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
+            take_replay=partial(self._take_replay, job.id),
         )
         return JobMonitor(job, deps)
+
+    def _take_replay(self, job_id: str) -> bool:
+        request = self._ctx.replay_request(job_id)
+        if not request.is_pending():
+            return False
+        request.clear()
+        return True
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
@@ -208,16 +215,12 @@ class MonitorFactory:
             AlreadyWatched: another process became the owner while this one was silent.
             StorageFailed: the owner record is missing, so another process may have been the owner meanwhile.
         """
-        from jobmon_core.monitor.outbox import Outbox  # needed only for sending
+        from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 
         ctx = self._ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        outbox = Outbox(ctx.configuration, self._send, self._worker, ctx.clock, ctx.dead_channels)
-        return outbox.deliver(entry, save)
-
-    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return self._ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+        return new_outbox(ctx, ctx.locks, job_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.

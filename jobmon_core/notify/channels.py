@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.domain.config import ChannelParser
 from jobmon_core.notify.base import ChannelType
 from jobmon_core.notify.discord import settings as discord_settings
+from jobmon_core.notify.program import settings as program_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +45,12 @@ def _type_in(folder: str) -> ChannelType[Any]:
     )
 
 
+def _build_program(settings: program_settings.ProgramSettings) -> Channel:
+    from jobmon_core.notify.program.channel import ProgramChannel  # only needed to send
+
+    return ProgramChannel(settings)
+
+
 CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
     "discord": ChannelType(
         ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section),
@@ -61,6 +68,7 @@ CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
     "apprise": _type_in("apprise_url"),
     "terminal": _type_in("terminal"),
     "log": _type_in("log_file"),
+    "program": ChannelType(ChannelParser(program_settings.parse_channel), _build_program),
 }
 
 

@@ -112,6 +112,25 @@ class Home(NamedTuple):
         """Return the file with the user's notes about a job."""
         return self.notes / f"{job_id}.json"
 
+    @property
+    def alerts(self) -> Path:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        return private_folder(self.state / "alerts")
+
+    @property
+    def messages(self) -> Path:
+        """The messages that belong to no single job."""
+        return private_folder(self.state / "messages")
+
+    @property
+    def groups(self) -> Path:
+        """The groups of jobs, their locks and the summaries of those that are complete."""
+        return private_folder(self.state / "groups")
+
+    def group_log(self, name: str) -> Path:
+        """Return the log of a group, unless the user wants it elsewhere."""
+        return self.logs / f"group-{name}.log"
+
     def telemetry_folder(self, job_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
         return self.telemetry(job_id) / (task or "job")
@@ -149,6 +168,10 @@ class Home(NamedTuple):
         """Return the file that asks the owner of a job to stop watching it."""
         return self.monitors / f"{job_id}.drop"
 
+    def replay_file(self, job_id: str) -> Path:
+        """Return the file that asks the owner of a job to send its given-up messages again."""
+        return self.monitors / f"{job_id}.replay"
+
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files and folders that killed processes left over a day ago; yield each.
 
@@ -156,7 +179,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders):
+        for folder in (self.root, self.state, *folders, self.messages, self.groups, self.alerts):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

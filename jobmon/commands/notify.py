@@ -1,0 +1,97 @@
+"""``jobmon notify``: send a message, e.g. as the last line of a script."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import natural, open_context
+from jobmon.errors import UsageError, say
+from jobmon.views.console import one_line
+from jobmon_core.app.messages.notify import Notified, notify
+from jobmon_core.domain.channels import Level
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Send a message to your channels, e.g. as the last line of a script on any machine. It is saved before it
+is sent, so it is not lost: if no channel accepts it within ten seconds (--wait), a process in the
+background goes on trying for as long as it takes, and so do all monitors and `jobmon recover`.
+
+Levels critical and warning go to the channels of errors, info and progress to those of successes.
+What looks like a password or a token is not sent."""
+EPILOG = """\
+The text is the arguments, joined by blanks, or what `-` reads from stdin. Without --title, the first line
+of the text is the title. A message has room for about 3,500 characters; the rest is cut off.
+
+exit codes:
+  0   every channel has it
+  1   it was not sent, e.g. because no channel is configured for it; `jobmon status` says why
+  3   it is saved and will be sent; some channel has not accepted it yet
+
+examples:
+  jobmon notify 'all three evaluations are done'
+  python eval.py && jobmon notify 'eval is done' || jobmon notify -l critical 'eval failed'
+  tail -n 5 eval.log | jobmon notify --title 'results of sweep 7' -"""
+NOT_SENT, QUEUED = 1, 3
+_MAX_STDIN = 1 << 20  # characters
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "-l",
+        "--level",
+        choices=[each.value for each in Level],
+        default=Level.INFO.value,
+        help="critical, warning, info (default) or progress",
+        metavar="LEVEL",
+    )
+    parser.add_argument("-t", "--title", default="", metavar="TITLE", help="the title (default: see below)")
+    parser.add_argument(
+        "--wait",
+        type=natural,
+        default=10,
+        metavar="SECONDS",
+        help="how long to wait for the channels (default: 10); 0: save the message and return",
+    )
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="the text, or - to read it from stdin")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Send the message, print one line about it, and return the exit code."""
+    sent = notify(open_context(), Level(options.level), options.title, _text(options.text), options.wait)
+    if sent.was_hidden:
+        say("a part that looks like a password or a token was replaced by [hidden]")
+    line, exit_code = _result(sent)
+    if exit_code:
+        say(line)
+    else:
+        print(line)
+    return exit_code
+
+
+def _text(words: list[str]) -> str:
+    if words != ["-"]:
+        return " ".join(words)
+    if sys.stdin.isatty():
+        raise UsageError("`-` reads the text from a file or a pipe, not from the terminal")
+    return sys.stdin.read(_MAX_STDIN)
+
+
+def _result(sent: Notified) -> tuple[str, int]:
+    """Return the line about what became of the message, and the exit code."""
+    stored = sent.stored
+    channels = f" to {', '.join(sent.channels)}" if sent.channels else ""
+    why = one_line(stored.problem)
+    if stored.is_open:
+        done = f"sent{channels}; " if channels else ""
+        reason = f" ({why})" if why else ""
+        return (
+            f"{done}not delivered{'' if not done else ' everywhere'} yet{reason}; jobmon keeps trying",
+            QUEUED,
+        )
+    if stored.given_up:
+        return f"{f'sent{channels}, but ' if channels else ''}not sent: {one_line(stored.given_up)}", NOT_SENT
+    return f"sent{channels}", 0

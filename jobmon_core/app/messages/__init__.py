@@ -1,0 +1,1 @@
+"""Use cases about the messages that belong to no single job."""

@@ -1,0 +1,65 @@
+"""Use case: send a message that belongs to no single job, within seconds if that is possible."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.lifecycle.daemonize import detach
+from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender, keep_sending
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.delivery.outbox import Message
+
+WAIT_S = 10.0
+_STEP_S = 0.5
+
+
+def send_message(ctx: Context, message: Message, wait_s: float = WAIT_S) -> StoredMessage:
+    """Save a message, then try to send it for up to ``wait_s`` seconds; return its record.
+
+    If it is still open then, a process in the background goes on, and so do all monitors. If a message with
+    this id exists already, no second one is created.
+
+    Raises:
+        StorageFailed: the message cannot be saved.
+    """
+    store, sender = ctx.messages, MessageSender(ctx)
+    store.create(message)
+    deadline_s = ctx.clock.now() + wait_s
+    stored = StoredMessage.of(message)
+    while ctx.clock.now() < deadline_s:
+        with suppress(StorageFailed):  # the message is saved, and the disk may have room again soon
+            sender.send_due()
+        stored = store.load(message.id) or stored
+        if not stored.is_open:
+            return stored
+        ctx.clock.wait(_STEP_S)
+    send_in_background(ctx)
+    return stored
+
+
+def send_in_background(ctx: Context) -> None:
+    """Start a process that sends until no message is open, unless there is one on this host.
+
+    It survives a logout as monitors do. If it is killed, any monitor or `jobmon recover` goes on.
+
+    Raises:
+        StorageFailed: the host cannot create a process.
+    """
+    try:
+        pid = os.fork()
+    except OSError as error:
+        raise StorageFailed(f"cannot start a process that sends the message: {error.strerror}") from error
+    if pid:
+        os.waitpid(pid, 0)  # python-daemon forks again, so the child ends at once
+        return
+    try:
+        detach(ctx.home, MESSAGES, [])
+        keep_sending(ctx, MessageSender(ctx))
+    finally:
+        os._exit(0)

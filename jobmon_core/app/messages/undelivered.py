@@ -1,0 +1,48 @@
+"""Use case: name the messages of no single job that are not delivered, and send those that were given up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.monitor.outbox import reopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.config import Config
+
+
+def undelivered_messages(ctx: Context) -> Iterator[str]:
+    """Yield a line about each message of no single job that is not delivered, or whose file is damaged."""
+    for stored in ctx.messages.all():
+        if not isinstance(stored, StoredMessage):
+            yield f"skipped a message: {stored.path} cannot be read: {stored.why}; move it away"
+        elif stored.given_up:
+            yield f"message {stored.message.title!r} was not delivered: {stored.given_up}"
+        elif stored.is_open:
+            why = f" ({stored.problem})" if stored.problem else ""
+            yield f"message {stored.message.title!r} is not delivered yet{why}"
+
+
+def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:
+    """Reopen the given-up messages of no single job that can be sent now; return their titles.
+
+    Also return whether any message is to be sent.
+
+    Raises:
+        StorageFailed: a record cannot be written.
+    """
+    reopened: list[str] = []
+    is_any_open = False
+    for stored in ctx.messages.all():
+        if not isinstance(stored, StoredMessage):
+            continue
+        outbox = tuple(reopen(entry, config, ctx.dead_channels) for entry in stored.outbox)
+        if outbox != stored.outbox:
+            ctx.messages.save(replace(stored, outbox=outbox))
+            reopened.append(stored.message.title)
+        is_any_open = is_any_open or any(entry.is_open for entry in outbox)
+    return reopened, is_any_open

@@ -1,0 +1,133 @@
+"""The messages about a group: how all members ended, and that a sweep looks broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Field, Message, Quote, Tone
+from jobmon_core.domain.groups.log_text import elapsed_text
+from jobmon_core.domain.groups.member_view import MemberView
+from jobmon_core.domain.groups.model import Group
+from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.slurm.states import Outcome
+
+_WORDS = {  # the worst first
+    "failed": Tone.FAILURE,
+    "never start": Tone.FAILURE,
+    "with unknown outcome": Tone.ATTENTION,
+    "doubtful": Tone.ATTENTION,
+    "not watched": Tone.ATTENTION,
+    "cancelled": Tone.CANCELLED,
+    "completed": Tone.SUCCESS,
+}
+_OUTCOME_WORDS = {
+    Outcome.SUCCESS: "completed",
+    Outcome.FAILURE: "failed",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.UNKNOWN: "with unknown outcome",
+}
+_MAX_ROWS = 20
+_MAX_CAUSES = 6
+_MAX_NAME_CHARS = 40
+_MAX_NAMES = 4
+
+
+def word_of(view: MemberView) -> str:
+    """Return what became of a member, e.g. ``completed``."""
+    if view.outcome is None:
+        return "never start" if view.never_starts else "not watched"
+    return "doubtful" if view.is_doubtful else _OUTCOME_WORDS[view.outcome]
+
+
+def counts_text(views: Mapping[str, MemberView]) -> str:
+    """Return how many members ended how, e.g. ``6 completed, 1 failed``."""
+    words = Counter(word_of(view) for view in views.values())
+    return ", ".join(f"{words[word]} {word}" for word in reversed(_WORDS) if words[word])
+
+
+def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Message:
+    """Return the one message about a group whose members have all ended."""
+    words = {word_of(view) for view in views.values()}
+    worst = next(word for word in _WORDS if word in words)
+    all_succeeded = words == {"completed"}
+    total_s = now_s - group.created_s
+    return Message(
+        id=f"group-{group.name}-{int(group.created_s)}-{len(group.members)}-complete-{group.polls}",
+        route=Route.SUCCESS if all_succeeded else Route.ERROR,
+        tone=_WORDS[worst],
+        title=f"{group.name}: {count(len(views), 'job')} ended: {counts_text(views)}",
+        summary=f"All members of the group have ended, {duration(total_s)} after it was created.",
+        fields=tuple(_fields(views)),
+        evidence=tuple(_causes(views)),
+        advice="" if all_succeeded else f"`jobmon group status {group.name}` shows all members.",
+        log_path=group.log.path,
+        created_s=int(now_s),
+        results=(Quote("Members", _table(views)),),
+    )
+
+
+def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
+    """Return the message about a sweep whose members fail alike."""
+    rest = f"{count(waiting, 'member')} still wait." if waiting else "No member is waiting."
+    held = group.settings.hold_when_broken and waiting
+    offer = (
+        f"`jobmon group hold {group.name}` keeps them from starting, "
+        f"`jobmon group cancel {group.name}` cancels them."
+    )
+    undo = f"They are being held. `jobmon group release {group.name}` lets them start."
+    return Message(
+        id=f"group-{group.name}-{int(group.created_s)}-broken-{group.polls}",
+        route=Route.ERROR,
+        tone=Tone.FAILURE,
+        title=f"{group.name}: {why}",
+        summary=rest,
+        advice="" if not waiting else undo if held else offer,
+        log_path=group.log.path,
+        created_s=int(now_s),
+    )
+
+
+def _fields(views: Mapping[str, MemberView]) -> Iterator[Field]:
+    run_s = [view.elapsed_s for view in views.values() if view.elapsed_s is not None]
+    if run_s:
+        yield Field("Run time", f"{duration(sum(run_s))} in total, the longest {duration(max(run_s))}")
+
+
+def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:
+    """Yield one line for each cause of failures, the most frequent first."""
+    by_cause: dict[str, list[str]] = {}
+    for name, view in views.items():
+        if cause := view.never_starts or view.cause:
+            by_cause.setdefault(f"{word_of(view)}: {cause}", []).append(name)
+    ranked = sorted(by_cause.items(), key=lambda item: -len(item[1]))
+    for cause, names in ranked[:_MAX_CAUSES]:
+        yield f"{len(names)} {cause} ({_names(names)})"
+    if len(ranked) > _MAX_CAUSES:
+        yield f"and {count(len(ranked) - _MAX_CAUSES, 'other cause')}"
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(_short(name) for name in names[:_MAX_NAMES])
+    return shown if len(names) <= _MAX_NAMES else f"{shown} and {len(names) - _MAX_NAMES} more"
+
+
+def _table(views: Mapping[str, MemberView]) -> str:
+    """Return the members in columns, the worst first."""
+    order = list(_WORDS)
+    ranked = sorted(views.items(), key=lambda item: order.index(word_of(item[1])))
+    rows = [
+        (_short(name), word_of(view), "" if view.elapsed_s is None else elapsed_text(view.elapsed_s))
+        for name, view in ranked[:_MAX_ROWS]
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
+    if len(ranked) > _MAX_ROWS:
+        lines.append(f"and {len(ranked) - _MAX_ROWS} more")
+    return "\n".join(lines)
+
+
+def _short(name: str) -> str:
+    """Return a name cut at its start: the ends of run names differ."""
+    return name if len(name) <= _MAX_NAME_CHARS else f"…{name[1 - _MAX_NAME_CHARS :]}"

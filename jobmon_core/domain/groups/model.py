@@ -1,0 +1,139 @@
+"""What jobmon stores about a group of jobs: the content of its state file.
+
+Times are Unix seconds, durations are seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.errors import Invalid
+
+DEFAULT_INTERVAL_S = 60.0
+MAX_NAME_CHARS = 100
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
+
+
+class MemberMessages(StrEnum):
+    """Which of its members' ends are reported by a message of their own, besides the digest."""
+
+    ALL = "all"
+    FAILURES = "failures"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run of a file of runs, as it was when jobmon read it."""
+
+    script: str
+    arguments: tuple[str, ...] = ()  # after the script
+    options: tuple[str, ...] = ()  # of sbatch, before the script
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A run of the group. Its job is watched like any other; its state file says how the job is."""
+
+    state_id: str = ""  # the name of the job's state file; empty until it is submitted
+    planned: PlannedRun | None = None  # None if the job was submitted by other means
+    submitting_since_s: float | None = None  # set before sbatch is called, cleared when the job id is saved
+    logged_state: str = ""  # the state in the latest STATE_CHANGE of the group's log
+    has_metrics: bool = False  # whether its COMPUTE_METRICS are logged
+    is_stuck: bool = False  # whether the group's log says that it can never start
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """What the user asked for."""
+
+    interval_s: float = DEFAULT_INTERVAL_S  # between two STATUS_CHECKs
+    messages: MemberMessages = MemberMessages.FAILURES
+    then: tuple[str, ...] = ()  # a program and its arguments, started when all members have ended
+    stop_after: int = 3  # this many members that fail alike soon after their start are reported at once
+    hold_when_broken: bool = False  # whether the pending members are then held without asking
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLog:
+    """The group's log file: what is in it, and what is still to be appended."""
+
+    path: str = ""
+    size: int = 0  # bytes, before `pending` is appended
+    pending: str = ""
+
+    def with_text(self, text: str) -> GroupLog:
+        """Return the log with more text to be appended."""
+        return replace(self, pending=self.pending + text)
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """The program that is started when all members have ended."""
+
+    started_s: float | None = None  # saved before the start, so that it starts at most once
+    result: str = ""  # e.g. ``exit code 0``
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A named set of jobs."""
+
+    name: str
+    created_s: float
+    settings: GroupSettings = GroupSettings()
+    members: dict[str, Member] = field(default_factory=dict)  # by the name of the run
+    polls: int = 0
+    polled_s: float | None = None
+    log: GroupLog = GroupLog()
+    broken: str = ""  # why the sweep looks broken, as reported; empty if it does not
+    hold: bool = False  # whether the pending members are to be held, and are not yet
+    owed: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
+    complete_s: float | None = None  # when all members had ended
+    hook: Hook = Hook()
+
+    @property
+    def unsubmitted(self) -> tuple[str, ...]:
+        """The names of the runs that were not submitted yet."""
+        return tuple(name for name, member in self.members.items() if not member.state_id)
+
+    def with_member(self, name: str, member: Member) -> Group:
+        """Return the group with a member added or replaced; a new one makes a complete group open again."""
+        is_new_job = member.state_id and member.state_id != self.members.get(name, Member()).state_id
+        group = replace(self, complete_s=None, hook=Hook(), broken="") if is_new_job else self
+        return replace(group, members={**self.members, name: member})
+
+    def with_members(self, members: Mapping[str, Member]) -> Group:
+        """Return the group with these members replaced, which changes nothing else."""
+        return replace(self, members={**self.members, **members})
+
+    def name_of(self, state_id: str) -> str:
+        """Return the name of the run with this job; empty if the group has no such job."""
+        return next((name for name, member in self.members.items() if member.state_id == state_id), "")
+
+    def next_due_s(self) -> float | None:
+        """Return when the next STATUS_CHECK is due; None if the group is complete."""
+        if self.complete_s is not None:
+            return None
+        return 0.0 if self.polled_s is None else self.polled_s + self.settings.interval_s
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a group, if it can be one: it is also the name of a file, and no job id.
+
+    Raises:
+        Invalid: it cannot.
+    """
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
+        raise Invalid(
+            f"the group name {name!r}",
+            [
+                f"use at most {MAX_NAME_CHARS} letters, digits and characters of '_-+.', "
+                "beginning with a letter or '_', e.g. sweep1"
+            ],
+        )
+    return name

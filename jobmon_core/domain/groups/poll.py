@@ -1,0 +1,113 @@
+"""One poll of a group: what the members' state files show is folded into the group and its log.
+
+Nothing here is done twice: what a poll wants done (text for the log, messages, a program) is part of the
+group, and so is saved before it is done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from jobmon_core.domain.groups.digest import broken_message, digest
+from jobmon_core.domain.groups.log_text import EventText, GpuFigures
+from jobmon_core.domain.groups.member_view import MemberView
+from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.slurm.states import Outcome
+
+RESOURCES_EVERY = 5  # polls
+_SOON_S = 60.0  # a member that fails within this time of its start failed "soon"
+
+
+def polled(
+    group: Group, views: Mapping[str, MemberView], gpus: Mapping[str, GpuFigures], text: EventText
+) -> Group:
+    """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run.
+
+    ``gpus`` has the latest figures of running members, as far as there are any.
+    """
+    events = [text.status_check([view for view in views.values() if view.job_id])]
+    members = dict(group.members)
+    for name, member in group.members.items():
+        view = views[name]
+        if view.job_id and view.state != member.logged_state:
+            events.append(text.state_change(name, member.logged_state, view))
+            member = replace(member, logged_state=view.state)  # noqa: PLW2901 - as folded so far
+        if view.never_starts and not member.is_stuck:
+            events.append(text.stuck(name, view))
+        if view.outcome is not None and not member.has_metrics:
+            events.append(text.compute_metrics(name, view))
+        events += [text.resource_status(name, gpus[name])] if name in gpus else []
+        is_over = view.outcome is not None
+        members[name] = replace(member, is_stuck=bool(view.never_starts), has_metrics=is_over)
+    group = replace(group, members=members, polls=group.polls + 1, polled_s=text.now_s)
+    group, broken = _after_stop_rule(group, views, text)
+    group = replace(group, log=group.log.with_text("".join([*events, *broken])))
+    return _completed(group, views, text) if is_complete(views) else group
+
+
+def is_complete(views: Mapping[str, MemberView]) -> bool:
+    """Whether every run was submitted and has ended, or can never start."""
+    return bool(views) and all(view.is_over or view.never_starts for view in views.values())
+
+
+def due_now(group: Group, views: Mapping[str, MemberView], now_s: float) -> bool:
+    """Whether a poll is due: the interval has passed, or all members have ended."""
+    due_s = group.next_due_s()
+    return due_s is not None and (due_s <= now_s or is_complete(views))
+
+
+def wants_resources(group: Group) -> bool:
+    """Whether the next poll logs the figures of GPUs."""
+    return (group.polls + 1) % RESOURCES_EVERY == 0
+
+
+def _completed(group: Group, views: Mapping[str, MemberView], text: EventText) -> Group:
+    group = replace(group, complete_s=text.now_s)
+    log = group.log.with_text(text.all_complete(views, group.created_s))
+    return replace(group, log=log, owed=(*group.owed, digest(group, views, text.now_s)))
+
+
+def _after_stop_rule(
+    group: Group, views: Mapping[str, MemberView], text: EventText
+) -> tuple[Group, list[str]]:
+    """Return the group after the search for members that fail alike, and the event about them."""
+    why = "" if group.broken else _why_broken(group, views)
+    if not why:
+        return group, []
+    waiting = sum(_is_waiting(view, group.members[name]) for name, view in views.items())
+    hold = group.settings.hold_when_broken and waiting > 0
+    message = broken_message(group, why, waiting, text.now_s)
+    action = (
+        "Holding the pending members" if hold else f"None; `jobmon group hold {group.name}` holds the rest"
+    )
+    return replace(group, broken=why, hold=hold, owed=(*group.owed, message)), [text.broken(why, action)]
+
+
+def _why_broken(group: Group, views: Mapping[str, MemberView]) -> str:
+    """Return that several members failed alike soon after their start; empty if that is not so."""
+    failed = [view for view in views.values() if view.outcome is Outcome.FAILURE and view.fingerprint]
+    soon = [view for view in failed if view.elapsed_s is not None and view.elapsed_s <= _SOON_S]
+    alike = Counter(view.fingerprint for view in soon).most_common(1)
+    if not alike or group.settings.stop_after <= 0 or alike[0][1] < group.settings.stop_after:
+        return ""
+    fingerprint, number = alike[0]
+    cause = next(view.cause for view in soon if view.fingerprint == fingerprint)
+    return f"{count(number, 'member')} failed alike within {_SOON_S:.0f} s of their start: {cause}"
+
+
+def _is_waiting(view: MemberView, member: Member) -> bool:
+    return not view.is_over and not view.never_starts and view.started_s is None and bool(member.state_id)
+
+
+def to_append(pending: str, written: bytes) -> bytes:
+    """Return what of ``pending`` is still to be appended to a log.
+
+    ``written`` is what follows the text before it now: a killed process may have written a part.
+    """
+    whole = pending.encode("utf-8", "replace")
+    if whole in written:
+        return b""
+    return whole[len(written) :] if written and whole.startswith(written) else whole

@@ -1,0 +1,1 @@
+"""Sending the messages that belong to no single job."""

@@ -1,0 +1,131 @@
+"""The groups of jobs: one JSON file each, which commands and monitors change in turn."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StateUnreadable, UnknownGroup
+from jobmon_core.domain.groups.model import Group, checked_name
+from jobmon_core.store.json_file import encoded
+from jobmon_core.system.files import create_exclusive, failure_reason, file_stamp, read_own, write_atomically
+from jobmon_core.system.json_codec import from_json
+from jobmon_core.system.lock import lock, try_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jobmon_core.system.files import Stamp
+
+_MAX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStore:
+    """The groups in one folder, see `Home.groups`."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """Return the state file of a group."""
+        return self.folder / f"{checked_name(name)}.json"
+
+    def summary_path(self, name: str) -> Path:
+        """Return the file that says how the members of a complete group ended."""
+        return self.folder / f"{checked_name(name)}.summary"
+
+    def names(self) -> list[str]:
+        """Return the names of all groups, sorted; empty if the folder cannot be read."""
+        return sorted(path.stem for path in self.folder.glob("*.json"))
+
+    def stamp(self) -> Stamp | None:
+        """Return values that change when a group is added or changed."""
+        return file_stamp(self.folder)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a group with this name."""
+        return self.path(name).exists()
+
+    def load(self, name: str) -> Group:
+        """Read a group.
+
+        Raises:
+            UnknownGroup: there is none with this name.
+            StateUnreadable: its file cannot be read; it stays unchanged.
+        """
+        path = self.path(name)
+        try:
+            group = from_json(Group, json.loads(read_own(path, _MAX_BYTES)))
+        except FileNotFoundError:
+            known = ", ".join(self.names()[:10])
+            hint = f"the groups are: {known}" if known else "there is no group yet"
+            raise UnknownGroup(f"no group is named {name}; {hint}") from None
+        except OSError as error:
+            raise _unreadable(path, f"cannot be read: {failure_reason(path, error)}") from error
+        except (ValueError, RecursionError) as error:  # DecodeError is a ValueError
+            raise _unreadable(path, f"is damaged: {error}") from error
+        if group.name != name:
+            raise _unreadable(path, f"contains the group {group.name}: the file was renamed or copied")
+        return group
+
+    def create(self, group: Group) -> None:
+        """Save a new group durably.
+
+        Raises:
+            UnknownGroup: one with this name exists already.
+            StorageFailed: the file cannot be written.
+        """
+        if not create_exclusive(self.path(group.name), encoded(group)):
+            raise UnknownGroup(f"a group named {group.name} exists already")
+
+    def save(self, group: Group) -> None:
+        """Replace a group durably. Only its `locked` holder may do so.
+
+        Raises:
+            StorageFailed: the old file is still there, unless only the new one could not be made durable.
+        """
+        write_atomically(self.path(group.name), encoded(group))
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[Group]:
+        """Hold the lock of a group for the ``with`` block, having waited for it; yield the group.
+
+        Raises:
+            UnknownGroup, StateUnreadable: as `load`.
+            StorageFailed: the lock cannot be used.
+        """
+        with lock(self._lock_path(name)):
+            yield self.load(name)
+
+    @contextmanager
+    def locked_if_free(self, name: str) -> Iterator[Group | None]:
+        """Like `locked`, but without waiting: yield None if another process holds the lock.
+
+        Raises:
+            UnknownGroup, StateUnreadable: as `load`.
+            StorageFailed: the lock cannot be used.
+        """
+        with try_lock(self._lock_path(name)) as is_acquired:
+            yield self.load(name) if is_acquired else None
+
+    def remove(self, name: str) -> None:
+        """Forget a group; its jobs and its log remain.
+
+        Raises:
+            UnknownGroup, StateUnreadable: as `load`.
+            StorageFailed: the lock cannot be used.
+        """
+        with self.locked(name):
+            self.path(name).unlink(missing_ok=True)
+            self.summary_path(name).unlink(missing_ok=True)
+            self._lock_path(name).unlink(missing_ok=True)
+
+    def _lock_path(self, name: str) -> Path:
+        return self.folder / f"{checked_name(name)}.lock"
+
+
+def _unreadable(path: Path, problem: str) -> StateUnreadable:
+    return StateUnreadable(f"{path} {problem}; move it away, then create the group again")

@@ -1,0 +1,1 @@
+"""The messages that belong to no single job."""
