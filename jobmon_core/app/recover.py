@@ -10,10 +10,12 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMissing
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
+from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.outbox import reopen
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.lock import command_lock
+from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -59,6 +61,7 @@ class RecoverJobs:
             for path in self.ctx.home.clean_up():
                 action = "removed: a killed process left this unfinished file"
                 yield RecoveryResult(path.name, action, is_job=False)
+            yield from self._poll_groups()
             yield from self._recover(tuple(Health))
 
     def send_given_up(self) -> Iterator[RecoveryResult]:
@@ -68,6 +71,14 @@ class RecoverJobs:
         """
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             yield from self._recover((Health.DONE,))
+
+    def _poll_groups(self) -> Iterator[RecoveryResult]:
+        """Complete the groups whose monitors were all killed; yield a result for each with a problem."""
+        problems: list[str] = []
+        GroupKeeper(self.ctx, Worker(), problems.append).run_due(None)
+        for problem in problems:
+            subject, _, text = problem.partition(": ")
+            yield RecoveryResult(subject, f"skipped: {text}", is_changed=False, is_job=False)
 
     def _recover(self, healths: Collection[Health]) -> Iterator[RecoveryResult]:
         """Recover the jobs whose monitors are in one of the states ``healths``."""

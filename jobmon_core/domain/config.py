@@ -216,9 +216,11 @@ def _agent(top: Section) -> AgentSettings:
 def _policy(top: Section, messages: Section) -> Policy:
     default = Policy()
     poll, accounting = top.section("poll"), top.section("accounting")
+    floor_s = poll.number("floor_s", default.floor_s, 0)
     policy = Policy(
-        running_s=poll.number("running_s", default.running_s, MIN_POLL_S),
-        pending_s=poll.number("pending_s", default.pending_s, MIN_POLL_S),
+        running_s=max(floor_s, poll.number("running_s", default.running_s, MIN_POLL_S)),
+        pending_s=max(floor_s, poll.number("pending_s", default.pending_s, MIN_POLL_S)),
+        floor_s=floor_s,
         warn_stale_s=poll.number("warn_stale_s", default.warn_stale_s, 0),
         accounting_grace_s=accounting.number("grace_s", default.accounting_grace_s, 0),
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card_schedule import card_due_s, settle_card
-from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.states import Outcome, Phase
@@ -50,8 +50,6 @@ Action = Step | Diagnose | Deliver
 
 HINT_INTERVAL_S = 5.0  # between queue checks of a job whose processes have ended, as its agent says ...
 _HINT_LASTS_S = 30.0  # ... for this long
-# between the first queue checks of a job; it grows to half of the job's age, at most to the usual interval
-_FIRST_INTERVAL_S = 10.0
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
 _RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded
 MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause
@@ -112,9 +110,17 @@ def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> Watch
     )
     if len(job.tasks) == 1:
         messages = tuple(replace(message, digestible=True) for message in messages)
+    messages = tuple(each for each in messages if _is_wanted(each.tone, policy.end_messages))
     job = without_waiting_alerts(job)
     outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
     return replace(job, concluded_s=now_s, outbox=outbox)
+
+
+def _is_wanted(tone: Tone, end_messages: str) -> bool:
+    """Whether the end of a job has a message of its own; the digest of its group reports it anyway."""
+    if end_messages == "failures":
+        return tone not in (Tone.SUCCESS, Tone.CANCELLED)
+    return end_messages == "all"
 
 
 def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:
@@ -156,7 +162,7 @@ def interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     """
     usual_s = _usual_interval_s(job, policy, now_s)
     if job.end_hint_s is not None and 0 <= now_s - job.end_hint_s < _HINT_LASTS_S:
-        return min(usual_s, HINT_INTERVAL_S)
+        return max(policy.floor_s, policy.early_s, min(usual_s, HINT_INTERVAL_S))
     if job.agents_since_s is None or now_s < job.agents_since_s:
         return usual_s
     return max(usual_s, min(policy.reported_s, (now_s - job.agents_since_s) / 2))
@@ -170,7 +176,8 @@ def _usual_interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     is_pending = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
     usual_s = policy.pending_s if is_pending and (job.tasks or job.pending_indices) else policy.running_s
     age_s = now_s - job.registered_s
-    return min(usual_s, max(_FIRST_INTERVAL_S, age_s / 2)) if age_s >= 0 else usual_s
+    early_s = min(usual_s, max(policy.first_s, age_s / 2)) if age_s >= 0 else usual_s
+    return max(policy.floor_s, early_s)
 
 
 def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.card import JobCard
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.groups.model import GroupSettings
     from jobmon_core.domain.slurm.rows import AccountingAnswer
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
@@ -69,6 +70,9 @@ class MonitorDeps:
     update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
     take_replay: Callable[[], bool] = lambda: False  # whether the user asked to send given-up messages again
+    group: Callable[[], GroupSettings | None] = lambda: (
+        None
+    )  # the settings of the job's group, if it is in one
 
 
 class JobMonitor:
@@ -80,6 +84,7 @@ class JobMonitor:
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
         self._deps = deps
+        self._policy = deps.policy
         self._answer_pending = False
         self._started_s = deps.clock.now()
         self._agents_due_s = float("inf")
@@ -99,6 +104,9 @@ class JobMonitor:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
             AlreadyWatched: another monitor has adopted the job, as was noticed before sending a message.
         """
+        group = self._deps.group()
+        if group is not None:
+            self._policy = self._deps.policy.of_group(group.interval_s, group.messages)
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
@@ -111,7 +119,7 @@ class JobMonitor:
         performed: set[Action] = set()
         while True:
             now_s = self._deps.clock.now()
-            job, actions = decide(self.job, self._deps.policy, now_s)
+            job, actions = decide(self.job, self._policy, now_s)
             self._save(job)
             if Step.FINISH in actions:
                 return None
@@ -126,7 +134,7 @@ class JobMonitor:
         if self._answer_pending:
             return now_s + _RECHECK_S
         checked_s = self._checked_s if self.job.stale_since_s is None else now_s
-        due_s = wake_s(self.job, self._deps.policy, checked_s or now_s, now_s)
+        due_s = wake_s(self.job, self._policy, checked_s or now_s, now_s)
         return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job), self._agents_due_s))
 
     def _save(self, job: WatchedJob) -> None:
@@ -161,11 +169,12 @@ class JobMonitor:
         self._answer_pending = False
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
-        max_age_s = interval_s(self.job, self._deps.policy, self._deps.clock.now())
+        max_age_s = interval_s(self.job, self._policy, self._deps.clock.now())
         if self.job.answered_s is None:
             max_age_s = min(FIRST_MAX_AGE_S, max_age_s)
         if self._deps.progress.may_have_failed(self.job):
-            max_age_s = min(_MAX_AGE_OF_SUSPECT_S, max_age_s)
+            max_age_s = min(max(self._policy.early_s, _MAX_AGE_OF_SUSPECT_S), max_age_s)
+        max_age_s = max(max_age_s, self._policy.floor_s)
         view = self._deps.queue.view(self.job.user, self.job.job_id, max_age_s)
         self._checked_s = view.answered_s if view else None
         if view is None or view.asked_s <= self.job.registered_s:
@@ -176,7 +185,7 @@ class JobMonitor:
             self._save(mark_answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
             now_s = self._deps.clock.now()
-            self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy, now_s))
+            self._save(apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s))
 
     def _follow_agents(self) -> None:
         """Keep agents beside the running tasks; a new hint of them changes when the queue is checked."""
@@ -194,7 +203,7 @@ class JobMonitor:
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
-        policy = self._deps.policy
+        policy = self._policy
         if events and (policy.progress_messages or policy.also):
             from jobmon_core.domain.messages.progress_alerts import (  # rarely needed
                 with_further_events,
@@ -255,7 +264,7 @@ class JobMonitor:
     def _query_accounting(self) -> None:
         def timeout_s(unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback
             now_s = self._deps.clock.now()
-            return accounting_timeout_s(self.job, self._deps.policy, now_s, unresponsive=unresponsive)
+            return accounting_timeout_s(self.job, self._policy, now_s, unresponsive=unresponsive)
 
         self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_s))
 
@@ -273,7 +282,7 @@ class JobMonitor:
         if answer is not None:
             from jobmon_core.domain.tracking.apply_accounting import apply_accounting  # needed only at an end
 
-            self._save(apply_accounting(self.job, answer, self._deps.policy, self._deps.clock.now()))
+            self._save(apply_accounting(self.job, answer, self._policy, self._deps.clock.now()))
 
     def _diagnose(self, keys: tuple[str, ...]) -> None:
         self._save(with_script_logs(self.job, self._deps.scheduler))

@@ -88,12 +88,14 @@ class MonitorLoop:
         """
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
-    def wait(self) -> Wake:
+    def wait(self, other_due_s: float | None = None) -> Wake:
         """Sleep until a job or a heartbeat is due, or a signal arrives; SIGUSR1 makes all jobs due.
 
-        Without a whole pass over the jobs, it also looks every few seconds whether one has become due.
+        ``other_due_s`` is when something else is due (Unix seconds), if anything. Without a whole pass over
+        the jobs, it also looks every few seconds whether one has become due.
         """
-        left_s = min(min(self._due_s.values()) - self._clock.now(), _HEARTBEAT_S)
+        due_s = [*self._due_s.values(), *([] if other_due_s is None else [other_due_s])]
+        left_s = min(min(due_s) - self._clock.now(), _HEARTBEAT_S)
         while True:
             due = self._look()
             if due:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]  # writes an event (second) to the log of a job (first)
 
 _HANDOVER_RETRY_S = 300.0
+_GROUP_RETRY_S = 30.0  # e.g. while the disk is full
 _RESTART_RETRY_S = 300.0  # imports may fail again after the restart
 
 
@@ -62,6 +63,8 @@ class MonitorProcess:
         self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.agents.look)
         self._heartbeat = self._factory.heartbeat(self._log_first)
         self._messages = MessageSender(ctx)
+        self._groups = self._factory.groups(self._log_first)
+        self._groups_due_s: float | None = None
         self._offers = JobOffers(ctx.home.offers, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0
@@ -81,18 +84,35 @@ class MonitorProcess:
             remaining = self._loop.run_due(self._log, self._finish)
             for state_id in set(self._process_state.locks).difference(remaining):
                 self._guard(partial(self._process_state.release, state_id))
+            self._guard(partial(self._poll_groups, remaining))
             self._guard(self._send_messages)
             if not remaining and not self._guard(self._adopt_offered):
+                self._guard(self._complete_groups)
                 self._guard(partial(keep_sending, self._ctx, self._messages))
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
             self._restart_with_new_code()
             if self._handover_is_due() and self._hand_over():
                 return
-            if self._loop.wait() is Wake.TERMINATE:
+            if self._loop.wait(self._groups_due_s) is Wake.TERMINATE:
                 for state_id in self._process_state.locks:
                     self._log(state_id, "terminated (SIGTERM); `jobmon recover` restarts the monitoring")
                 return
+
+    def _poll_groups(self, own: tuple[str, ...]) -> None:
+        """Poll the groups of these jobs, if that is due."""
+        self._groups_due_s = self._groups.run_due(own)
+
+    def _complete_groups(self) -> None:
+        """Poll the groups whose members have all ended; try again while they cannot be saved."""
+        while not self._ctx.home.was_removed():
+            try:
+                self._groups.run_due(None)
+            except StorageFailed as error:
+                self._log_first(f"a group cannot be saved, trying again: {error}")
+                if self._ctx.clock.wait(_GROUP_RETRY_S) is not Wake.TERMINATE:
+                    continue
+            return
 
     def _send_messages(self) -> None:
         """Send the messages that belong to no single job, if any is due."""

@@ -17,6 +17,7 @@ from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -60,6 +61,7 @@ class MonitorFactory:
         self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
+        self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
         self.agents = Agents(
             AgentDeps(
@@ -104,6 +106,7 @@ class MonitorFactory:
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
+            group=partial(self.groups(log).settings_of, job.id),
             take_replay=partial(self._take_replay, job.id),
         )
         return JobMonitor(job, deps)
@@ -114,6 +117,12 @@ class MonitorFactory:
             return False
         request.clear()
         return True
+
+    def groups(self, log: Log) -> GroupKeeper:
+        """Return the object that polls the groups of jobs, and does nothing if there are none."""
+        if self._groups is None:
+            self._groups = GroupKeeper(self._ctx, self._worker, log)
+        return self._groups
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""

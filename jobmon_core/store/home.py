@@ -124,8 +124,8 @@ class Home(NamedTuple):
 
     @property
     def groups(self) -> Path:
-        """The groups of jobs, their locks and the summaries of those that are complete."""
-        return private_folder(self.state / "groups")
+        """The groups of jobs, their locks and their summaries; `GroupStore.create` creates it."""
+        return self.root / "state" / "groups"
 
     def group_log(self, name: str) -> Path:
         """Return the log of a group, unless the user wants it elsewhere."""
@@ -179,7 +179,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages, self.groups, self.alerts):
+        for folder in (self.root, self.state, *folders, self.messages, self.alerts):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

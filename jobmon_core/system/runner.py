@@ -196,10 +196,23 @@ def start_detached(
     )
 
 
-def start_beside(argv: Sequence[str], error_file: Path) -> int:
+def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
+    """Wait for a program of `start_detached`; return its exit code, None if it was killed in the end.
+
+    A negative code is the number of the signal that ended it.
+    """
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        return None
+
+
+def start_beside(argv: Sequence[str], error_file: Path, environment: Mapping[str, str] | None = None) -> int:
     """Start a program that outlives this process, in a session of its own; return its PID.
 
-    It gets the environment of a query, no input, and ``error_file`` as its stderr; its stdout is discarded.
+    It gets ``environment``, by default that of a query, no input, and ``error_file`` as its stderr; its
+    stdout is discarded.
     The caller reaps it by its PID if it ends first.
 
     Raises:
@@ -207,7 +220,9 @@ def start_beside(argv: Sequence[str], error_file: Path) -> int:
     """
     with Path(os.devnull).open("r+b", buffering=0) as null, error_file.open("wb", buffering=0) as errors:
         streams = (null.fileno(), null.fileno(), errors.fileno())
-        process = start_detached(argv, query_environment(os.environ), streams, folder="/")
+        process = start_detached(
+            argv, query_environment(os.environ) if environment is None else environment, streams, folder="/"
+        )
     process.returncode = 0  # it goes on: subprocess must not wait for it
     return process.pid
 

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
 from jobmon_core.store.shared_answers import StoredAnswer
+from tests.support.job_records import JOB, succeeded
 
 
 def test_an_orphan_of_another_cluster_that_shares_the_home_is_left_alone(tmp_path: Path) -> None:
@@ -37,3 +40,15 @@ def test_a_message_of_a_job_that_cannot_be_monitored_stays_given_up(tmp_path: Pa
     (finding,) = RecoverJobs(ctx, MonitorStarter(ctx)).recover()
     assert finding.action.startswith(f"skipped: {lock} is in the way")
     assert (finding.is_changed, ctx.store.load(job.id)) == (False, job)
+
+
+def test_a_group_whose_monitors_were_killed_at_the_end_is_completed(tmp_path: Path) -> None:
+    ctx = Context(Home(tmp_path), {})
+    ctx.groups.create(Group("sweep1", 100.0, members={"a": Member("slurm-12-x")}))
+    ctx.groups.create(Group("other", 100.0))
+    ctx.groups.path("other").write_text("{", encoding="ascii")
+    ctx.store.save(replace(JOB, tasks={"": succeeded()}, concluded_s=110.0))
+    finding = next(RecoverJobs(ctx, MonitorStarter(ctx)).recover())
+    assert (finding.subject, finding.is_changed) == ("group other", False)
+    assert "is damaged" in finding.action
+    assert ctx.groups.load("sweep1").complete_s is not None

@@ -105,7 +105,7 @@ def test_what_was_given_up_is_sent_again_on_request(shell: Shell) -> None:
         (shell.home / "config.json").write_text(json.dumps(config), "utf-8")
         (shell.home / "config.json").chmod(0o600)
         save(shell, replace(ENTRY, channel="error", given_up="404 Unknown Webhook", attempts=1))
-        assert "then `jobmon replay 12` sends the message again" in shell.jobmon("status", "12").stdout
+        assert "then `jobmon replay JOB` sends the message again" in shell.jobmon("status", "12").stdout
         done = shell.jobmon("replay", "train")
         assert done.stdout == "12 train: sending 1 message again\n"
         discord.wait_for(1, route=Route.ERROR)

@@ -174,7 +174,8 @@ def test_what_one_channel_refuses_another_one_tells_once(home: Home) -> None:
 
 def test_a_log_file_and_a_screen_take_the_place_of_no_channel(home: Home) -> None:
     log, screen = PHONE._replace(kind="log"), PAGER._replace(kind="terminal", routes=())
-    home.config = Config((TEAM, log, screen, PAGER._replace(name="late", routes=())))
+    late = ConfiguredChannel("late", "mailbox", (), MailboxSettings("late"))
+    home.config = Config((TEAM, log, screen, late))
     home.answers = {"team": _GONE}
     home.queue(END)
     home.run(1)
@@ -259,7 +260,7 @@ def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home
     home.queue(change, replace(STALL, id="12/x"), replace(STALL, id="12/y"))
     home.run(0.01)
     assert home.arrived == [("on_event_1", "a"), *[("on_event_1", STALL.title)] * 2]
-    assert not any(entry.message.changes for entry in home.entries)  # a change is forgotten once it was told
+    assert not any(entry.message.changes for entry in home.entries)  # they are forgotten
 
 
 def test_a_program_that_fails_is_reported_on_no_other_channel_and_not_run_again(home: Home) -> None:

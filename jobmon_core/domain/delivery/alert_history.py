@@ -2,7 +2,7 @@
 
 The first message that is counted for a reason is held instead. It is the carrier: at the end of its wait it
 tells how many messages were counted meanwhile, itself included. So the outbox of a job, which is saved before
-anything is sent, also keeps what was counted, and no message is told twice: a message is counted by its id.
+anything is sent, also keeps what was counted, and no message is counted twice: it is counted by its id.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jobmon_core.domain.delivery.alert_rules import (
     Action,
     Sent,
     Situation,
+    decide_about,
     must_wait,
-    rule_on,
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
@@ -90,14 +90,14 @@ def admit(
             return history, replace(entry, counted=tally.why, held="", held_until_s=None)
     if entry.is_carrier or key in history.tallies:
         return _admit_carrier(history, replace(entry, is_carrier=True), situation, settings)
-    ruling = rule_on(situation._replace(sent=tuple(history.sent.values())), settings)
-    match ruling.action:
+    decision = decide_about(situation._replace(sent=tuple(history.sent.values())), settings)
+    match decision.action:
         case Action.SEND:
             return _sent(history, entry, situation)
         case Action.HOLD:
-            return history, _held(entry, ruling.why, ruling.until_s, now_s)
+            return history, _held(entry, decision.why, decision.until_s, now_s)
         case Action.COUNT:
-            return _count(history, entry, ruling.why, ruling.until_s, situation)
+            return _count(history, entry, decision.why, decision.until_s, situation)
 
 
 def _count(

@@ -6,7 +6,7 @@
 4. Throttling counts a message if one of the same kind about the same job was sent a short time ago.
 5. The limit counts a message if the channel got as many messages as it may within an hour.
 
-A held message is sent in full later. Counted messages are told in one message later: none is lost silently.
+A held message is sent in full later. One later message names the counted ones: none is lost silently.
 All times are Unix seconds.
 """
 
@@ -37,7 +37,7 @@ class Action(StrEnum):
     COUNT = "count"
 
 
-class Ruling(NamedTuple):
+class Decision(NamedTuple):
     """What to do with a message, and why."""
 
     action: Action
@@ -63,10 +63,10 @@ class Situation(NamedTuple):
     sent: Collection[Sent] = ()  # to this channel, within the last hour or the time of the throttling
 
 
-_SEND = Ruling(Action.SEND)
+_SEND = Decision(Action.SEND)
 
 
-def rule_on(situation: Situation, settings: AlertSettings) -> Ruling:
+def decide_about(situation: Situation, settings: AlertSettings) -> Decision:
     """Return what to do with a message."""
     if waiting := must_wait(situation, settings):
         return waiting
@@ -75,23 +75,23 @@ def rule_on(situation: Situation, settings: AlertSettings) -> Ruling:
     now_s = situation.now_s
     same = [sent.at_s for sent in situation.sent if sent.subject == situation.subject]
     if same and now_s < (until_s := max(same) + settings.throttle_s):
-        return Ruling(Action.COUNT, until_s, f"at most one such message in {duration(settings.throttle_s)}")
+        return Decision(Action.COUNT, until_s, f"at most one such message in {duration(settings.throttle_s)}")
     recent = sorted(sent.at_s for sent in situation.sent if sent.at_s > now_s - HOUR_S)
     if settings.per_hour and len(recent) >= settings.per_hour:
         until_s = recent[len(recent) - settings.per_hour] + HOUR_S
-        return Ruling(Action.COUNT, until_s, f"at most {count(settings.per_hour, 'message')} per hour")
+        return Decision(Action.COUNT, until_s, f"at most {count(settings.per_hour, 'message')} per hour")
     return _SEND
 
 
-def must_wait(situation: Situation, settings: AlertSettings) -> Ruling | None:
+def must_wait(situation: Situation, settings: AlertSettings) -> Decision | None:
     """Return what a mute or quiet hours do with a message; None if nothing."""
     is_critical = situation.level is Level.CRITICAL
     if situation.muted_until_s is not None:
-        return Ruling(Action.HOLD if is_critical else Action.COUNT, situation.muted_until_s, MUTED)
+        return Decision(Action.HOLD if is_critical else Action.COUNT, situation.muted_until_s, MUTED)
     left_min = settings.quiet.left_min(situation.minute) if settings.quiet else None
     if left_min is not None and (settings.hold_critical or not is_critical):
         start_of_minute_s = situation.now_s - situation.now_s % 60
-        return Ruling(Action.HOLD, start_of_minute_s + 60 * left_min, QUIET)
+        return Decision(Action.HOLD, start_of_minute_s + 60 * left_min, QUIET)
     return None
 
 

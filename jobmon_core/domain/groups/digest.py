@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Quote, Tone
@@ -15,7 +15,7 @@ from jobmon_core.domain.slurm.states import Outcome
 
 _WORDS = {  # the worst first
     "failed": Tone.FAILURE,
-    "never start": Tone.FAILURE,
+    "can never start": Tone.FAILURE,
     "with unknown outcome": Tone.ATTENTION,
     "doubtful": Tone.ATTENTION,
     "not watched": Tone.ATTENTION,
@@ -29,6 +29,7 @@ _OUTCOME_WORDS = {
     Outcome.UNKNOWN: "with unknown outcome",
 }
 _MAX_ROWS = 20
+_MAX_TABLE_CHARS = 900  # of the 1,000 that a channel may show of it
 _MAX_CAUSES = 6
 _MAX_NAME_CHARS = 40
 _MAX_NAMES = 4
@@ -37,7 +38,7 @@ _MAX_NAMES = 4
 def word_of(view: MemberView) -> str:
     """Return what became of a member, e.g. ``completed``."""
     if view.outcome is None:
-        return "never start" if view.never_starts else "not watched"
+        return "can never start" if view.never_starts else "not watched"
     return "doubtful" if view.is_doubtful else _OUTCOME_WORDS[view.outcome]
 
 
@@ -57,8 +58,8 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
         id=f"group-{group.name}-{int(group.created_s)}-{len(group.members)}-complete-{group.polls}",
         route=Route.SUCCESS if all_succeeded else Route.ERROR,
         tone=_WORDS[worst],
-        title=f"{group.name}: {count(len(views), 'job')} ended: {counts_text(views)}",
-        summary=f"All members of the group have ended, {duration(total_s)} after it was created.",
+        title=f"{group.name} is complete: {counts_text(views)}",
+        summary=f"{count(len(views), 'job')}, {duration(total_s)} after the group was created.",
         fields=tuple(_fields(views)),
         evidence=tuple(_causes(views)),
         advice="" if all_succeeded else f"`jobmon group status {group.name}` shows all members.",
@@ -69,7 +70,7 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
-    """Return the message about a sweep whose members fail alike."""
+    """Return the message about a sweep whose members fail in the same way."""
     rest = f"{count(waiting, 'member')} still wait." if waiting else "No member is waiting."
     held = group.settings.hold_when_broken and waiting
     offer = (
@@ -121,11 +122,18 @@ def _table(views: Mapping[str, MemberView]) -> str:
         (_short(name), word_of(view), "" if view.elapsed_s is None else elapsed_text(view.elapsed_s))
         for name, view in ranked[:_MAX_ROWS]
     ]
+    rows = rows[: _fitting(rows)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
-    if len(ranked) > _MAX_ROWS:
-        lines.append(f"and {len(ranked) - _MAX_ROWS} more")
+    if len(ranked) > len(rows):
+        lines.append(f"and {len(ranked) - len(rows)} more")
     return "\n".join(lines)
+
+
+def _fitting(rows: Sequence[tuple[str, ...]]) -> int:
+    """Return how many rows fit in the room for a quote."""
+    width = sum(max(len(row[column]) for row in rows) for column in range(3)) + 5
+    return max(1, _MAX_TABLE_CHARS // width)
 
 
 def _short(name: str) -> str:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jobmon_core.domain.groups.member_view import MemberView
-from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.states import JobState
 
 _USUAL = (JobState.PENDING, JobState.RUNNING, JobState.COMPLETED)  # counted even if there are none
-_LIMIT_ADVICE = "⚠️ Time limit exceeded — consider a longer time limit (`--time`)"
+_LIMIT_ADVICE = "⚠️ Time limit exceeded — consider increasing the time limit (`--time`)"
 _MEMORY_ADVICE = "⚠️ Out of memory — consider requesting more (`--mem`)"
 _GIB = 2**30
+_MINUTES_FROM_S, _HOURS_FROM_MINUTES = 90, 120
 
 
 class GpuFigures(NamedTuple):
@@ -50,14 +51,14 @@ class EventText(NamedTuple):
     def _changed_lines(self, before: str, view: MemberView) -> Iterator[str]:
         yield f"Previous: {before or 'none'}"
         yield f"Current: {view.state}"
-        if not view.is_over:
+        if view.outcome is None:
             yield f"Job ID: {view.job_id}"
         if view.ended_s is not None:
             yield f"Completed: {self.local_time(view.ended_s)}"
         if view.elapsed_s is not None:
             yield f"Elapsed: {elapsed_text(view.elapsed_s)}"
         yield "Action: Updated run state"
-        if view.is_over and view.log_folder:
+        if view.outcome is not None and view.log_folder:
             yield f"Result log: {view.log_folder}"
 
     def stuck(self, name: str, view: MemberView) -> str:
@@ -71,7 +72,7 @@ class EventText(NamedTuple):
 
     def broken(self, why: str, action: str) -> str:
         """Return the event of a sweep that looks broken."""
-        return self._event("STOP_RULE: Members fail alike", f"Reason: {why}", f"Action: {action}")
+        return self._event("STOP_RULE: Members fail in the same way", f"Reason: {why}", f"Action: {action}")
 
     def resource_status(self, name: str, gpus: GpuFigures) -> str:
         """Return the event with the latest figures of a running member's GPUs."""
@@ -102,7 +103,7 @@ class EventText(NamedTuple):
         return self._event(
             "ALL_COMPLETE: Monitoring finished",
             f"Summary: {count(states.total(), 'job')} ended - {', '.join(counts)}",
-            f"Total time: {duration(self.now_s - since_s)}",
+            f"Total time: {_total_text(self.now_s - since_s)}",
         )
 
     def _event(self, title: str, *lines: str) -> str:
@@ -121,11 +122,22 @@ def elapsed_text(seconds: float) -> str:
     return f"{minutes}m {second:02}s" if minutes else f"{second}s"
 
 
+def _total_text(seconds: float) -> str:
+    """Return a long duration in words, e.g. ``15 minutes``."""
+    minutes = round(seconds / 60)
+    if seconds < _MINUTES_FROM_S:
+        return count(round(seconds), "second")
+    if minutes < _HOURS_FROM_MINUTES:
+        return count(minutes, "minute")
+    hours, minutes = divmod(minutes, 60)
+    return f"{count(hours, 'hour')} {count(minutes, 'minute')}" if minutes else count(hours, "hour")
+
+
 def _wall_text(view: MemberView) -> str:
     if view.elapsed_s is None:
         return "not recorded"
     if not view.limit_s:
-        return f"{elapsed_text(view.elapsed_s)} / no limit"
+        return f"{elapsed_text(view.elapsed_s)} / limit not recorded"
     share = f"{view.elapsed_s / view.limit_s:.0%}"
     if view.state == JobState.TIMEOUT:
         share = "**EXCEEDED**"

@@ -12,6 +12,7 @@ from jobmon_core.domain.tracking.model import FROM_WORST, End, Task, WatchedJob
 
 NOT_SUBMITTED = "NOT_SUBMITTED"
 UNWATCHED = "UNWATCHED"
+UNREADABLE = "UNREADABLE"  # its state file is damaged
 _NEVER_STARTS = "will never start"
 
 
@@ -21,6 +22,7 @@ class MemberView(NamedTuple):
     state: str = NOT_SUBMITTED  # of the job: Slurm's word, or one of the words above
     job_id: str = ""
     outcome: Outcome | None = None  # None until it ended
+    is_over: bool = False  # whether nothing will happen to it any more, and its end is explained
     is_doubtful: bool = False
     never_starts: str = ""  # Slurm's reason why it never will; empty if it may
     started_s: float | None = None
@@ -28,13 +30,8 @@ class MemberView(NamedTuple):
     limit_s: int | None = None
     usage: Usage = Usage()
     cause: str = ""  # of a failure, in a few words
-    fingerprint: str = ""  # equal for members that failed alike; empty if nothing is known
+    fingerprint: str = ""  # equal for members that failed in the same way; empty if nothing is known
     log_folder: str = ""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing will happen to it any more."""
-        return self.outcome is not None or self.state == UNWATCHED
 
     @property
     def elapsed_s(self) -> float | None:
@@ -51,6 +48,7 @@ def view_of(job: WatchedJob) -> MemberView:
     view = MemberView(
         state=_state(job),
         job_id=str(ref_of(job.job_id, job.watched_part)),
+        is_over=job.closed,
         never_starts=_never_starts(job),
         started_s=min(
             (task.start_s for task in job.tasks.values() if task.start_s is not None), default=None
@@ -91,6 +89,8 @@ def _state(job: WatchedJob) -> str:
 def _never_starts(job: WatchedJob) -> str:
     """Return Slurm's reason why no task of the job will ever start; empty if one may, or has started."""
     reasons = {task.reason.strip("()") for task in job.tasks.values() if task.end is None}
+    if job.pending_indices:
+        reasons.add(job.pending_reason.strip("()"))
     if any(task.start_s is not None and task.end is None for task in job.tasks.values()) or len(reasons) != 1:
         return ""
     (reason,) = reasons
@@ -107,5 +107,4 @@ def _plain_cause(end: End) -> str:
 def _fingerprint(task: Task, end: End) -> str:
     if end.outcome is not Outcome.FAILURE:
         return ""
-    known = task.diagnosis.fingerprint if task.diagnosis else ""
-    return known or f"{end.state} {end.exit_code} {end.signal}"
+    return task.diagnosis.fingerprint if task.diagnosis else ""

@@ -12,9 +12,11 @@ from enum import StrEnum
 
 from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.errors import Invalid
+from jobmon_core.domain.slurm.states import Outcome
 
 DEFAULT_INTERVAL_S = 60.0
 MAX_NAME_CHARS = 100
+_RESERVED = ("all", "latest")  # which mean other jobs where a command takes a job or a group
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
 
 
@@ -44,6 +46,8 @@ class Member:
     submitting_since_s: float | None = None  # set before sbatch is called, cleared when the job id is saved
     logged_state: str = ""  # the state in the latest STATE_CHANGE of the group's log
     has_metrics: bool = False  # whether its COMPUTE_METRICS are logged
+    outcome: Outcome | None = None  # kept, since its state file may be removed; as is the cause
+    cause: str = ""
     is_stuck: bool = False  # whether the group's log says that it can never start
 
 
@@ -54,7 +58,10 @@ class GroupSettings:
     interval_s: float = DEFAULT_INTERVAL_S  # between two STATUS_CHECKs
     messages: MemberMessages = MemberMessages.FAILURES
     then: tuple[str, ...] = ()  # a program and its arguments, started when all members have ended
-    stop_after: int = 3  # this many members that fail alike soon after their start are reported at once
+    then_folder: str = ""  # its working directory
+    stop_after: int = (
+        3  # this many members that fail in the same way soon after their start are reported at once
+    )
     hold_when_broken: bool = False  # whether the pending members are then held without asking
 
 
@@ -72,14 +79,6 @@ class GroupLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
-    """The program that is started when all members have ended."""
-
-    started_s: float | None = None  # saved before the start, so that it starts at most once
-    result: str = ""  # e.g. ``exit code 0``
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """A named set of jobs."""
 
@@ -92,19 +91,29 @@ class Group:
     log: GroupLog = GroupLog()
     broken: str = ""  # why the sweep looks broken, as reported; empty if it does not
     hold: bool = False  # whether the pending members are to be held, and are not yet
-    owed: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
+    unsent: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
     complete_s: float | None = None  # when all members had ended
-    hook: Hook = Hook()
+    then_since_s: float | None = None  # saved before `then` is started, so that it starts at most once
+    then_result: str = ""  # how it ended, e.g. ``exit code 0``; empty while it runs
 
     @property
     def unsubmitted(self) -> tuple[str, ...]:
         """The names of the runs that were not submitted yet."""
         return tuple(name for name, member in self.members.items() if not member.state_id)
 
+    @property
+    def then_is_due(self) -> bool:
+        """Whether the user's program is to be started."""
+        return bool(self.settings.then) and self.complete_s is not None and self.then_since_s is None
+
     def with_member(self, name: str, member: Member) -> Group:
         """Return the group with a member added or replaced; a new one makes a complete group open again."""
         is_new_job = member.state_id and member.state_id != self.members.get(name, Member()).state_id
-        group = replace(self, complete_s=None, hook=Hook(), broken="") if is_new_job else self
+        group = (
+            replace(self, complete_s=None, then_since_s=None, then_result="", broken="")
+            if is_new_job
+            else self
+        )
         return replace(group, members={**self.members, name: member})
 
     def with_members(self, members: Mapping[str, Member]) -> Group:
@@ -128,12 +137,9 @@ def checked_name(name: str) -> str:
     Raises:
         Invalid: it cannot.
     """
-    if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS or name in _RESERVED:
         raise Invalid(
             f"the group name {name!r}",
-            [
-                f"use at most {MAX_NAME_CHARS} letters, digits and characters of '_-+.', "
-                "beginning with a letter or '_', e.g. sweep1"
-            ],
+            [f"use at most {MAX_NAME_CHARS} letters, digits and '_-+.', no digit first, nor a reserved word"],
         )
     return name

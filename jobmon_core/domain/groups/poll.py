@@ -32,16 +32,24 @@ def polled(
     members = dict(group.members)
     for name, member in group.members.items():
         view = views[name]
-        if view.job_id and view.state != member.logged_state:
+        is_known = view.outcome is None or view.is_over  # an end counts once it is explained
+        if view.job_id and is_known and view.state != member.logged_state:
             events.append(text.state_change(name, member.logged_state, view))
             member = replace(member, logged_state=view.state)  # noqa: PLW2901 - as folded so far
         if view.never_starts and not member.is_stuck:
             events.append(text.stuck(name, view))
-        if view.outcome is not None and not member.has_metrics:
+        has_ended = view.is_over and view.outcome is not None
+        if has_ended and not member.has_metrics:
             events.append(text.compute_metrics(name, view))
-        events += [text.resource_status(name, gpus[name])] if name in gpus else []
-        is_over = view.outcome is not None
-        members[name] = replace(member, is_stuck=bool(view.never_starts), has_metrics=is_over)
+        if name in gpus:
+            events.append(text.resource_status(name, gpus[name]))
+        members[name] = replace(
+            member,
+            is_stuck=bool(view.never_starts),
+            has_metrics=has_ended,
+            outcome=view.outcome if has_ended else None,
+            cause=view.cause,
+        )
     group = replace(group, members=members, polls=group.polls + 1, polled_s=text.now_s)
     group, broken = _after_stop_rule(group, views, text)
     group = replace(group, log=group.log.with_text("".join([*events, *broken])))
@@ -67,13 +75,13 @@ def wants_resources(group: Group) -> bool:
 def _completed(group: Group, views: Mapping[str, MemberView], text: EventText) -> Group:
     group = replace(group, complete_s=text.now_s)
     log = group.log.with_text(text.all_complete(views, group.created_s))
-    return replace(group, log=log, owed=(*group.owed, digest(group, views, text.now_s)))
+    return replace(group, log=log, unsent=(*group.unsent, digest(group, views, text.now_s)))
 
 
 def _after_stop_rule(
     group: Group, views: Mapping[str, MemberView], text: EventText
 ) -> tuple[Group, list[str]]:
-    """Return the group after the search for members that fail alike, and the event about them."""
+    """Return the group after the search for members that fail in the same way, and the event about them."""
     why = "" if group.broken else _why_broken(group, views)
     if not why:
         return group, []
@@ -83,19 +91,19 @@ def _after_stop_rule(
     action = (
         "Holding the pending members" if hold else f"None; `jobmon group hold {group.name}` holds the rest"
     )
-    return replace(group, broken=why, hold=hold, owed=(*group.owed, message)), [text.broken(why, action)]
+    return replace(group, broken=why, hold=hold, unsent=(*group.unsent, message)), [text.broken(why, action)]
 
 
 def _why_broken(group: Group, views: Mapping[str, MemberView]) -> str:
-    """Return that several members failed alike soon after their start; empty if that is not so."""
+    """Return that several members failed in the same way soon after their start; empty if that is not so."""
     failed = [view for view in views.values() if view.outcome is Outcome.FAILURE and view.fingerprint]
     soon = [view for view in failed if view.elapsed_s is not None and view.elapsed_s <= _SOON_S]
-    alike = Counter(view.fingerprint for view in soon).most_common(1)
-    if not alike or group.settings.stop_after <= 0 or alike[0][1] < group.settings.stop_after:
+    equal = Counter(view.fingerprint for view in soon).most_common(1)
+    if not equal or group.settings.stop_after <= 0 or equal[0][1] < group.settings.stop_after:
         return ""
-    fingerprint, number = alike[0]
+    fingerprint, number = equal[0]
     cause = next(view.cause for view in soon if view.fingerprint == fingerprint)
-    return f"{count(number, 'member')} failed alike within {_SOON_S:.0f} s of their start: {cause}"
+    return f"{count(number, 'member')} failed in the same way within {_SOON_S:.0f} s of their start: {cause}"
 
 
 def _is_waiting(view: MemberView, member: Member) -> bool:

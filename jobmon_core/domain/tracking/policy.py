@@ -26,6 +26,26 @@ class Policy(NamedTuple):
     also: tuple[str, ...] = ()  # further messages: started, launched, checkpoint, progress
     has_programs: bool = False  # whether programs of the user get each change of state
     doubtful_success: str = "success"  # the route of a doubtful success; or "error"
+    first_s: float = (
+        10.0  # between the first queue checks; it grows to half of the job's age, as far as the usual
+    )
+    floor_s: float = 0.0  # no two queue checks follow each other faster, whatever happens
+    early_s: float = 0.0  # nor do early ones, which a sign of an end causes
+    end_messages: str = (
+        "all"  # which ends of a group's members have a message of their own; see `MemberMessages`
+    )
+
+    def of_group(self, interval_s: float, end_messages: str) -> Policy:
+        """Return the policy for the members of a group, which are checked at the interval of the group."""
+        every_s = max(interval_s, self.floor_s)
+        return self._replace(
+            running_s=every_s,
+            pending_s=every_s,
+            reported_s=every_s,
+            first_s=every_s,
+            early_s=every_s,
+            end_messages=end_messages,
+        )
 
     def accounting_wait_s(self, attempts: int) -> float:
         """Return the wait after ``attempts`` accounting queries, before the next one."""

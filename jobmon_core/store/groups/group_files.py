@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup
 from jobmon_core.domain.groups.model import Group, checked_name
 from jobmon_core.store.json_file import encoded
-from jobmon_core.system.files import create_exclusive, failure_reason, file_stamp, read_own, write_atomically
+from jobmon_core.system.files import (
+    create_exclusive,
+    failure_reason,
+    private_folder,
+    read_own,
+    write_atomically,
+)
 from jobmon_core.system.json_codec import from_json
 from jobmon_core.system.lock import lock, try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from jobmon_core.system.files import Stamp
 
 _MAX_BYTES = 64 * 2**20
 
@@ -40,10 +44,6 @@ class GroupStore:
     def names(self) -> list[str]:
         """Return the names of all groups, sorted; empty if the folder cannot be read."""
         return sorted(path.stem for path in self.folder.glob("*.json"))
-
-    def stamp(self) -> Stamp | None:
-        """Return values that change when a group is added or changed."""
-        return file_stamp(self.folder)
 
     def exists(self, name: str) -> bool:
         """Whether there is a group with this name."""
@@ -78,6 +78,7 @@ class GroupStore:
             UnknownGroup: one with this name exists already.
             StorageFailed: the file cannot be written.
         """
+        private_folder(self.folder)
         if not create_exclusive(self.path(group.name), encoded(group)):
             raise UnknownGroup(f"a group named {group.name} exists already")
 
@@ -97,6 +98,7 @@ class GroupStore:
             UnknownGroup, StateUnreadable: as `load`.
             StorageFailed: the lock cannot be used.
         """
+        self.load(name)  # else the lock of a group that does not exist would be created
         with lock(self._lock_path(name)):
             yield self.load(name)
 

@@ -1,4 +1,4 @@
-"""What is counted is told later, once."""
+"""A later message names what was counted, once."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from jobmon_core.domain.delivery.alert_rules import (
     MUTED,
     QUIET,
     Action,
+    Decision,
     Mute,
-    Ruling,
     Sent,
     Situation,
     UserAlerts,
-    rule_on,
+    decide_about,
     targets_of,
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
@@ -28,25 +28,25 @@ LIMITED = AlertSettings(per_hour=2)
 NOW_S = 1_000_020.0  # the start of a minute
 MIDNIGHT, NOON, LAST_MINUTE = 0, 12 * 60, 7 * 60 - 1
 STALL = "12 stalled"
-SEND = Ruling(Action.SEND)
+SEND = Decision(Action.SEND)
 
 
 @pytest.mark.parametrize(
-    ("level", "minute", "settings", "muted_for_s", "sent_ago", "ruling"),
+    ("level", "minute", "settings", "muted_for_s", "sent_ago", "decision"),
     [
         # without settings, everything is sent
         (INFO, MIDNIGHT, AlertSettings(), None, [(1, STALL)] * 99, SEND),
         # a mute: critical messages are held, others are counted
-        (CRITICAL, NOON, AlertSettings(), 60, [], Ruling(Action.HOLD, NOW_S + 60, MUTED)),
-        (WARNING, NOON, AlertSettings(), 60, [], Ruling(Action.COUNT, NOW_S + 60, MUTED)),
-        (WARNING, MIDNIGHT, QUIET_NIGHT, 60, [], Ruling(Action.COUNT, NOW_S + 60, MUTED)),
+        (CRITICAL, NOON, AlertSettings(), 60, [], Decision(Action.HOLD, NOW_S + 60, MUTED)),
+        (WARNING, NOON, AlertSettings(), 60, [], Decision(Action.COUNT, NOW_S + 60, MUTED)),
+        (WARNING, MIDNIGHT, QUIET_NIGHT, 60, [], Decision(Action.COUNT, NOW_S + 60, MUTED)),
         # quiet hours
-        (WARNING, MIDNIGHT, QUIET_NIGHT, None, [], Ruling(Action.HOLD, NOW_S + 7 * 3600, QUIET)),
-        (INFO, LAST_MINUTE, QUIET_NIGHT, None, [], Ruling(Action.HOLD, NOW_S + 60, QUIET)),
+        (WARNING, MIDNIGHT, QUIET_NIGHT, None, [], Decision(Action.HOLD, NOW_S + 7 * 3600, QUIET)),
+        (INFO, LAST_MINUTE, QUIET_NIGHT, None, [], Decision(Action.HOLD, NOW_S + 60, QUIET)),
         (INFO, 7 * 60, QUIET_NIGHT, None, [], SEND),
         (INFO, NOON, QUIET_NIGHT, None, [], SEND),
         (CRITICAL, MIDNIGHT, QUIET_NIGHT, None, [], SEND),
-        (CRITICAL, MIDNIGHT, HELD_NIGHT, None, [], Ruling(Action.HOLD, NOW_S + 7 * 3600, QUIET)),
+        (CRITICAL, MIDNIGHT, HELD_NIGHT, None, [], Decision(Action.HOLD, NOW_S + 7 * 3600, QUIET)),
         (CRITICAL, NOON, HELD_NIGHT, None, [], SEND),
         # throttling: one message of a kind about a job
         (
@@ -55,7 +55,7 @@ SEND = Ruling(Action.SEND)
             THROTTLED,
             None,
             [(599, STALL)],
-            Ruling(Action.COUNT, NOW_S + 1, "at most one such message in 10m"),
+            Decision(Action.COUNT, NOW_S + 1, "at most one such message in 10m"),
         ),
         (WARNING, NOON, THROTTLED, None, [(600, STALL)], SEND),
         (WARNING, NOON, THROTTLED, None, [(1, "12 slow"), (1, "13 stalled")], SEND),
@@ -67,7 +67,7 @@ SEND = Ruling(Action.SEND)
             LIMITED,
             None,
             [(3599, "a"), (10, "b"), (5, "c")],
-            Ruling(Action.COUNT, NOW_S + 3590, "at most 2 messages per hour"),
+            Decision(Action.COUNT, NOW_S + 3590, "at most 2 messages per hour"),
         ),
         (INFO, NOON, LIMITED, None, [(3600, "a"), (5, "b")], SEND),
         (CRITICAL, NOON, LIMITED, None, [(1, "a")] * 5, SEND),
@@ -78,7 +78,7 @@ SEND = Ruling(Action.SEND)
             AlertSettings(throttle_s=60.0, per_hour=1),
             None,
             [(30, STALL)],
-            Ruling(Action.COUNT, NOW_S + 30, "at most one such message in 1m"),
+            Decision(Action.COUNT, NOW_S + 30, "at most one such message in 1m"),
         ),
     ],
 )
@@ -88,18 +88,18 @@ def test_each_message_is_sent_held_or_counted(  # noqa: PLR0917 - the columns of
     settings: AlertSettings,
     muted_for_s: float | None,
     sent_ago: list[tuple[float, str]],
-    ruling: Ruling,
+    decision: Decision,
 ) -> None:
     muted_until_s = None if muted_for_s is None else NOW_S + muted_for_s
     sent = [Sent(NOW_S - ago_s, subject) for ago_s, subject in sent_ago]
-    assert rule_on(Situation(level, STALL, NOW_S, minute, muted_until_s, sent), settings) == ruling
+    assert decide_about(Situation(level, STALL, NOW_S, minute, muted_until_s, sent), settings) == decision
 
 
 @pytest.mark.parametrize("settings", [QUIET_NIGHT, THROTTLED, LIMITED])
 def test_nothing_but_a_mute_or_the_users_wish_delays_a_critical_message(settings: AlertSettings) -> None:
     sent = [Sent(NOW_S - 1, STALL)] * 50
     for minute in range(0, 24 * 60, 7):
-        assert rule_on(Situation(CRITICAL, STALL, NOW_S, minute, None, sent), settings) == SEND
+        assert decide_about(Situation(CRITICAL, STALL, NOW_S, minute, None, sent), settings) == SEND
 
 
 @pytest.mark.parametrize(

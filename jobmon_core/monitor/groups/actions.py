@@ -1,0 +1,77 @@
+"""Does what a saved poll of a group decided: appends to the log, hands over messages, starts programs.
+
+The lock of the group is held. Whatever is killed here is done by the next process, and nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.groups.summary import summary
+from jobmon_core.monitor.groups.log_file import append_pending
+from jobmon_core.system.environment import user_environment
+from jobmon_core.system.files import write_atomically
+from jobmon_core.system.runner import start_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.groups.member_view import MemberView
+    from jobmon_core.domain.groups.model import Group
+
+
+def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
+    """Do what is still to be done for a group, and save that it was done; return the group.
+
+    Raises:
+        StorageFailed: something cannot be written; the rest is done by the next call.
+    """
+    if group.log.pending:
+        group = _with_log(ctx, group)
+    if group.unsent:
+        if group.complete_s is not None:
+            content = json.dumps(summary(group, views), indent=1)
+            write_atomically(ctx.groups.summary_path(group.name), content.encode("ascii"))
+        for message in group.unsent:
+            ctx.messages.create(message)  # nothing happens if the message exists already
+        group = _saved(ctx, replace(group, unsent=()))
+    if group.hold:
+        _start_beside(ctx, group, "-m", "jobmon", "group", "hold", group.name, "--yes")
+        group = _saved(ctx, replace(group, hold=False))  # to hold a job twice is harmless
+    if group.then_is_due:
+        group = _saved(ctx, replace(group, then_since_s=ctx.clock.now()))
+        _start_beside(ctx, group, "-m", "jobmon_core.monitor.groups.then", str(ctx.home.root), group.name)
+    return group
+
+
+def _with_log(ctx: Context, group: Group) -> Group:
+    """Append to the log; if that fails, the text waits for the next poll, and the messages do not."""
+    try:
+        size = append_pending(group.log)
+    except StorageFailed as error:
+        ctx.monitor_log(f"group-{group.name}").write(str(error))
+        return group
+    return _saved(ctx, replace(group, log=replace(group.log, size=size, pending="")))
+
+
+def _saved(ctx: Context, group: Group) -> Group:
+    ctx.groups.save(group)
+    return group
+
+
+def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
+    """Start Python with these arguments; it outlives this process."""
+    try:
+        start_beside(
+            (sys.executable, "-P", *arguments),
+            ctx.home.logs / f"group-{group.name}.err",
+            user_environment(ctx.environment),
+        )
+    except OSError as error:
+        raise StorageFailed(f"{sys.executable} cannot be started: {os.strerror(error.errno or 0)}") from error

@@ -1,0 +1,195 @@
+"""Polls the groups of jobs: reads the state files of their members, and does what a poll decides.
+
+Any monitor may do it, one at a time for each group. A group causes no query: its members are watched anyway.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.system.files import file_stamp
+from jobmon_core.system.worker import WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.groups.log_text import GpuFigures
+    from jobmon_core.domain.groups.member_view import MemberView
+    from jobmon_core.domain.groups.model import Group, GroupSettings, Member
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.system.files import Stamp
+    from jobmon_core.system.worker import Worker
+
+_FIGURES_TIMEOUT_S = 20.0
+_OVERDUE_S = 60.0  # then its own monitors are gone, and another one polls a group
+_RETRY_S = 30.0
+_SETTLED_S = 5.0  # a folder may change again at the same modification time
+
+
+@dataclass(slots=True)
+class GroupKeeper:
+    """Polls the groups of a home. ``log`` writes an event to the monitor's log."""
+
+    ctx: Context
+    worker: Worker
+    log: Callable[[str], None]
+    _folder_stamp: Stamp | None = field(default=None, init=False)
+    _groups: dict[str, Group] = field(default_factory=dict, init=False)  # by name; as last read
+    _views: dict[str, tuple[Stamp, MemberView]] = field(default_factory=dict, init=False)  # by state id
+    _problems: dict[str, str] = field(default_factory=dict, init=False)  # by name, as last logged
+
+    def run_due(self, own: Collection[str] | None) -> float | None:
+        """Poll each group that is due; return when the next is due (Unix seconds), None without one.
+
+        ``own`` are the jobs (state ids) of this monitor: it polls a group without any of them only if that is
+        long overdue. None is for a monitor that ends, or a command: it polls every group whose members have
+        all ended, and waits for its turn.
+
+        Raises:
+            StorageFailed: a group cannot be saved; it will be polled again.
+        """
+        now_s = self.ctx.clock.now()
+        due_s: list[float] = []
+        failure: StorageFailed | None = None
+        for name, group in self._read_groups().items():
+            next_s = group.next_due_s()
+            if next_s is None and not _is_unfinished(group):
+                continue
+            if own is not None and not _is_due(group, own, now_s):
+                due_s.append(next_s or now_s + _RETRY_S)
+                continue
+            try:
+                self._poll(name, must_wait=own is None)
+            except StorageFailed as error:  # the other groups may be on another disk
+                failure = error
+            due_s.append(now_s + group.settings.interval_s)
+        if failure:
+            raise failure
+        return min(due_s, default=None)
+
+    def settings_of(self, state_id: str) -> GroupSettings | None:
+        """Return the settings of the group of a job; None if it is in none, or its group is complete."""
+        groups = self._read_groups().values()
+        return next(
+            (each.settings for each in groups if each.complete_s is None and each.name_of(state_id)), None
+        )
+
+    def _read_groups(self) -> Mapping[str, Group]:
+        """Return all groups; their files are read again only if one was changed."""
+        stamp = file_stamp(self.ctx.home.groups)
+        if stamp is None:
+            self._groups = {}
+        elif stamp != self._folder_stamp:
+            is_settled = abs(self.ctx.clock.now() - stamp[2] / 1e9) > _SETTLED_S
+            self._folder_stamp = stamp if is_settled else None
+            self._groups = dict(self._loaded())
+        return self._groups
+
+    def _loaded(self) -> Iterator[tuple[str, Group]]:
+        for name in self.ctx.groups.names():
+            try:
+                yield name, self.ctx.groups.load(name)
+            except JobmonError as error:
+                self._log_problem(name, str(error))
+
+    def _poll(self, name: str, *, must_wait: bool) -> None:
+        """Poll one group, unless another process does so now."""
+        store = self.ctx.groups
+        try:
+            with store.locked(name) if must_wait else store.locked_if_free(name) as group:
+                if group is not None:
+                    self._poll_locked(group)
+        except StorageFailed:
+            raise
+        except JobmonError as error:  # the user has forgotten or damaged it
+            self._log_problem(name, str(error))
+
+    def _poll_locked(self, group: Group) -> None:
+        from jobmon_core.domain.groups.log_text import EventText  # only for users with groups
+        from jobmon_core.domain.groups.poll import due_now, polled, wants_resources
+        from jobmon_core.monitor.groups.actions import perform_saved
+
+        views = {name: self._view(member) for name, member in group.members.items()}
+        group = perform_saved(self.ctx, group, views)  # what a killed process may have left
+        now_s = self.ctx.clock.now()
+        if not due_now(group, views, now_s):
+            return
+        figures = self._figures(group, views) if wants_resources(group) else {}
+        log = (
+            group.log if group.log.path else replace(group.log, path=str(self.ctx.home.group_log(group.name)))
+        )
+        group = polled(replace(group, log=log), views, figures, EventText(now_s, _local_time))
+        self.ctx.groups.save(group)
+        perform_saved(self.ctx, group, views)
+
+    def _view(self, member: Member) -> MemberView:
+        """Return how a member is; its state file is read again only if it has changed."""
+        from jobmon_core.domain.groups.member_view import UNREADABLE, UNWATCHED, MemberView, view_of
+        from jobmon_core.store.jobs import Unreadable
+
+        if not member.state_id:
+            return MemberView()
+        path = self.ctx.store.path(member.state_id)
+        stamp = file_stamp(path)
+        if stamp is None:  # forgotten, or removed as old
+            job_id = member.state_id.split("-")[1]
+            state = member.logged_state if member.outcome else UNWATCHED
+            return MemberView(state, job_id, member.outcome, is_over=True, cause=member.cause)
+        known = self._views.get(member.state_id)
+        if known is None or known[0] != stamp:
+            job = self.ctx.store.read(path)
+            view = MemberView(UNREADABLE) if isinstance(job, Unreadable) else view_of(job)
+            known = self._views[member.state_id] = (stamp, view)
+        return known[1]
+
+    def _figures(self, group: Group, views: Mapping[str, MemberView]) -> dict[str, GpuFigures]:
+        """Return the latest figures of the GPUs of running members, read in a child process."""
+        running = {name: member.state_id for name, member in group.members.items() if not views[name].is_over}
+
+        def read() -> dict[str, GpuFigures]:
+            from jobmon_core.monitor.groups.gpu_figures import gpu_figures  # only in a child
+
+            jobs = {name: self._job(state_id) for name, state_id in running.items() if state_id}
+            found = {name: gpu_figures(self.ctx, job) for name, job in jobs.items() if job and job.is_running}
+            return {name: figures for name, figures in found.items() if figures}
+
+        from jobmon_core.domain.groups.log_text import GpuFigures
+
+        try:
+            return self.worker.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
+        except WorkerFailed as error:
+            self._log_problem(group.name, f"the figures of its GPUs could not be read: {error}")
+            return {}
+
+    def _job(self, state_id: str) -> WatchedJob | None:
+        try:
+            return self.ctx.store.load(state_id)
+        except JobmonError:
+            return None
+
+    def _log_problem(self, name: str, problem: str) -> None:
+        if self._problems.get(name) != problem:
+            self._problems[name] = problem
+            self.log(f"group {name}: {problem}")
+
+
+def _is_due(group: Group, own: Collection[str], now_s: float) -> bool:
+    """Whether a monitor with these jobs should look at a group now."""
+    next_s = group.next_due_s()
+    if next_s is None:
+        return _is_unfinished(group)
+    is_own = any(member.state_id in own for member in group.members.values())
+    return now_s >= next_s + (0.0 if is_own else group.settings.interval_s + _OVERDUE_S)
+
+
+def _is_unfinished(group: Group) -> bool:
+    """Whether a poll was saved of which something is still to be done."""
+    return bool(group.log.pending or group.unsent or group.hold or group.then_is_due)
+
+
+def _local_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
