@@ -27,7 +27,10 @@ _SLACK_SECTION = {
             "type": "array",
             "minItems": 1,
             "maxItems": 10,
-            "items": {**_SLACK_TEXT, "properties": {"type": {}, "text": {"maxLength": 2000, "minLength": 1}}},
+            "items": {
+                **_SLACK_TEXT,
+                "properties": {"type": {}, "emoji": {}, "text": {"maxLength": 2000, "minLength": 1}},
+            },
         },
     },
     "anyOf": [{"required": ["text"]}, {"required": ["fields"]}],

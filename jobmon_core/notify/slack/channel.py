@@ -39,7 +39,6 @@ _COLOURS = {
     Tone.RESOLVED: "#3498db",
 }
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_MARKUP = re.compile("[*_~`]")
 _ADJACENT = re.compile("(?<=`)(?=`)")
 _DEAD_WORDS = {
     "action_prohibited",
@@ -100,15 +99,11 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
 
 def _field(field: PlainField) -> dict[str, Any]:
     """Return a field; Slack shows a time in the reader's own time zone."""
-    value = _literal(field.value, _MAX_FIELD)
-    if field.at_s is not None:
-        value = f"<!date^{field.at_s}^{{date_short_pretty}} {{time}}|{_escaped(field.value)}>"
-    return {"type": "mrkdwn", "text": f"*{_literal(field.name, _MAX_FIELD_NAME)}*\n{value}"}
-
-
-def _literal(text: str, limit: int) -> str:
-    """Return a text on one line that Slack shows as it is."""
-    return _escaped(_MARKUP.sub(lambda found: f"\u200b{found[0]}", fit(text, limit)))
+    name = fit(field.name, _MAX_FIELD_NAME)
+    if field.at_s is None:
+        return {"type": "plain_text", "text": f"{name}\n{fit(field.value, _MAX_FIELD)}", "emoji": False}
+    time = f"<!date^{field.at_s}^{{date_short_pretty}} {{time}}|{_escaped(field.value)}>"
+    return {"type": "mrkdwn", "text": f"{_escaped(name)}\n{time}"}
 
 
 def _fenced(text: str, limit: int) -> str:
