@@ -41,6 +41,6 @@ def test_logs_that_cannot_be_read_are_an_error(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the recorded logs are not part of the project")
 def test_ordinary_runs_raise_no_false_alarm(tmp_path: Path) -> None:
-    found = live_errors.ordinary(LOGS, tmp_path, looks=20)
+    found = live_errors.ordinary(LOGS, tmp_path, looks=10)
     for texts in found["false"].values():
         assert {text.partition(":")[0] for text in texts} <= CRASHED
