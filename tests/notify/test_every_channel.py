@@ -158,5 +158,5 @@ def test_a_late_or_repeated_message_says_so(case: Case, tone: Tone) -> None:
 
 
 def test_each_type_has_a_case_here_or_tests_of_its_own() -> None:
-    own_tests = {"discord", "email", "terminal", "log"}
+    own_tests = {"discord", "email", "terminal", "log", "program"}
     assert {case.kind for case in HTTP_CASES} | own_tests == set(CHANNEL_TYPES)
