@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 GROUPS = {
     "submit and watch jobs": {
         "submit": "submit a job as sbatch does and watch it",
+        "chain": "submit jobs that run one after the other",
         "check": "look for what would make a job fail, before it is submitted",
         "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
+        "mark": "write a marker, which shows that a stage is done",
+        "group": "make, follow and change groups of jobs, such as a sweep",
+        "wait": "wait until jobs are over; the exit code says how they ended",
         "note": "note something about a job",
         "notify": "send a message, e.g. at the end of a script",
         "archive": "put everything about a job into one folder or file",
@@ -39,6 +43,7 @@ GROUPS = {
         "logs": "show or follow the output of a job",
         "progress": "show how far a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
+        "efficiency": "show what ended jobs used of what they requested",
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
         "why": "explain why a job is pending",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config import Config
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
-    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, Scheduler, Submitter
+    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, JobControl, Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
@@ -185,6 +185,13 @@ class Context:
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""
         return find_backend(backend).scheduler(self._resources(backend), cluster)
+
+    def job_control(self, backend: str, cluster: str = "") -> JobControl:
+        """Return what finds and changes jobs of a backend, on its default cluster unless another is named."""
+        control = find_backend(backend).job_control
+        if control is None:
+            raise SchedulerMissing(f"jobmon cannot change jobs of the backend {backend!r}")
+        return control(self._resources(backend), cluster)
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

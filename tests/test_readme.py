@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -57,6 +58,12 @@ def _command_lines() -> list[str]:
     return [re.sub(r"\s+#.*", "", line.removeprefix("$ ")) for line in lines]
 
 
+def _runs() -> str:
+    """Return the file of runs that the README shows."""
+    (block,) = (each for each in _blocks("console") if "$ cat runs.yaml\n" in each)
+    return block.partition("$ cat runs.yaml\n")[2].partition("$")[0]
+
+
 def _inline_commands() -> Iterator[list[str]]:
     for code in re.findall(r"`(jobmon [^`]+)`", README):
         words = code.replace("\\|", "|").split()
@@ -67,6 +74,8 @@ def _inline_commands() -> Iterator[list[str]]:
 def user(shell: Shell) -> Shell:
     """A user who has the files that the README mentions, in a copy of what a checkout holds."""
     (shell.work / "train.sbatch").write_text("#!/bin/bash\necho epoch 1/1 loss 0.1\n", encoding="utf-8")
+    (shell.work / "prepare.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
+    (shell.work / "runs.yaml").write_text(_runs(), encoding="utf-8")
     (shell.work / "train-8123.err").write_text(LOG, encoding="utf-8")
     (shell.work / "train.log").write_text(PROGRESS_LOG, encoding="utf-8")
     example = (CHECKOUT / "config.json.example").read_text(encoding="utf-8")
@@ -94,7 +103,9 @@ def test_every_command_line_runs(user: Shell) -> None:
             if line in (*_INSTALLERS, *_NEEDS_NETWORK):
                 continue
             command = re.sub(rf"\b{EXAMPLE_ID}$", job_id, _STDIN.get(line, "") + line)
-            done = user.line(command.replace("jobmon submit", "jobmon submit --backend local"), **environment)
+            for verb in ("submit", "group submit", "chain"):
+                command = command.replace(f"jobmon {verb}", f"jobmon {verb} --backend local")
+            done = user.line(command, **environment)
             assert done.returncode == 0, (line, done)
             if line.startswith("jobmon submit"):
                 job_id = done.stdout.split()[-1]
@@ -122,6 +133,8 @@ def test_the_example_of_a_job_configuration_is_valid(user: Shell) -> None:
     settings = read_settings(user.work / "jobmon.yaml", pytest.fail)
     assert (settings.name, settings.total_items, settings.stall_timeout_s) == ("reindex", 250_000, 300.0)
     assert "items" in settings.progress_patterns
+    assert settings.done is not None
+    assert settings.done.marker == f"{user.work}/results/DONE"
     assert settings.error_patterns[0].regex == "shard lost"
 
 
@@ -175,11 +188,19 @@ def test_no_installer_is_listed_that_the_readme_does_not_mention() -> None:
     assert set(_INSTALLERS) <= set(_command_lines())
 
 
+def _help(command: str, words: list[str]) -> str:
+    """Return the help of a command, or of its verb if ``words`` begin with one."""
+    parser = command_parser(command)
+    verbs = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse has no public names for them
+    verb = verbs[0].get(words[0]) if verbs and words else None
+    return (verb or parser).format_help()
+
+
 def test_every_command_and_option_in_the_text_exists() -> None:
     for command, *words in _inline_commands():
         assert command in COMMANDS or command in ("COMMAND", "help", "--help"), command
         if command in COMMANDS:
-            known = command_parser(command).format_help()
+            known = _help(command, words)
             for option in (part for word in words for part in word.split("|") if part.startswith("-")):
                 assert option in known, f"jobmon {command} {option}"
 

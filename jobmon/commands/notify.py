@@ -32,7 +32,8 @@ exit codes:
 
 examples:
   jobmon notify 'all three evaluations are done'
-  python eval.py && jobmon notify 'eval is done' || jobmon notify -l critical 'eval failed'
+  python eval.py && jobmon notify 'eval is done'
+  if sh all.sh; then jobmon notify 'all done'; else jobmon notify -l critical 'all.sh failed'; fi
   tail -n 5 eval.log | jobmon notify --title 'results of sweep 7' -"""
 NOT_SENT, QUEUED = 1, 3
 _MAX_STDIN = 1 << 20  # characters

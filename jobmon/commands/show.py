@@ -11,11 +11,13 @@ from jobmon.views.alerts import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
-from jobmon.views.notes import memory_json, memory_rows
+from jobmon.views.notes import findings_json, findings_rows
+from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.alerts.about import job_alerts
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.live.step_usage import with_step_usage
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
 from jobmon_core.app.records.note import job_memory
 from jobmon_core.domain.errors import JobmonError
@@ -50,6 +52,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              passed, failed or "not known") and items, a list: name, result
              (passed, warning, failed, "not yet" or "not known"), text and
              details, a list of texts; null if jobmon did not look at it
+  metrics    further metrics of the logs of all tasks, a list: job_id, name and
+             value; step_time_s, latency_s and tokens_per_s as the log prints
+             them, and those of your progress patterns
   messages   a list: title, route, level, channel, attempts, delivered_at,
              given_up, maybe_repeated, problem (why the latest attempt
              failed), next_try_at (Unix seconds), held (why it waits, e.g.
@@ -95,9 +100,10 @@ def run(options: argparse.Namespace) -> int:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
             alerts = alerts_json(job_alerts(ctx, status.job))
-            objects.append(details | launch_json(tasks) | memory_json(memory) | alerts)
+            more = launch_json(tasks) | metrics_json(tasks) | findings_json(memory)
+            objects.append(details | more | alerts)
             continue
-        agents = task_agents(ctx, status.job)
+        agents = with_step_usage(status.job, task_agents(ctx, status.job))
         lines = detail_lines(
             status,
             ref.key,
@@ -105,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=(*memory_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s)),
+            memory=(*findings_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s)),
             all_tasks=options.all,
         )
         print(*([] if first else [""]), *lines, sep="\n")

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
-from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
+from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +30,7 @@ examples:
   jobmon submit --array=1-20%4 sweep.sbatch
   jobmon submit --sentinel -t 7-00 train.sbatch
   jobmon submit --checked train.sbatch
+  jobmon submit --group sweep1 train.sbatch --lr 0.1
   jobmon submit --backend local train.sbatch"""
 
 
@@ -70,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a YAML file about this job: its workers, logs, patterns and thresholds; see README.md "
         "(default: jobmon.yaml beside the script, if there is one)",
     )
+    parser.add_argument("--group", metavar="NAME", help="add the job to a group, see `jobmon help group`")
     parser.add_argument(
         "script",
         nargs="*",
@@ -101,9 +103,12 @@ def _submit(arguments: list[str]) -> int:
     from jobmon_core.lifecycle.start import MonitorStarter
 
     ctx = Context.open(os.environ)
-    starter = MonitorStarter(ctx)
+    starter = MonitorStarter(ctx, at_most=1 if own.group else 0)  # one monitor for the whole group
     add_sentinel = _sentinel_adder(ctx) if own.wants_sentinel else None
-    submit_job = SubmitJob(ctx, starter, say, add_sentinel, own.job_config, no_agent=own.no_agent)
+    on_saved = _group_adder(ctx, own.group, rest) if own.group else None
+    submit_job = SubmitJob(
+        ctx, starter, say, add_sentinel, own.job_config, no_agent=own.no_agent, on_saved=on_saved
+    )
     try:
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
@@ -168,10 +173,28 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     return SentinelSubmitter(ctx, say).submit
 
 
-_OWN_OPTIONS = ("--backend", "--checked", "--job-config", "--no-agent", "--sentinel")
+def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable[[NewJob], None]:
+    """Make the group if there is none; return what adds the job to it, with a message instead of an error."""
+    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name  # rarely needed
+
+    open_group(ctx, group)
+
+    def add(job: NewJob) -> None:
+        try:
+            run = add_submitted(ctx, group, job, submission_name(arguments))
+        except JobmonError as error:
+            say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
+        else:
+            say(f"job {job.job_id} is the run {run} of group {group}")
+
+    return add
+
+
+_OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")
 
 
 _FLAGS = ("--sentinel", "--no-agent", "--checked")
+_TAKES = {"--job-config": "the path of a YAML file", "--group": "the name of a group"}
 
 
 class _OwnOptions(NamedTuple):
@@ -180,30 +203,32 @@ class _OwnOptions(NamedTuple):
     no_agent: bool
     is_checked: bool
     job_config: str  # empty if there is none
+    group: str  # likewise
     rest: list[str]  # for sbatch
 
 
 def _own_options(arguments: list[str]) -> _OwnOptions:
     """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
-    backend, flags, job_config = None, set[str](), ""
+    backend, flags, values = None, set[str](), {"--job-config": "", "--group": ""}
     while arguments:
         name, equals, value = arguments[0].partition("=")
         if arguments[0] in _FLAGS:
             flags.add(arguments[0])
-        elif name in ("--backend", "--job-config"):
+        elif name == "--backend" or name in values:
             if not equals:
                 value = arguments.pop(1) if arguments[1:] else ""
             if name == "--backend":
                 backend = _known(value)
             elif not value:
-                raise UsageError("--job-config takes the path of a YAML file")
+                raise UsageError(f"{name} takes {_TAKES[name]}")
             else:
-                job_config = value
+                values[name] = value
         else:
             break
         del arguments[0]
     sentinel, no_agent, checked = (flag in flags for flag in _FLAGS)
-    return _OwnOptions(backend, sentinel, no_agent, checked, job_config, arguments)
+    job_config, group = values.values()
+    return _OwnOptions(backend, sentinel, no_agent, checked, job_config, group, arguments)
 
 
 def _point_out_typo(argument: str) -> None:

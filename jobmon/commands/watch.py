@@ -38,7 +38,8 @@ of a het job.
 
 With --pid, --pid-file or --process, watch processes of this host that run already, without Slurm:
 together they are one job, with the PID of the first as its id. Only the parent of a process learns
-its exit status, so the outcome of such a job is always unknown; the message says what the log shows."""
+its exit status, so the outcome of such a job is unknown, and the message says what the log shows; unless
+its job configuration says what proves success, e.g. done: {marker: out/DONE} (see `jobmon mark`)."""
 EPILOG = """\
 examples:
   jobmon watch 8123

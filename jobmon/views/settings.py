@@ -11,7 +11,7 @@ from jobmon_core.domain.triage.thresholds import Thresholds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job_settings import Done, JobSettings
 
 
 def settings_rows(settings: JobSettings) -> Iterator[str]:
@@ -42,6 +42,8 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _labelled(
             "stalled below", settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check"
         ),
+        _labelled("done", _done(settings.done)),
+        f"stage {settings.chain.number} of {settings.chain.total} of a chain" if settings.chain else "",
         "stacks at a stall" if settings.stacks_on_stall else "",
         "" if settings.thresholds == Thresholds() else "own thresholds",
     )
@@ -62,3 +64,11 @@ def _joined(folder: str, pattern: str) -> str:
 
 def _time(seconds: float | None) -> str:
     return span(seconds) if seconds is not None else ""
+
+
+def _done(done: Done | None) -> str:
+    """Return what shows that the job is done, e.g. ``marker /a/DONE and log /finished/``."""
+    if done is None:
+        return ""
+    parts = (("marker", done.marker), ("log", done.log and f"/{done.log}/"), ("artifact", done.artifact))
+    return " and ".join(f"{name} {value}" for name, value in parts if value)

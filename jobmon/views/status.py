@@ -137,9 +137,9 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
     return [
         Cell(str(job.ref)),
         Cell(_name(job, console)),
-        _state_cell(job),
+        state_cell(job),
         Cell(elapsed(job, now_s)),
-        _outcome_cell(status, known, now_s),
+        outcome_cell(status, known, now_s),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
     ]
 
@@ -155,7 +155,7 @@ def _name(job: WatchedJob, console: Console) -> str:
     return truncated(name, _MAX_NAME) if console.width else name
 
 
-def _state_cell(job: WatchedJob) -> Cell:
+def state_cell(job: WatchedJob) -> Cell:
     """Return the state; the short form of several states has the codes of squeue."""
     style = _style(job)
     if job.answered_s is None and not job.closed and not job.tasks:
@@ -166,7 +166,7 @@ def _state_cell(job: WatchedJob) -> Cell:
     return Cell(one_line(state(job)), style)
 
 
-def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
+def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     """Return the cause or outcome of an ended job; for any other, how far it is or what it waits for."""
     job = status.job
     if job.outcome:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job_settings import ChainStage, JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.recorder import Record, WaitForJobs
@@ -42,6 +42,9 @@ class SubmitJob:
         *,
         no_agent: bool = False,
         script_path: str = "",
+        chain: ChainStage | None = None,
+        dependency: Sequence[str] = (),
+        on_saved: Callable[[NewJob], None] | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -53,6 +56,9 @@ class SubmitJob:
             job_config: the path of the job configuration; if empty, one beside the script is used.
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
+            chain: the place of the job in a chain.
+            dependency: options of sbatch for that; they are not recorded, as a rerun has none.
+            on_saved: called with each submitted job that has a state file, before its monitor starts.
         """
         self._ctx = ctx
         self._starter = starter
@@ -61,12 +67,22 @@ class SubmitJob:
         self._job_config = job_config
         self._no_agent = no_agent
         self._script_path = script_path
+        self._chain = chain
+        self._dependency = dependency
+        self._on_saved = on_saved
         self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
+
+        Raises what `submission` raises.
+        """
+        return self.submission(backend, arguments).exit_code
+
+    def submission(self, backend: str | None, arguments: Sequence[str]) -> Submission:
+        """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
             ConfigInvalid: nothing was submitted.
@@ -84,7 +100,7 @@ class SubmitJob:
             self._starter.prefork(self._recorder(arguments, name))
             self._prepare(arguments, backend or "")
 
-        return self._submit(config, name, submitter, arguments, prepare).exit_code
+        return self._submit(config, name, submitter, [*self._dependency, *arguments], prepare)
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
@@ -181,6 +197,12 @@ class SubmitJob:
             from jobmon_core.domain.job_settings import JobSettings
 
             settings = replace(settings or JobSettings(), no_agent=True)
+        if self._chain:
+            from dataclasses import replace
+
+            from jobmon_core.domain.job_settings import JobSettings
+
+            settings = replace(settings or JobSettings(), chain=self._chain)
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
@@ -198,6 +220,8 @@ class SubmitJob:
         except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
+        if self._on_saved:
+            self._on_saved(job)
         try:
             with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
                 self._starter.start([job.id])
@@ -229,9 +253,10 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
-    has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
+    names = [word.partition("=")[0] for word in arguments]
+    with_value = [name for name in ("--job-config", "--group") if name in names]
     flags = [flag for flag in ("--sentinel", "--no-agent", "--checked") if flag in arguments]
-    return [*flags, *(["--job-config"] if has_job_config else []), *backends]
+    return [*flags, *with_value, *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job_settings import MAX_GROUPS, ErrorPattern, JobSettings
+from jobmon_core.domain.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings
+from jobmon_core.domain.progress.log.user_patterns import (
+    MAX_METRICS,
+    UNITS,
+    group_names,
+    is_measured,
+    metrics_of,
+)
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
@@ -37,11 +44,6 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
-# one of them in the name of a progress pattern says what its number is
-PATTERN_WORDS = (
-    *("step", "epoch", "item", "batch", "iter", "sample"),
-    *("loss", "lr", "learning_rate", "grad_norm", "throughput", "speed", "rate"),
-)
 
 
 class JobConfig(NamedTuple):
@@ -49,7 +51,7 @@ class JobConfig(NamedTuple):
 
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that only config.json uses
-    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say what the number is
+    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say whether they count
 
     @property
     def note(self) -> str:
@@ -57,8 +59,8 @@ class JobConfig(NamedTuple):
         notes = [f"not used here, but in config.json: {', '.join(self.unused)}"] if self.unused else []
         if self.unknown:
             notes.append(
-                f"progress_patterns: {', '.join(self.unknown)}: read as a number of steps; "
-                f"names of other values contain {', '.join(PATTERN_WORDS)}"
+                f"progress_patterns: {', '.join(self.unknown)}: shown as a metric; "
+                f"the name of a count contains one of {', '.join(UNITS)}"
             )
         return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
 
@@ -131,12 +133,25 @@ class _Parser:
             slowdown_percent=_percent(monitoring, "slowdown_percent"),
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
+            done=self._done(),
         )
         for section in (job, paths, patterns, monitoring, expected):
             section.close(_MEANT)
         self._check_alerts()
         top.close(_MEANT)
         return settings
+
+    def _done(self) -> Done | None:
+        if not self._top.has("done"):
+            return None
+        section = self._top.section("done")
+        regex = section.verbatim("log")
+        self._regex(section, "log", regex)
+        done = Done(self._folder(section, "marker"), regex, self._folder(section, "artifact"))
+        section.close()
+        if done == Done():
+            self._top.fault("done", "expected marker (a file), log (a regex) or artifact (a file, or a glob)")
+        return done
 
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)
@@ -158,13 +173,21 @@ class _Parser:
             regex = self._regex(section, name, text)
             if regex and not regex.groups:
                 section.fault(name, r"the regex needs a group around the number, e.g. step (\d+)/(\d+)")
-            elif regex and regex.groups > MAX_GROUPS:
-                section.fault(
-                    name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
-                )
-            elif regex and regex.groups == 1 and not any(word in name.lower() for word in PATTERN_WORDS):
-                self.unknown.append(name)
+            elif regex:
+                self._check_groups(section, name, group_names(regex))
         return regexes
+
+    def _check_groups(self, section: Section, name: str, groups: tuple[str, ...]) -> None:
+        """Report too many groups of a progress pattern, and a name that may be meant as that of a count."""
+        metrics = metrics_of(name, groups)
+        if len(metrics) > MAX_METRICS:
+            section.fault(name, f"the regex has more than {MAX_METRICS} groups; write others (?:...)")
+        elif not metrics and len(groups) > MAX_GROUPS:
+            section.fault(
+                name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
+            )
+        elif metrics and not any(groups) and not is_measured(name):
+            self.unknown.append(name)
 
     def _error_patterns(self) -> tuple[ErrorPattern, ...]:
         patterns = []

@@ -30,6 +30,28 @@ class ErrorPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """What shows that a job has done its work: all that is named here, written since its start."""
+
+    marker: str = ""  # the path of a file; absolute, and as those of `JobSettings`
+    log: str = ""  # a regex that a line of its logs matches
+    artifact: str = ""  # a glob of the file that it produces; likewise absolute
+    log_sizes: dict[str, int] = field(default_factory=dict)  # when processes were first watched, by path
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStage:
+    """The place of a job in a chain, in which each stage starts when the one before it has succeeded."""
+
+    number: int  # from 1
+    total: int
+    stage: str  # as given to `jobmon chain`
+    later: tuple[str, ...] = ()  # the stages after it, likewise
+    options: str = ""  # of that command, e.g. ``--backend local``
+    folder: str = ""  # where that command ran
+
+
+@dataclass(frozen=True, slots=True)
 class JobSettings:
     """What the user says about one job. None, empty texts and empty containers mean "not given".
 
@@ -60,6 +82,8 @@ class JobSettings:
     stacks_on_stall: bool = False  # whether agents keep, at a stall, where the processes are
     no_agent: bool = False  # whether nothing is to run beside the job
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
+    chain: ChainStage | None = None  # None: it is part of no chain
+    done: Done | None = None
 
     @property
     def log_name(self) -> str:

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 class MonitorStarter:
     """Starts monitors for the jobs of one home."""
 
-    def __init__(self, ctx: Context) -> None:
-        """Set up without any I/O."""
+    def __init__(self, ctx: Context, at_most: int = 0) -> None:
+        """Set up without any I/O.
+
+        Args:
+            ctx: the user's jobmon.
+            at_most: the number of monitors from which on they share further jobs; 0 for the configured one.
+        """
         self._ctx = ctx
+        self._at_most = at_most
         self._preforked: PreforkedMonitor | None = None
 
     def prefork(self, record: Record | None = None) -> None:
@@ -75,6 +81,8 @@ class MonitorStarter:
         return status or PreforkedMonitor().start(root, limit, job_ids, ignore_limit=ignore_limit)
 
     def _max_monitors(self) -> int:
+        if self._at_most:
+            return self._at_most
         try:
             return self._ctx.configuration().monitors
         except ConfigInvalid:  # reported elsewhere; the job must be monitored nevertheless

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.groups.model import GroupSettings
-    from jobmon_core.domain.slurm.rows import AccountingAnswer
+    from jobmon_core.domain.slurm.rows import AccountingAnswer, RecordAnswer
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
     from jobmon_core.monitor.agents import Agents
+    from jobmon_core.monitor.done.hints import DoneHints
     from jobmon_core.monitor.outage_notifier import OutageNotifier
     from jobmon_core.monitor.progress_follower import ProgressFollower
     from jobmon_core.polling.accounting import SharedAccounting
@@ -65,6 +66,8 @@ class MonitorDeps:
     earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
     progress: ProgressFollower
     agents: Agents
+    with_proof: Callable[[WatchedJob, RecordAnswer], RecordAnswer]  # of files, for processes
+    done_hints: DoneHints
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
@@ -96,6 +99,7 @@ class JobMonitor:
         self._deps.queue.forget(self.job.job_id)
         self._deps.progress.forget(self.job.id)
         self._deps.agents.forget(self.job.id)
+        self._deps.done_hints.forget(self.job.id)
 
     def poll_once(self) -> float | None:
         """Do everything that is due; return when to poll again (Unix seconds), None when the job is finished.
@@ -188,13 +192,15 @@ class JobMonitor:
             self._save(apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s))
 
     def _follow_agents(self) -> None:
-        """Keep agents beside the running tasks; a new hint of them changes when the queue is checked."""
+        """Keep agents beside the running tasks; a new hint or marker changes when the queue is checked."""
         reports = self._deps.agents.follow(self.job, self._deps.log)
         self._agents_due_s = reports.due_s
         if reports.has_suspicious_log:
             self._deps.progress.hurry(self.job.id)
-        is_new_hint = reports.end_hint_s not in (None, self.job.end_hint_s)
-        self._save(replace(self.job, agents_since_s=reports.since_s, end_hint_s=reports.end_hint_s))
+        hints_s = (reports.end_hint_s, self._deps.done_hints.follow(self.job))
+        end_hint_s = max((hint_s for hint_s in hints_s if hint_s is not None), default=None)
+        is_new_hint = end_hint_s not in (None, self.job.end_hint_s)
+        self._save(replace(self.job, agents_since_s=reports.since_s, end_hint_s=end_hint_s))
         if is_new_hint:
             self._check_queue()
 
@@ -238,6 +244,8 @@ class JobMonitor:
     def _query_controller(self) -> None:
         asked_s = self._deps.clock.now()
         answer = self._deps.scheduler.ask_record(self.job.job_id)
+        if self.job.unprovable_why:
+            answer = self._deps.with_proof(self.job, answer)
         job = apply_record(self.job, answer, asked_s)
         job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):

@@ -60,7 +60,7 @@ class MonitorProcess:
         self._ctx, self._process_state, self._log = ctx, process_state, log
         self._log_first = partial(log, next(iter(process_state.locks)))
         self._factory = MonitorFactory(ctx)
-        self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.agents.look)
+        self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.look)
         self._heartbeat = self._factory.heartbeat(self._log_first)
         self._messages = MessageSender(ctx)
         self._groups = self._factory.groups(self._log_first)

@@ -17,6 +17,7 @@ from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.done.hints import DoneHints
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.progress.events.event import Followed
     from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch
@@ -61,6 +63,7 @@ class MonitorFactory:
         self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
+        self._done_hints = DoneHints(ctx.clock)
         self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
         self.agents = Agents(
@@ -102,6 +105,8 @@ class MonitorFactory:
             earlier_logs=partial(self._earlier_logs, log),
             deliver=partial(self._deliver, job.id),
             update_card=partial(self._update_card, log),
+            with_proof=self._with_proof,
+            done_hints=self._done_hints,
             progress=self._progress_follower(policy),
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
@@ -214,6 +219,16 @@ class MonitorFactory:
         from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts
 
         return earlier_logs_of(job, self._worker, log)
+
+    def look(self) -> set[str] | None:
+        """Return the jobs that agents or markers make due, at little cost; None without any of them."""
+        looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
+        return set[str]().union(*looks) if looks else None
+
+    def _with_proof(self, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
+        from jobmon_core.monitor.done.proof import with_proof  # needed only when processes have ended
+
+        return with_proof(self._worker, self._ctx.clock.now(), job, answer)
 
     def _deliver(
         self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]

@@ -67,16 +67,17 @@ def _text(path: str) -> str:
         raise ValueError(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def parse_yaml(text: str) -> object:
+def parse_yaml(text: str, *, keep_empty: bool = False) -> object:
     """Return the value of a YAML document, made of dicts, lists, strings, numbers and booleans.
 
-    Keys without a value are left out; an item of a list without one, and an empty document, are None.
+    Keys without a value are left out unless ``keep_empty``; an item of a list without one, and an empty
+    document, are None.
 
     Raises:
         ValueError: says what is not valid, and where if that is known.
     """
     try:
-        return _Document(text).value()
+        return _Document(text, keep_empty=keep_empty).value()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -101,7 +102,8 @@ def _hint(problem: str) -> str:
 class _Document:
     """The events of a YAML document, in their order."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, keep_empty: bool) -> None:
+        self._keep_empty = keep_empty
         self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
 
     def value(self) -> object:
@@ -138,7 +140,7 @@ class _Document:
             if key.value in members:
                 _reject(key, f"the key {key.value!r} occurs twice")
             members[key.value] = self._node(next(self._events))
-        return {name: value for name, value in members.items() if value is not None}
+        return {name: value for name, value in members.items() if value is not None or self._keep_empty}
 
 
 def _reject(event: yaml.Event, problem: str) -> NoReturn:

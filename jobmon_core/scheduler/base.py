@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
@@ -181,6 +182,49 @@ class ShortJobs(NamedTuple):
     cancel: Callable[[Runner, Submitted], None]
 
 
+class Attempt(NamedTuple):
+    """A submission whose result is not known, because the process that made it was killed."""
+
+    session: int  # that it was made from; no other submission was
+    host: str
+    since_s: float  # Unix seconds
+    folder: str  # the working directory
+    arguments: tuple[str, ...]
+
+
+class QueuedJob(NamedTuple):
+    """A job that is pending or running."""
+
+    ref: JobRef
+    name: str
+
+
+class JobControl(Protocol):
+    """Finds and changes jobs of the user. Changes return the scheduler's error text, empty without one."""
+
+    def cancel(self, refs: Sequence[JobRef]) -> str:
+        """Cancel jobs; those that have ended are left as they are."""
+        ...
+
+    def hold(self, refs: Sequence[JobRef]) -> str:
+        """Keep pending jobs from starting."""
+        ...
+
+    def release(self, refs: Sequence[JobRef]) -> str:
+        """Undo `hold`."""
+        ...
+
+    def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:
+        """Query the pending and running jobs of a user; an array is one job."""
+        ...
+
+    def find_attempt(
+        self, attempt: Attempt, others: Collection[JobRef], now_s: float
+    ) -> JobRef | NotListed | Unreachable:
+        """Return the job of a submission, which is none of ``others``; `NotListed` only if it made no job."""
+        ...
+
+
 class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
@@ -200,6 +244,8 @@ class Backend(NamedTuple):
         submission_queries: what can be asked before a submission; None if nothing.
         short_jobs: how a short job is run on the nodes; None if jobs run on this host.
         pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
+        job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
+        step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
     """
 
     name: str
@@ -214,3 +260,5 @@ class Backend(NamedTuple):
     submission_queries: Callable[[], SubmissionQueries] | None = None
     short_jobs: Callable[[], ShortJobs] | None = None
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
+    job_control: Callable[[BackendResources, str], JobControl] | None = None
+    step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None

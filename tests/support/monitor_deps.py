@@ -10,6 +10,7 @@ from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.done.hints import DoneHints
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.progress_follower import ProgressFollower
@@ -51,6 +52,8 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
                 clock=clock,
             )
         ),
+        with_proof=lambda _job, answer: answer,
+        done_hints=DoneHints(clock),
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

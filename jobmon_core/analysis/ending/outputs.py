@@ -15,6 +15,7 @@ from jobmon_core.analysis.job_logs import (
     named_path,
     start_of_run_s,
 )
+from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
@@ -86,6 +87,8 @@ def with_outputs(
             known[scope] = _verdict(job, task, progress, stopwatch)
         judged, quotes, problem = known[scope]
         is_success = task.end.outcome is Outcome.SUCCESS
+        if is_success and not judged.cause:
+            judged = _with_done(judged, look_for_done(job, task).missing)
         verified[key] = _with_judgement(diagnosis.with_note(problem), judged, is_success=is_success)
         if is_success:
             verified[key] = replace(verified[key], results=quotes)
@@ -102,7 +105,7 @@ def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Di
         cause=at_the_end.cause,
         label=None,
         title=at_the_end.title,
-        fact=at_the_end.fact,
+        what_failed=at_the_end.what_failed,
         explanation=at_the_end.explanation,
         advice=at_the_end.advice,
         fingerprint=at_the_end.fingerprint,
@@ -208,6 +211,23 @@ def _checks(paths: Mapping[str, bool], stopwatch: _Stopwatch) -> Iterable[FileCh
         yield check_file(path, still_written=is_written)
 
 
+def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
+    """Return the judgement; doubtful if what was to show the end of the work is missing."""
+    if not missing:
+        return judged
+    what_failed = (
+        f"its {missing[0]} is missing"
+        if len(missing) == 1
+        else f"its {' and its '.join(missing)} are missing"
+    )
+    explanation = (
+        "Nothing of this was written since its start, although the job configuration names it (done)."
+    )
+    return replace(
+        judged, is_verified=False, cause=MISSING_OUTPUTS, what_failed=what_failed, explanation=explanation
+    )
+
+
 def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool) -> Diagnosis:
     has_doubt = is_success and judged.cause and not diagnosis.cause
     is_verified = is_success and judged.is_verified and not diagnosis.cause
@@ -220,7 +240,7 @@ def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool
         cause=judged.cause,
         label=None,
         title="Damaged output" if is_damaged else "Incomplete outputs",
-        fact=judged.fact,
+        what_failed=judged.what_failed,
         explanation=" ".join(filter(None, (_END, judged.explanation))),
         advice=_ADVICE[is_damaged],
         fingerprint=fingerprint(judged.cause, ""),

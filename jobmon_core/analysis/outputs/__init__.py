@@ -1,1 +1,1 @@
-"""Find the outputs of running jobs without configuration."""
+"""Find the outputs of running jobs without configuration, and what shows that a job is done."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.find import find_job
@@ -16,7 +17,7 @@ from jobmon_core.domain.progress.history import is_sound
 from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.series import Window
-from jobmon_core.domain.report.usage import NodeHistory, gpu_uses, node_use
+from jobmon_core.domain.report.usage import gpu_uses, node_use
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.notes.model import Note
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import JobProgress, TaskProgress
-    from jobmon_core.domain.report.usage import GpuUse, NodeUse
+    from jobmon_core.domain.report.usage import GpuUse, NodeHistory, NodeUse
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-
-# what was measured up to this long before the start belongs to the run: the clocks of nodes differ
-_MAX_CLOCK_SKEW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +54,9 @@ class ReportData:
         return self.live.job
 
     @property
-    def followed(self) -> TaskProgress:
+    def progress(self) -> TaskProgress:
         """The progress of the task."""
-        return self.live.followed
+        return self.live.progress
 
 
 def collect_report(ctx: Context, argument: str) -> ReportData:
@@ -77,10 +75,10 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         raise JobmonError(f"job {ref} {why_not_started(job, task)}, so there is nothing to report")
     progress = ctx.progress_file(job.id).read()
     live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
-    if not is_sound(live.followed.history):
-        live = replace(live, followed=replace(live.followed, history=History()))
+    if not is_sound(live.progress.history):
+        live = replace(live, progress=replace(live.progress, history=History()))
     window = _window(task, live, now_s)
-    nodes = _nodes(ctx, job, task, window)
+    nodes = node_histories(ctx.telemetry(job.id, task.key), window.start_s)
     is_running = task.end is None and not job.closed
     return ReportData(
         now_s,
@@ -93,7 +91,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         tuple(
             _without_secrets(event)
             for event in live.events
-            if event.at_s >= window.start_s - _MAX_CLOCK_SKEW_S
+            if event.at_s >= window.start_s - MAX_CLOCK_SKEW_S
         ),
         _problems(progress, task) if is_running else (),
         ctx.notes(job.id).read().notes,
@@ -107,9 +105,9 @@ def _window(task: Task, live: LiveTask, now_s: float) -> Window:
     In place of an unknown time stands the first or last sample of its progress; without samples, the time
     when jobmon registered the job, or now.
     """
-    samples, final = live.followed.history.samples, task.end or ending_of(task)
+    samples, final = live.progress.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]
-    start_s = (final.started_s if final else task.start_s) or live.followed.history.started_s
+    start_s = (final.started_s if final else task.start_s) or live.progress.history.started_s
     end_s = final.ended_s if final else (None if live.job.closed else now_s)
     start_s = float(start_s) if start_s else min(seen_s, default=live.job.registered_s)
     return Window(start_s, max(start_s, float(end_s) if end_s else max(seen_s, default=now_s)))
@@ -121,20 +119,6 @@ def _problems(progress: JobProgress, task: Task) -> tuple[Event, ...]:
 
 def _without_secrets(event: Event) -> Event:
     return replace(event, text=redacted(event.text), evidence=redacted_lines(event.evidence))
-
-
-def _nodes(ctx: Context, job: WatchedJob, task: Task, window: Window) -> tuple[NodeHistory, ...]:
-    telemetry = ctx.telemetry(job.id, task.key)
-    return tuple(
-        NodeHistory(
-            node,
-            tuple(
-                each for each in telemetry.history(node) if each.at_s >= window.start_s - _MAX_CLOCK_SKEW_S
-            ),
-            telemetry.report(node).unavailable,
-        )
-        for node in telemetry.nodes()
-    )
 
 
 def write_report(path: Path, page: str) -> None:

@@ -37,7 +37,7 @@ class Group(StrEnum):
     UNWATCHED = "no longer watched"
 
 
-_OF_OUTCOME = {
+OF_OUTCOME = {
     Outcome.SUCCESS: Group.COMPLETED,
     Outcome.FAILURE: Group.FAILED,
     Outcome.CANCELLED: Group.CANCELLED,
@@ -113,7 +113,7 @@ def last_change_s(job: WatchedJob) -> float:
 def group_of(job: WatchedJob) -> Group:
     """Return the one group that a job counts in."""
     if job.outcome is not None:
-        return _OF_OUTCOME[job.outcome]
+        return OF_OUTCOME[job.outcome]
     if job.unwatched_s is not None:
         return Group.UNWATCHED
     alive = _alive(job)

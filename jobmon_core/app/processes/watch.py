@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.submit import state_id
@@ -22,7 +24,7 @@ from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from jobmon_core.context import Context
@@ -136,7 +138,7 @@ def watch_processes(
             logs=LogPaths(literal(main.stdout), literal(main.stderr), BY_USER),
             task_logs=task_logs,
             unprovable_why=_UNPROVABLE,
-            settings=settings,
+            settings=with_log_sizes(settings, task_logs.values()),
         )
         answer = scheduler.ask_queue(job.user)
         if isinstance(answer, RawAnswer):
@@ -145,6 +147,22 @@ def watch_processes(
         with suppress(AlreadyWatched):  # `jobmon recover` has started its monitor since it was saved
             starter.start([job.id])
     return job
+
+
+def with_log_sizes(settings: JobSettings | None, logs: Iterable[LogPaths]) -> JobSettings | None:
+    """Return the settings with the sizes that the logs have now, if lines of them are to show the end."""
+    if settings is None or settings.done is None or not settings.done.log:
+        return settings
+    paths = dict.fromkeys(path for each in logs for path in (each.stdout, each.stderr) if path)
+    sizes = {path: size for path in paths if (size := _size(path)) is not None}
+    return replace(settings, done=replace(settings.done, log_sizes=sizes))
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a path is a text
+    except (OSError, ValueError):
+        return None
 
 
 def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:

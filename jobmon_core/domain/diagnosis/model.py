@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 MISSING_OUTPUTS: Final = "missing_outputs"  # of a success that left fewer outputs than expected
@@ -35,6 +36,8 @@ class EarlierLog:
 class Diagnosis:
     """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"what_failed": "fact"}
+
     cause: (
         str | None
     )  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_... or DAMAGED_OUTPUTS
@@ -49,7 +52,8 @@ class Diagnosis:
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
-    fact: str = ""  # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
+    # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
+    what_failed: str = ""
     work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
     changes: str = (
@@ -60,11 +64,12 @@ class Diagnosis:
     outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged
     results: tuple[Quote, ...] = ()  # what the files that the user named as results say
     bundle: str = ""  # the path of the diagnostics bundle; empty if there is none
+    measured: MeasuredUse | None = None  # what agents measured of the run; None without any
 
     @property
     def headline(self) -> str:
         """What happened, as briefly and as precisely as it is known."""
-        return self.fact or self.title
+        return self.what_failed or self.title
 
     @property
     def doubt(self) -> str:

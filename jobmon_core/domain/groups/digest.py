@@ -94,6 +94,8 @@ def _fields(views: Mapping[str, MemberView]) -> Iterator[Field]:
     run_s = [view.elapsed_s for view in views.values() if view.elapsed_s is not None]
     if run_s:
         yield Field("Run time", f"{duration(sum(run_s))} in total, the longest {duration(max(run_s))}")
+    if gpu_hours := [view.gpu_hours for view in views.values() if view.gpu_hours is not None]:
+        yield Field("GPU hours", f"{sum(gpu_hours):,.1f}")
 
 
 def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:

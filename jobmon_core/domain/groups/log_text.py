@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from jobmon_core.domain.efficiency.advice import savings
 from jobmon_core.domain.groups.member_view import MemberView
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.states import JobState
@@ -134,14 +135,13 @@ def _total_text(seconds: float) -> str:
 
 
 def _wall_text(view: MemberView) -> str:
-    if view.elapsed_s is None:
+    found = view.efficiency
+    if found.wall_s is None:
         return "not recorded"
-    if not view.limit_s:
-        return f"{elapsed_text(view.elapsed_s)} / limit not recorded"
-    share = f"{view.elapsed_s / view.limit_s:.0%}"
-    if view.state == JobState.TIMEOUT:
-        share = "**EXCEEDED**"
-    return f"{elapsed_text(view.elapsed_s)} / {elapsed_text(view.limit_s)} ({share})"
+    if not found.limit_s:
+        return f"{elapsed_text(found.wall_s)} / limit not recorded"
+    share = "**EXCEEDED**" if found.exceeded_limit else f"{found.limit_share:.0%}"
+    return f"{elapsed_text(found.wall_s)} / {elapsed_text(found.limit_s)} ({share})"
 
 
 def _memory_text(view: MemberView) -> str:
@@ -152,10 +152,8 @@ def _memory_text(view: MemberView) -> str:
 
 def _cpu_text(view: MemberView) -> str:
     """Return the processor time that was used as a share of that of all allocated CPUs, as seff does."""
-    cpu_s, cpus, elapsed_s = view.usage.cpu_s, view.usage.cpus, view.elapsed_s
-    if cpu_s is None or not cpus or not elapsed_s:
-        return "not recorded"
-    return f"{cpu_s / (cpus * elapsed_s):.1%}"
+    share = view.efficiency.cpu_share
+    return "not recorded" if share is None else f"{share:.1%}"
 
 
 def _advice(view: MemberView) -> Iterator[str]:
@@ -163,6 +161,8 @@ def _advice(view: MemberView) -> Iterator[str]:
         yield _LIMIT_ADVICE
     if view.state == JobState.OUT_OF_MEMORY:
         yield _MEMORY_ADVICE
+    if text := savings(view.efficiency):
+        yield f"Advice: {text}"
 
 
 def _one_line(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import STUCK_REASONS
 from jobmon_core.domain.slurm.rows import Usage
@@ -32,6 +34,13 @@ class MemberView(NamedTuple):
     cause: str = ""  # of a failure, in a few words
     fingerprint: str = ""  # equal for members that failed in the same way; empty if nothing is known
     log_folder: str = ""
+    gpu_hours: float | None = None  # of all its tasks; None if it had no GPUs
+
+    @property
+    def efficiency(self) -> Efficiency:
+        """What its last run used of its request; of an array, what the worst task used."""
+        run_s = self.elapsed_s if self.usage.run_s is None else self.usage.run_s
+        return Efficiency(JobState.from_slurm(self.state), run_s, self.limit_s, self.usage)
 
     @property
     def elapsed_s(self) -> float | None:
@@ -69,7 +78,14 @@ def view_of(job: WatchedJob) -> MemberView:
         usage=end.usage,
         cause=diagnosis.headline if diagnosis and has_cause else _plain_cause(end),
         fingerprint=_fingerprint(task, end),
+        gpu_hours=sum(hours) if (hours := [*_gpu_hours(job)]) else None,
     )
+
+
+def _gpu_hours(job: WatchedJob) -> Iterator[float]:
+    for task in job.tasks.values():
+        if task.end and (hours := efficiency_of_end(task.end).gpu_hours) is not None:
+            yield hours
 
 
 def _state(job: WatchedJob) -> str:

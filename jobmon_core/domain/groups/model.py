@@ -49,6 +49,8 @@ class Member:
     outcome: Outcome | None = None  # kept, since its state file may be removed; as is the cause
     cause: str = ""
     is_stuck: bool = False  # whether the group's log says that it can never start
+    submitting_session: int = 0  # of the process that submits it: Slurm records it with the job
+    submitting_host: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,4 +40,5 @@ def _member(name: str, view: MemberView) -> dict[str, Any]:
         "elapsed_s": view.elapsed_s,
         "cause": view.cause,
         "log_folder": view.log_folder,
+        "gpu_hours": view.gpu_hours,
     }

@@ -10,7 +10,10 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.efficiency.text import efficiency_line
 from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
@@ -56,6 +59,15 @@ def job_ended_messages(
 
     ``doubtful_route`` is that of a doubtful success.
     """
+    if never_starts_in_chain(job):  # the message about the stage that ended first says so
+        return ()
+    *others, last = _ended_messages(job, now_s, per_task=per_task, doubtful_route=doubtful_route)
+    return (*others, with_chain(last, job))
+
+
+def _ended_messages(
+    job: WatchedJob, now_s: float, *, per_task: bool, doubtful_route: Route
+) -> tuple[Message, ...]:
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, doubtful_route, now_s) for task, end in ended)
@@ -102,7 +114,7 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
     title = (
-        f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""
+        f"{diagnosis.title}." if diagnosis.what_failed and diagnosis.title else ""
     )  # else the headline is the title
     is_in_title = _is_cancelled(diagnosis) and end.cancelled_by is not None  # who cancelled it
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
@@ -163,6 +175,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield from _work_fields(task.diagnosis)
     if memory := _memory_text(end):
         yield Field("Peak RAM", memory)
+    if used := efficiency_line(_efficiency(task, end)):
+        yield Field("Efficiency", used)
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     yield from where_fields(job, end.nodes)
@@ -172,6 +186,12 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield from _hint_fields(task.diagnosis)
     if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
+
+
+def _efficiency(task: Task, end: End) -> Efficiency:
+    measured = task.diagnosis.measured if task.diagnosis else None
+    found = efficiency_of_end(end)
+    return found.with_measured(measured) if measured else found
 
 
 def _time_fields(task: Task, end: End) -> Iterator[Field]:

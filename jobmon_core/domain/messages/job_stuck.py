@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, STUCK_REASONS, Hint
@@ -29,7 +30,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
     pending = Task("", JobState.PENDING, JobState.PENDING, job.pending_reason)
     for task in (*([pending] if job.pending_indices else []), *job.tasks.values()):
         reason = task.reason.strip("()")
-        if task.end is not None:
+        if task.end is not None or waits_for_nothing_in_chain(job, reason):
             continue
         if reason in STUCK_REASONS:
             subject, (problem, advice) = reason, STUCK_REASONS[reason]

@@ -6,6 +6,7 @@ Times are Unix seconds, durations seconds, sizes bytes; None and "" mean that th
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
@@ -93,6 +94,30 @@ class Record(DetailedRow):
     requested_bytes: int | None = None  # memory of the whole job
 
 
+class GpuSource(StrEnum):
+    """Where figures of GPUs come from."""
+
+    AGENTS = "agents"  # jobmon's own, beside the job
+    ACCOUNTING = "accounting"  # gres/gpuutil, gres/gpumem
+    JOBSTATS = "jobstats"  # the summary that a site's jobstats puts into the comment of its accounting
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUsage:
+    """What a run used of its GPUs; what is not recorded is None, never 0."""
+
+    source: GpuSource
+    percent: float | None = None  # utilisation, the mean of all GPUs; of ACCOUNTING it is that of their peaks
+    idle: int | None = None  # number of GPUs that were hardly used in the whole run
+    memory_bytes: int | None = None  # the highest of a GPU; of ACCOUNTING, of all GPUs together
+    measured_s: float | None = None  # for how long it was measured; None: for the whole run
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the utilisation is a mean over time; else it was at most that."""
+        return self.source is not GpuSource.ACCOUNTING
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Resources that a run requested and used, as accounting reports them."""
@@ -102,6 +127,10 @@ class Usage:
     cpu_s: float | None = None
     step_cpu_s: float | None = None  # of the steps that srun started; None if there are none
     cpus: int | None = None
+    run_s: int | None = None  # wall time without the time in which it was suspended
+    nodes: int | None = None
+    gpus: int | None = None  # None also if the cluster does not account for GPUs
+    gpu: GpuUsage | None = None  # None if nothing has recorded it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,8 +40,8 @@ class Option(NamedTuple):
 
 
 _HONOURED = """
-    array:a= chdir:D= error:e= export:= input:i= job-name:J= open-mode:= output:o= parsable: quiet:Q
-    time:t= wrap:=
+    array:a= chdir:D= dependency:d= error:e= export:= input:i= job-name:J= kill-on-invalid-dep:= open-mode:=
+    output:o= parsable: quiet:Q time:t= wrap:=
 """
 
 _IGNORED = """
@@ -60,7 +60,7 @@ _IGNORED = """
 
 _REFUSED = """
     bb:= bbf:= begin:b= cluster-constraint:= clusters:M= container:= container-id:= deadline:=
-    dependency:d= export-file:= gid:= help:h hold:H kill-on-invalid-dep:= oom-kill-step:? signal:=
+    export-file:= gid:= help:h hold:H oom-kill-step:? signal:=
     test-only: uid:= usage: version:V wait:W
 """
 

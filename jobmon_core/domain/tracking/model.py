@@ -228,7 +228,7 @@ class WatchedJob:
     stale_why: str = ""  # the scheduler's error text
     outage_s: float | None = None  # start of the outage that this job reported to the user
     agents_since_s: float | None = None  # since when an agent reports about every task that has not ended
-    end_hint_s: float | None = None  # when an agent last reported that processes of the job had ended
+    end_hint_s: float | None = None  # when an agent, or a marker, last showed that the job may have ended
     alerted: tuple[str, ...] = ()  # subjects of the alerts queued about this job so far
     outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were queued
@@ -250,8 +250,9 @@ class WatchedJob:
 
     def source_phrase(self, source: Source) -> str:
         """Return `Source.phrase`; of another scheduler, with its name in place of Slurm's program."""
-        is_program = source not in (Source.ARRAY, Source.NONE)
-        if is_program and self.backend != DEFAULT_BACKEND:
+        if source is Source.RECORD and self.unprovable_why:
+            return "as the files show that its configuration names"
+        if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:
             return f"as reported by the {self.backend} scheduler"
         return source.phrase
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
-    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources
+    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources, JobControl
     from jobmon_core.scheduler.local.client import LocalScheduler
 
 
@@ -24,10 +24,17 @@ def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple
     return agent_on_host(request, _scheduler(resources).main_pid(request.job_id, raw_job_id))
 
 
+def _job_control(resources: BackendResources, _cluster: str) -> JobControl:
+    from jobmon_core.scheduler.local.control.job_control import LocalJobControl
+
+    return LocalJobControl(resources.folder())
+
+
 LOCAL = Backend(
     name="local",
     display_name="The local scheduler",
     submitter=_scheduler,
     scheduler=_scheduler,
     agent_launches=_agent_launches,
+    job_control=_job_control,
 )

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
-from jobmon_core.system.process import ProcessId
+from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,7 @@ class JobSpec:
     uid: int
     kill_wait_s: float = KILL_WAIT_S
     keeps_environment: bool = False  # whether the job gets the user's environment as it is
+    after_ok: tuple[int, ...] = ()  # the jobs that must succeed before it starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,16 @@ class JobDir:
             return (self.path / "ended").stat().st_mtime
         except FileNotFoundError:
             return None
+
+    def succeeded(self) -> bool | None:
+        """Return whether the whole job succeeded; None before its end. One that left no record did not."""
+        owner = self.owner()
+        is_over = owner is None or owner.status(ProcessId.current()) is not ProcessStatus.RUNNING
+        if self.ended_s() is None:  # after the look at the supervisor, which may just have ended
+            return False if is_over else None
+        tasks = self.tasks()
+        is_complete = bool(tasks) and self.never_started_record() is None
+        return is_complete and all(task.state == JobState.COMPLETED for task in tasks)
 
     def _write(self, name: str, record: JobSpec | ProcessId | TaskRecord) -> None:
         write_atomically(self.path / f"{name}.json", json.dumps(to_json(record)).encode())

@@ -46,6 +46,7 @@ def read_options(
     for name in options:
         if OPTIONS[name].treatment is Treatment.REFUSED:
             raise SchedulerRejected(f"option '--{name}' is not supported on a single machine")
+    parse_after_ok(options.get("dependency", ""))
     return options
 
 
@@ -60,6 +61,27 @@ def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
         if operands:
             raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
         yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
+
+
+_AFTER_OK = re.compile(r"afterok(?::\d{1,9})+", re.ASCII)
+
+
+def parse_after_ok(text: str) -> tuple[int, ...]:
+    """Return the jobs that must succeed before a job starts, of e.g. ``afterok:12:13``; blank text: none.
+
+    If one of them does not succeed, the job is cancelled: nothing on a single machine can repair it.
+
+    Raises:
+        SchedulerRejected: the text is invalid, or another type of dependency.
+    """
+    if not text.strip():
+        return ()
+    parts = text.strip().split(",")
+    if not all(_AFTER_OK.fullmatch(part) for part in parts):
+        raise SchedulerRejected(
+            f"option '--dependency={text}' is not supported on a single machine; only afterok:JOB is"
+        )
+    return tuple(int(word) for part in parts for word in part.split(":")[1:])
 
 
 _SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"

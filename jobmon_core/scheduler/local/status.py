@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskRecord
 
 _SUPERVISOR_KILLED = "its supervisor was killed: how the job ends will not be recorded"
+_WAITS = "Dependency"
 _QUEUED = "JobArrayTaskLimit"  # Slurm's reason for tasks that wait for others of their array
 
 
@@ -70,9 +71,11 @@ def _pending_row(
         return
     row = replace(shared, pending_indices=compact(pending))
     if cancelled is None:
-        yield replace(row, reason=_QUEUED if started else "")
+        waits = _WAITS if spec.after_ok else ""
+        yield replace(row, reason=_QUEUED if started else waits)
     else:
-        yield replace(row, state=cancelled.state, cancelled_by=cancelled.cancelled_by, end_s=cancelled.end_s)
+        end = replace(row, state=cancelled.state, reason=cancelled.reason)
+        yield replace(end, cancelled_by=cancelled.cancelled_by, end_s=cancelled.end_s)
 
 
 def _checked(

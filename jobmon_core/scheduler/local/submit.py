@@ -91,6 +91,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         user=user_name(),
         uid=os.getuid(),
         kill_wait_s=KILL_WAIT_S,
+        after_ok=local_options.parse_after_ok(options.get("dependency", "")),
     )
 
 
@@ -142,10 +143,13 @@ def start_job(root: Path, request: Request) -> JobDir:
     """Start a job with its supervisor; a job that cannot be started leaves nothing behind.
 
     Raises:
-        SchedulerRejected: the supervisor ended early; the message contains its output.
+        SchedulerRejected: a job that must succeed first does not exist, or the supervisor ended early; the
+            message contains its output.
         OSError: the supervisor cannot be started.
         StorageFailed: the files of the job cannot be written.
     """
+    if any(not JobDir(root / str(job_id)).path.is_dir() for job_id in request.spec.after_ok):
+        raise SchedulerRejected("Batch job submission failed: Job dependency problem")
     folder = new_job_dir(root, lambda job_id: _has_free_logs(request.spec, job_id))
     try:
         folder.create(request.spec, request.script)

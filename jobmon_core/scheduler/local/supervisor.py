@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import StateUnreadable, StorageFailed
 from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskRecord, new_task_id
@@ -26,21 +26,24 @@ from jobmon_core.system.process import ProcessId, adopt_orphans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_DEPENDENCY_S = 1.0  # between two looks at the jobs that must succeed first
 _RETRY_S = 5.0  # between two attempts to write to a full disk
 
 
 def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> None:
     """Run the tasks of a job, one at a time, until all have ended or the job is cancelled."""
     indices: list[int | None] = [*IndexSet.parse(spec.array)] or [None]
+    may_start = _await_dependency(folder, spec, signals)
     for position, index in enumerate(indices):
         signals.wait(0)
-        if signals.stopped_by is not None:
+        if signals.stopped_by is not None or not may_start:
             record = TaskRecord(
                 raw_job_id=folder.id,
                 state=JobState.CANCELLED,
                 never_started=True,
                 end_s=int(time.time()),
                 cancelled_by=signals.stopped_by,
+                reason="" if may_start else "DependencyNeverSatisfied",
             )
         else:
             # as in Slurm the last task has the id of the whole array
@@ -51,6 +54,27 @@ def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> 
         if record.never_started:
             break
     _retry(folder, signals, folder.mark_ended)
+
+
+def _await_dependency(folder: JobDir, spec: JobSpec, signals: SignalWaiter) -> bool:
+    """Wait for the jobs that must succeed first; return False if one did not. A signal ends the wait."""
+    before = [JobDir(folder.path.parent / str(job_id)) for job_id in spec.after_ok]
+    while signals.stopped_by is None:
+        succeeded = [_succeeded(each) for each in before]
+        if False in succeeded:
+            return False
+        if all(succeeded):
+            break
+        signals.wait(_DEPENDENCY_S)
+    return True
+
+
+def _succeeded(folder: JobDir) -> bool | None:
+    """Return whether a job succeeded, None before its end; False if its records cannot be read."""
+    try:
+        return folder.succeeded()
+    except (OSError, StateUnreadable):
+        return False
 
 
 def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> None:

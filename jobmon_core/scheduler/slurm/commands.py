@@ -24,7 +24,8 @@ QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
-# only fields that exist since 20.11: sacct fails if one is unknown; JobName, with any newlines, comes last
+# only fields that exist since 20.11: sacct fails if one is unknown; JobName, with any newlines, comes last,
+# after the only other text that may have some
 ACCOUNTING_FIELDS = (
     "JobID",
     "JobIDRaw",
@@ -49,6 +50,7 @@ ACCOUNTING_FIELDS = (
     "Cluster",
     "User",
     "WorkDir",
+    "AdminComment",
     "JobName",
 )
 _PATH_FIELDS = ("StdOut", "StdErr")

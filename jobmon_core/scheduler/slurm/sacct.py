@@ -13,8 +13,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.efficiency.jobstats import gpu_usage_of_comment
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
-from jobmon_core.domain.slurm.rows import AccountingRow, Usage
+from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import AGENT_STEP, SEP
@@ -59,10 +60,10 @@ def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
 
 
 def _records(body: str) -> Iterator[str]:
-    """Yield the records; one spans several lines if the job's name contains newlines."""
+    """Yield the records; one spans several lines if the job's name or comment contains newlines."""
     record: list[str] = []
     for line in body.removesuffix("\n").split("\n"):
-        if line[:1].isdigit() and SEP in line:
+        if line[:1].isdigit() and line.count(SEP) > 1:  # one is that between the comment and the name
             yield "\n".join(record)
             record = []
         record.append(line)
@@ -157,6 +158,8 @@ def _usage(run: _Run) -> Usage:
         if (seconds := _cpu_s(step)) is not None
     }
     step_times = [seconds for step, seconds in times.items() if step.isdigit()]
+    allocated = values.tres(run.main.get("AllocTRES", ""))
+    gpus = values.number(allocated.get("gres/gpu", "")) or None
     job_cpu_s = values.duration_s(run.main.get("TotalCPU", ""))
     if job_cpu_s is not None:
         job_cpu_s = max(0.0, job_cpu_s - sum(_cpu_s(step) or 0.0 for step in run.agent_steps))
@@ -166,7 +169,31 @@ def _usage(run: _Run) -> Usage:
         cpu_s=max(sum(times.values()), job_cpu_s or 0.0) if times else job_cpu_s,
         step_cpu_s=sum(step_times) if step_times else None,
         cpus=values.number(run.main.get("AllocCPUS", "")) or None,
+        run_s=values.number(run.main.get("ElapsedRaw", "")),
+        nodes=values.number(allocated.get("node", "")) or None,
+        gpus=gpus,
+        gpu=gpu_usage_of_comment(run.main.get("AdminComment", "")) or _gpu_usage(run, gpus),
     )
+
+
+def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
+    """Return the use of GPUs by the step that used them most: Slurm 23.02 and later records it, if at all.
+
+    The figures of a step are sums over its tasks, and of each task the highest that was seen. Two zeros are
+    no evidence: a Slurm that cannot read the GPUs may print them, too.
+    """
+    totals = [values.tres(step.get("TRESUsageInTot", "")) for step in run.steps]
+    percents = [
+        number for total in totals if (number := values.number(total.get("gres/gpuutil", ""))) is not None
+    ]
+    sizes = [
+        size for total in totals if (size := values.size_bytes(total.get("gres/gpumem", ""))) is not None
+    ]
+    percent, memory = max(percents, default=None), max(sizes, default=None)
+    if not gpus or not (percent or memory):
+        return None
+    mean = None if percent is None else min(100.0, percent / gpus)
+    return GpuUsage(GpuSource.ACCOUNTING, percent=mean, memory_bytes=memory)
 
 
 def _memory(step: Fields) -> Iterator[int]:

@@ -13,7 +13,7 @@ from jobmon_core.analysis.ending.results import Results, read_results
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job_settings import Done, JobSettings
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -73,6 +73,16 @@ def title(job: WatchedJob, found: Diagnosis) -> str:
     return message.title
 
 
+def test_a_success_without_the_marker_that_was_to_show_it_is_doubtful(out: Path) -> None:
+    job = job_with(JobSettings(done=Done(marker=str(out / "DONE"))))
+    write(out / "DONE", at_s=START_S - 1)
+    found = verified(job)
+    assert found.cause == MISSING_OUTPUTS
+    assert title(job, found).endswith(f"with exit code 0, but its marker {out}/DONE is missing")
+    write(out / "DONE")
+    assert verified(job).cause is None
+
+
 def test_a_job_that_left_all_its_shards_is_verified(out: Path) -> None:
     for number in range(8):
         write(out / f"part-{number}-of-8.json", text='{"a": 1}')
@@ -104,7 +114,7 @@ def test_a_truncated_output_is_named(out: Path) -> None:
 def test_a_file_from_before_the_run_does_not_count_unless_the_job_was_requeued(out: Path) -> None:
     write(out / "a.csv", at_s=START_S - 100, text="a,b\n1,2\n")
     job = job_with(JobSettings(output_dir=str(out)))
-    assert verified(job).fact == "it wrote no output"
+    assert verified(job).what_failed == "it wrote no output"
     requeued = replace(job, tasks={"": replace(job.tasks[""], restarts=1)})
     assert verified(requeued).outputs_verified
 
@@ -142,7 +152,7 @@ def test_results_are_quoted_without_secrets(tmp_path: Path) -> None:
 def test_missing_and_old_results_make_a_success_doubtful(tmp_path: Path) -> None:
     write(tmp_path / "old.csv", at_s=START_S - 3)
     found = verified(job_with(JobSettings(results=(f"{tmp_path}/old.csv", f"{tmp_path}/m*.json"))))
-    assert found.fact == "its result m*.json is missing and its result old.csv is older than this run"
+    assert found.what_failed == "its result m*.json is missing and its result old.csv is older than this run"
     assert found.results == ()
 
 
@@ -183,7 +193,7 @@ def test_tasks_of_an_array_that_share_their_folder_are_verified_together(out: Pa
     tasks = {key: Task(key, end=SUCCESS) for key in ("0", "1")}
     job = replace(job_with(JobSettings(output_dir=str(out))), array_indices="0-1", tasks=tasks)
     found = with_outputs(job, dict.fromkeys(tasks, CLEAN), JobProgress())
-    assert [each.fact for each in found.values()] == ["1 of 3 shards is missing"] * 2
+    assert [each.what_failed for each in found.values()] == ["1 of 3 shards is missing"] * 2
 
 
 def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> None:
@@ -192,7 +202,7 @@ def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> 
     found = verified(job_with(None), progress)
     assert (found.cause, found.outputs, found.outputs_verified) == (None, "1 of 2 shards, 2 B", False)
     write_npz(out / "b.npz", truncated=True)
-    assert verified(job_with(None), progress).fact == "b.npz is truncated"
+    assert verified(job_with(None), progress).what_failed == "b.npz is truncated"
 
 
 def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
@@ -204,7 +214,7 @@ def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
 
 def test_a_missing_folder_is_no_output(tmp_path: Path) -> None:
     found = verified(job_with(JobSettings(output_dir=str(tmp_path / "missing"))))
-    assert (found.fact, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
+    assert (found.what_failed, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
 
 
 def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Path) -> None:
@@ -213,7 +223,7 @@ def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Pat
             write(out / f"checkpoint-{step}" / name, at_s=START_S + step // 10, text="x" * 100)
     job = job_with(JobSettings(checkpoint_dir=str(out)))
     found = verified(job)
-    assert found.fact == "its newest checkpoint checkpoint-1000 is incomplete"
+    assert found.what_failed == "its newest checkpoint checkpoint-1000 is incomplete"
     assert "checkpoint-1000" in found.explanation
 
 

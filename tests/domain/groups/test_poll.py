@@ -194,3 +194,14 @@ def test_a_new_member_makes_a_complete_group_open_again() -> None:
     group = polled(group_of("a"), {"a": COMPLETED}, {}, text())
     assert group.with_member("b", Member("slurm-9-x")).complete_s is None
     assert group.with_member("a", group.members["a"]).complete_s is not None
+
+
+def test_metrics_say_what_would_have_been_enough_and_the_digest_counts_gpu_hours() -> None:
+    usage = Usage(max_rss_bytes=GIB, requested_bytes=8 * GIB, cpu_s=7000.0, cpus=1, run_s=7200, gpus=4)
+    view = COMPLETED._replace(limit_s=8000, usage=usage, gpu_hours=8.0)
+    timeout = view._replace(state="TIMEOUT", outcome=Outcome.FAILURE, gpu_hours=0.5)
+    group = replace(group_of("a"), members={name: Member(f"slurm-{name}-x") for name in "ab"})
+    done = polled(group, {"a": view, "b": timeout}, {}, text())
+    assert "CPU Efficiency: 97.2%\nAdvice: `--mem 2G` would have been enough\n\n" in done.log.pending
+    assert "GPU Time: 2h 00m 00s / 2h 13m 20s (**EXCEEDED**)" in done.log.pending
+    assert {field.name: field.value for field in done.unsent[0].fields}["GPU hours"] == "8.5"

@@ -109,7 +109,7 @@ def test_two_dashes_end_the_options() -> None:
         (["--parsable=3"], "option --parsable must not have an argument"),
         (["--ou=1", "--ex=1"], "option --ex not a unique prefix"),
         (["--=1"], "option -- not a unique prefix"),
-        (["-d", "afterok:1"], "option '--dependency' is not supported on a single machine"),
+        (["-d", "afterany:1"], "option '--dependency=afterany:1' is not supported on a single machine"),
         (["--wait"], "option '--wait' is not supported on a single machine"),
         (["-H"], "option '--hold' is not supported on a single machine"),
     ],
@@ -133,7 +133,7 @@ def test_a_variable_with_an_unsupported_option_is_rejected_too() -> None:
         ("#SBATCH foo.sh", "Invalid directive found in batch script: foo.sh"),
         ("#SBATCH hetjob", "Invalid directive found in batch script: hetjob"),
         ('#SBATCH -J "a', "option -J requires argument"),
-        ("#SBATCH --dependency=singleton", "option '--dependency' is not supported"),
+        ("#SBATCH --dependency=singleton", "option '--dependency=singleton' is not supported"),
     ],
 )
 def test_an_invalid_directive_is_rejected(line: str, words: str) -> None:

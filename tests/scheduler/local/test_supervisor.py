@@ -175,3 +175,27 @@ def test_all_records_are_json_objects(local: LocalHarness) -> None:
 
     for path in local.folder(job_id).path.glob("*.json"):
         assert isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
+
+
+def test_a_job_starts_after_the_success_of_another_and_never_after_its_failure(local: LocalHarness) -> None:
+    first = local.start("--wrap", "while [ ! -e go ]; do sleep 0.05; done; exit 0")
+    second = local.start(f"--dependency=afterok:{first}", "--wrap", "date +%s%N; exit 4")
+    third = local.start("-d", f"afterok:{first}:{second}", "--kill-on-invalid-dep=yes", "--wrap", "echo ran")
+    assert [(row.state, row.reason) for row in local.queue(second)] == [(JobState.PENDING, "Dependency")]
+    (local.work / "go").touch()
+    ends = [local.ends(job_id)[0] for job_id in (first, second, third)]
+    assert [each.state for each in ends] == [JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED]
+    assert ends[2].reason == "DependencyNeverSatisfied"
+    assert (ends[1].start_s or 0) >= (ends[0].end_s or 0)
+    assert not (local.work / f"slurm-{third}.out").exists()
+
+
+def test_a_job_never_starts_after_one_that_left_no_record(local: LocalHarness) -> None:
+    first = local.start("--wrap", _STAYS)
+    second, other = (local.start("-d", f"afterok:{first}", "--wrap", "echo ran") for _ in range(2))
+    os.kill(local.supervisor(other), signal.SIGTERM)
+    assert local.ends(other)[0].reason == ""
+    _kill_supervisor(local, first)
+    assert local.ends(second)[0].reason == "DependencyNeverSatisfied"
+    (local.work / "go").touch()
+    assert local.submit("-d", "afterok:99", "--wrap", "true").exit_code == 1

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
@@ -207,3 +211,39 @@ def test_no_text_makes_the_reader_raise(text: str, number: int, headed: bool) ->
 @given(st.integers(min_value=0, max_value=len(LEDGER)))
 def test_no_cut_makes_the_reader_raise(length: int) -> None:
     read_accounting(LEDGER[:length], job_id("steps"))
+
+
+GPUS = {**MAIN, "AllocTRES": "billing=4,cpu=4,gres/gpu=2,gres/gpu:a100=2,mem=800M,node=1"}
+
+
+class TestGpus:
+    """Figures of Slurm 23.02 and later, and those of a site's jobstats."""
+
+    def test_the_sum_over_the_tasks_is_shared_among_the_gpus(self) -> None:
+        step = {**STEP, "TRESUsageInTot": "cpu=00:00:23,gres/gpumem=3000M,gres/gpuutil=150,mem=9M"}
+        (row,) = read_accounting(sacct_output(GPUS, BATCH, step), 7)
+        assert (row.usage.gpus, row.usage.nodes) == (2, 1)
+        assert row.usage.gpu == GpuUsage(GpuSource.ACCOUNTING, 75.0, memory_bytes=3000 << 20)
+
+    def test_two_zeros_are_not_recorded(self) -> None:
+        step = {**STEP, "TRESUsageInTot": "gres/gpumem=0,gres/gpuutil=0,mem=9M"}
+        for steps in ((step,), (STEP,), ()):
+            (row,) = read_accounting(sacct_output(GPUS, *steps), 7)
+            assert row.usage.gpu is None
+
+    def test_an_idle_gpu_that_holds_memory_is_at_zero(self) -> None:
+        step = {**STEP, "TRESUsageInTot": "gres/gpumem=500M,gres/gpuutil=0,mem=9M"}
+        (row,) = read_accounting(sacct_output(GPUS, step), 7)
+        assert row.usage.gpu == GpuUsage(GpuSource.ACCOUNTING, 0.0, memory_bytes=500 << 20)
+
+    def test_the_mean_of_jobstats_is_preferred_to_a_peak(self) -> None:
+        summary = json.dumps({"nodes": {"n1": {"gpu_utilization": {"0": 40, "1": 60}}}}).encode()
+        comment = f"JS1:{base64.b64encode(gzip.compress(summary)).decode()}"
+        step = {**STEP, "TRESUsageInTot": "gres/gpuutil=150"}
+        (row,) = read_accounting(sacct_output({**GPUS, "AdminComment": comment}, step), 7)
+        assert row.usage.gpu == GpuUsage(GpuSource.JOBSTATS, 50.0, 0)
+
+    def test_a_comment_of_several_lines_harms_no_column(self) -> None:
+        main = {**GPUS, "AdminComment": "kept\n7 days", "JobName": "train"}
+        (row,) = read_accounting(sacct_output(main, STEP), 7)
+        assert (row.name, row.usage.max_rss_bytes) == ("train", 9 << 20)

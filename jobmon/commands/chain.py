@@ -1,0 +1,114 @@
+"""``jobmon chain``: submit jobs of which each starts when the one before it has succeeded."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import job_ref, open_context
+from jobmon.errors import UsageError, report, say
+from jobmon_core.app.chains.submit import Chain, InvalidStage, read_stage
+from jobmon_core.context import backend_names
+from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
+from jobmon_core.domain.humanize import count
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+DESCRIPTION = """\
+Submit several jobs at once, each of which starts when the one before it has succeeded, and watch all of
+them. Slurm itself starts them (--dependency=afterok), so the chain goes on without jobmon, and without
+you. Without Slurm (--backend local), a small process waits for each.
+
+If a stage fails or is cancelled, the later stages never start and leave the queue. The message about
+that stage says so, names them, and shows the command with which to go on; the others send none."""
+EPILOG = """\
+A STAGE is a script, or in quotes what sbatch gets: options, script, arguments of the script. stdout is
+what sbatch prints. If a stage is refused, those before it are submitted all the same; jobmon then says
+how to submit the rest, or how to cancel.
+
+examples:
+  jobmon chain prepare.sbatch train.sbatch eval.sbatch
+  jobmon chain a.sbatch "--gres=gpu:1 b.sbatch --epochs 3" "--wrap 'jobmon notify all done'"
+  jobmon chain --after 8123 eval.sbatch report.sbatch
+  jobmon chain --backend local prepare.sh train.sh"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "--backend",
+        choices=backend_names(),
+        metavar="NAME",
+        help="slurm or local (default: the configured backend, else slurm)",
+    )
+    parser.add_argument(
+        "--after",
+        type=job_ref,
+        metavar="JOB",
+        help="start the first stage when this job has succeeded",
+    )
+    parser.add_argument(
+        "stage", nargs="+", metavar="STAGE", help="a script, or in quotes options and a script"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Submit the stages; return 0, or the exit code of the sbatch that refused one."""
+    if len(options.stage) == 1 and options.after is None:
+        raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
+    try:
+        stages = tuple(read_stage(text) for text in options.stage)
+    except InvalidStage as error:
+        return report(error, "nothing was submitted: ")
+    ctx = open_context()
+    starter = MonitorStarter(ctx)
+    chain = Chain(ctx, starter, _say_once(), stages, options.backend, options.after)
+    exit_code = 1
+    try:
+        exit_code = chain.submit()
+    except (ConfigInvalid, SchedulerMissing) as error:
+        return report(error, "" if chain.jobs else "nothing was submitted: ")
+    finally:
+        starter.discard()
+        say(_summary(chain) if exit_code == 0 else _rest(chain))
+    return exit_code
+
+
+def _say_once() -> Callable[[str], None]:
+    """Return a function that prints a line for the user, unless it has printed it for an earlier stage."""
+    said: set[str] = set()
+
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            say(text)
+
+    return say_once
+
+
+def _summary(chain: Chain) -> str:
+    jobs = " -> ".join(str(ref) for ref in chain.jobs)
+    return (
+        f"a chain of {count(len(chain.jobs), 'stage')}: {jobs}; each starts when the one before it succeeds"
+    )
+
+
+def _rest(chain: Chain) -> str:
+    """Return how far a submission got that was refused or interrupted, and what to do."""
+    if not chain.jobs:
+        return "no stage of the chain was submitted"
+    done, total = len(chain.jobs), len(chain.stages)
+    backend = ["--backend", chain.backend] if chain.backend else []
+    rest = [stage.text for stage in chain.stages[done:]]
+    go_on = shlex.join(["jobmon", "chain", *backend, "--after", str(chain.jobs[-1].job_id), *rest])
+    jobs = " ".join(str(ref.job_id) for ref in chain.jobs)
+    lines = [
+        f"stage {done + 1} of {total} was not submitted, nor any after it. Submitted before it: job {jobs}",
+        f"after a correction of stage {done + 1}, continue with: {go_on}",
+    ]
+    if chain.backend != "local":
+        lines.append(f"to cancel what was submitted: scancel {jobs}")
+    return "\n".join(lines)

@@ -1,0 +1,83 @@
+"""``jobmon efficiency``: show what ended jobs used of what they requested."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
+from jobmon.errors import say
+from jobmon.views.efficiency import efficiency_json, efficiency_lines
+from jobmon_core.app.efficiency.collect import collect
+from jobmon_core.app.jobs.selection import RECENT_S
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Show what ended jobs used of what they requested: time, CPUs, memory and GPUs, with totals, and what would
+have been enough. Accounting (sacct) is asked once for all of them; a job id need not be watched. Without JOB,
+the watched jobs that ended in the last 7 days are shown."""
+EPILOG = """\
+The figures are those of seff: CPU is the processor time of all steps as a share of elapsed time x allocated
+CPUs; MEMORY is the largest step, i.e. the sum of the peaks of its tasks, as a share of the memory of all
+nodes. Slurm samples the memory, so short peaks are missed. Of a requeued job, the last run counts.
+
+GPU is the mean utilisation: from jobmon's agents beside the job, or from a summary of jobstats in
+accounting. `max 83%` comes from gres/gpuutil, of which accounting has only the highest value.
+n/a means that nothing was recorded; it is never shown as 0. If accounting does not have an end yet,
+jobmon waits for it, up to half a minute.
+
+Advice has a margin: a quarter for memory, half for time and CPUs. Jobs that failed or ran for less than
+10 minutes get none about using less: they may need more another time.
+
+--json prints one object. Times are Unix seconds, sizes bytes, shares 0 to 1, percentages 0 to 100;
+what is not recorded is null.
+
+  jobs    a list: job_id, name, note (why figures are missing), state (null if
+          it has not ended; then no more keys follow), started_at, ended_at,
+          wall_s, limit_s, limit_share, exceeded_limit, cpus, cpu_s,
+          cpu_share, nodes, memory, memory_requested, memory_share,
+          memory_per_node (of the fullest node), memory_requested_per_node,
+          gpus, gpu_hours, gpu_percent, gpu_percent_is_mean (else it was at
+          most that), gpus_idle, gpu_memory (of the fullest GPU; from
+          accounting, of all), gpu_source (agents, jobstats, accounting),
+          advice
+  totals  runs, cpu_hours, cpu_share, memory_gib_hours, memory_share,
+          gpu_hours, gpu_percent, gpu_hours_recorded (those with a mean
+          utilisation); hours are those of allocated resources
+
+The exit code is 1 if a job is unknown or accounting did not answer.
+
+examples:
+  jobmon efficiency 8123
+  jobmon efficiency 8123_7 8140 train
+  jobmon efficiency sweep1
+  jobmon efficiency --since 30d
+  jobmon efficiency --json | jq .totals.gpu_hours"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"{JOB_HELP}, or a group")
+    parser.add_argument(
+        "--since",
+        type=period_s,
+        metavar="TIME",
+        help="only jobs that ended since, e.g. 36h, 30d (default: 7d without JOB, else no limit)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table or the JSON object; report unknown jobs and missing answers on stderr."""
+    ctx = open_context()
+    period = options.since if options.since is not None or options.job else RECENT_S
+    found = collect(ctx, options.job, 0.0 if period is None else ctx.clock.now() - period)
+    for problem in found.problems:
+        say(problem)
+    if options.json:
+        print(json.dumps(efficiency_json(found.runs), indent=2))
+    elif found.runs or not found.problems:
+        print(*efficiency_lines(found.runs, stdout_console()), sep="\n")
+    return 1 if found.problems else 0

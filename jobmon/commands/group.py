@@ -1,0 +1,217 @@
+"""``jobmon group``: make, follow and change groups of jobs. The verbs are in `jobmon.commands.groups`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, natural, period_s, positive
+from jobmon_core.domain.groups.model import DEFAULT_INTERVAL_S, MemberMessages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+DESCRIPTION = """\
+A group is a set of jobs that belong together, such as a sweep: one table, one log, one message when
+all of them have ended. Its jobs are watched like any others.
+
+A group is made by the first `add`, by `submit`, or by `jobmon submit --group`. It
+is over when each of its jobs has ended or can never start; a job that is added later opens it again."""
+EPILOG = """\
+A file of runs maps a name to what follows `jobmon submit`, or to the id of a job, in YAML or JSON:
+
+  r8_lr1e-5/capitalization/epoch0: --gres=gpu:1 eval.sbatch --epoch 0
+  r8_lr1e-5/capitalization/epoch1: [eval.sbatch, --epoch, 1]
+  r8_lr1e-5/country/epoch0: 12345690
+
+jobmon never writes to it: what it knows about the runs is in state/groups/NAME.json. If the file has a
+key `runs`, the names are below it, and the rest is not read.
+
+examples:
+  jobmon group submit sweep1 runs.yaml --then 'python collect.py'
+  jobmon submit --group sweep1 train.sbatch --lr 0.1
+  jobmon group add evals 8123 8124      add jobs; watches them if nothing does
+  jobmon group add evals --name 'eval*' add those of your queue with such a name
+  jobmon group status sweep1
+  jobmon group wait sweep1 --for 590s   exit codes: see `jobmon wait --help`
+  jobmon group log sweep1 -f
+  jobmon group resubmit-failed sweep1 --time=8:00:00
+  jobmon group cancel sweep1            asks first; --yes does not
+
+`jobmon group VERB --help` shows the options of a verb."""
+_MIN_INTERVAL_S = 5.0  # as for `poll.running_s`
+_SETTINGS = """\
+The options of the group stay as they are unless they are given again."""
+_STATUS_JSON = """\
+--json prints an object: group, created_at, complete_at (Unix seconds; null while it is not over), total,
+interval_s, messages, then (a list), then_started_at and then_result (null before), broken (why the sweep
+looks broken, or an empty text), log and summary (paths), counts (number of runs by word) and runs, a
+list: run, submitted, and for a submitted run the keys of `jobmon status --json`, nodes (of the job's
+tasks) and problem (why its state file cannot be read; then the other keys are missing)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _add_editing(verbs)
+    _add_looking(verbs)
+    _add_changing(verbs)
+    _verb(verbs, "forget", "remove a group; its jobs and its log remain", "editing.forget")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb; return its exit code."""
+    module, _, function = options.verb.partition(".")
+    command: Callable[[argparse.Namespace], int] = getattr(
+        importlib.import_module(f"jobmon.commands.groups.{module}"), function
+    )
+    return command(options)
+
+
+def _verb(
+    verbs: Verbs, name: str, summary: str, command: str, *, has_name: bool = True
+) -> argparse.ArgumentParser:
+    """Add the parser of a verb; ``command`` is its function, e.g. ``looking.status``."""
+    parser = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    parser.set_defaults(verb=command)
+    if has_name:
+        parser.add_argument("name", metavar="NAME", help="the name of the group")
+    return parser
+
+
+def _add_editing(verbs: Verbs) -> None:
+    adding = _verb(verbs, "add", "add jobs to a group, which is made if there is none", "editing.add")
+    adding.add_argument("job", nargs="*", metavar="JOB", help=JOB_HELP)
+    adding.add_argument(
+        "--name",
+        dest="glob",
+        metavar="GLOB",
+        help="add the jobs with such a name that are pending or running, e.g. 'eval*'",
+    )
+    adding.add_argument(
+        "--as", dest="run", metavar="RUN", help="the name of the run (default: the job's name)"
+    )
+    _add_settings(adding)
+    submitting = _verb(verbs, "submit", "submit the runs of a file, each once", "editing.submit")
+    submitting.description = """\
+Submit the runs of a file, each from the folder of that file, and watch them. Runs that were submitted before
+are skipped, so the command can be repeated: after Ctrl-C, a reboot or a limit of Slurm, or with more
+runs in the file. If the submission of a run was cut off, jobmon first looks for its job in Slurm."""
+    submitting.add_argument("file", type=Path, metavar="FILE", help="the file of runs, in YAML or JSON")
+    submitting.add_argument("--backend", metavar="NAME", help="slurm or local (default: the configured one)")
+    submitting.add_argument(
+        "--retry-unclear",
+        action="store_true",
+        help="also submit the runs of which jobmon cannot find out whether they were submitted",
+    )
+    _add_settings(submitting)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    settings = parser.add_argument_group("options of the group", _SETTINGS)
+    settings.add_argument(
+        "--interval",
+        type=_interval_s,
+        metavar="TIME",
+        help=f"the time between two STATUS_CHECKs in its log (default: {DEFAULT_INTERVAL_S:g}s)",
+    )
+    settings.add_argument(
+        "--messages",
+        type=MemberMessages,
+        choices=tuple(MemberMessages),
+        metavar="all|failures|none",
+        help="which of its jobs are reported by a message of their own, besides the one about the whole "
+        "group (default: failures)",
+    )
+    settings.add_argument(
+        "--then",
+        type=_command,
+        metavar="COMMAND",
+        help="start this program when all jobs are over, once, without a shell",
+    )
+    settings.add_argument(
+        "--stop-after",
+        type=natural,
+        metavar="N",
+        help="report a sweep as broken when N jobs fail in the same way within a minute of their start; "
+        "0: never (default: 3)",
+    )
+    settings.add_argument(
+        "--hold-when-broken", action="store_true", default=None, help="then also hold its pending jobs"
+    )
+
+
+def _add_looking(verbs: Verbs) -> None:
+    looking = _verb(verbs, "status", "list the runs of a group", "looking.status")
+    looking.epilog = _STATUS_JSON
+    looking.add_argument("--json", action="store_true", help="print a JSON object, as described below")
+    listing = _verb(verbs, "list", "list all groups", "looking.list_groups", has_name=False)
+    listing.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON list: group, created_at, complete_at, total (number of runs) and counts",
+    )
+    waiting = _verb(verbs, "wait", "wait until all jobs of a group are over", "looking.wait")
+    waiting.add_argument(
+        "--for", dest="at_most_s", type=period_s, metavar="TIME", help="wait no longer than this"
+    )
+    waiting.add_argument("--json", action="store_true", help="print JSON; see `jobmon wait --help`")
+    log = _verb(verbs, "log", "print the log of a group", "looking.log")
+    log.add_argument("-n", "--lines", type=positive, metavar="N", help="only the last N lines")
+    log.add_argument("-f", "--follow", action="store_true", help="go on until all jobs are over, or Ctrl-C")
+
+
+def _add_changing(verbs: Verbs) -> None:
+    changes = {
+        "cancel": "cancel the jobs of a group that have not ended",
+        "hold": "hold the pending jobs of a group",
+        "release": "release the held jobs of a group",
+    }
+    for name, summary in changes.items():
+        _add_yes(_verb(verbs, name, summary, f"changing.{name}"))
+    again = _verb(
+        verbs, "resubmit-failed", "submit the failed runs of a group again", "changing.resubmit_failed"
+    )
+    again.usage = "jobmon group resubmit-failed [--yes] NAME [SBATCH-OPTIONS]"
+    again.description = """\
+Submit the failed runs of a group again, as `jobmon rerun` does: the recorded scripts, with their options and
+arguments; of an array, only the failed tasks. The new jobs take the places of the old ones in the
+group. Options of sbatch after the name are added, and override the recorded ones."""
+    again.add_argument(
+        "sbatch_options",
+        nargs=argparse.REMAINDER,
+        metavar="SBATCH-OPTIONS",
+        help="options of sbatch for all of them, e.g. --time=8:00:00",
+    )
+    again.add_argument(
+        "--retry-unclear",
+        action="store_true",
+        help="also submit the runs of which jobmon cannot find out whether they were submitted again",
+    )
+    _add_yes(again)
+
+
+def _add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _interval_s(text: str) -> float:
+    seconds = period_s(text)
+    if seconds < _MIN_INTERVAL_S:
+        raise argparse.ArgumentTypeError(f"it must be {_MIN_INTERVAL_S:g}s or longer")
+    return seconds
+
+
+def _command(text: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a command: {error}") from error
+    if not words:
+        raise argparse.ArgumentTypeError("the command is empty")
+    return words

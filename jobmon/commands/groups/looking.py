@@ -1,0 +1,97 @@
+"""``jobmon group status``, ``list``, ``wait`` and ``log``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.wait import wait_for
+from jobmon.errors import report, say
+from jobmon.views.console import one_line
+from jobmon.views.groups import group_json, group_lines, list_json, list_lines
+from jobmon_core.app.groups.jobs import runs_of
+from jobmon_core.app.jobs.output import begin_following
+from jobmon_core.app.jobs.overview import Overview, policy
+from jobmon_core.domain.errors import JobmonError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.app.groups.jobs import GroupRun
+    from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import JobProgress
+
+_FOLLOW_INTERVAL_S = 1.0
+_ALL_LINES = 1_000_000
+
+
+def status(options: argparse.Namespace) -> int:
+    """Print the runs of a group."""
+    ctx = open_context()
+    group = ctx.groups.load(options.name)
+    runs, now_s = runs_of(ctx, group), ctx.clock.now()
+    progress = _progress(ctx, runs)
+    if options.json:
+        path = ctx.groups.summary_path(group.name)
+        summary = str(path) if path.exists() else None
+        print(json.dumps(group_json(group, runs, progress, summary, now_s), indent=2))
+        return 0
+    known = Overview([run.status for run in runs if run.status], [], policy(ctx), progress)
+    print(*group_lines(group, runs, known, now_s, stdout_console()), sep="\n")
+    return 0
+
+
+def list_groups(options: argparse.Namespace) -> int:
+    """Print all groups; return 1 if the file of one cannot be read."""
+    ctx = open_context()
+    found, exit_code = [], 0
+    for name in ctx.groups.names():
+        try:
+            group = ctx.groups.load(name)
+        except JobmonError as error:
+            exit_code = report(error)
+        else:
+            found.append((group, runs_of(ctx, group)))
+    if options.json:
+        print(json.dumps([list_json(group, runs) for group, runs in found], indent=2))
+    else:
+        print(*list_lines(found, ctx.clock.now(), stdout_console()), sep="\n")
+    return exit_code
+
+
+def wait(options: argparse.Namespace) -> int:
+    """Wait until all jobs of a group are over; the exit codes are those of ``jobmon wait``."""
+    ctx = open_context()
+    ctx.groups.load(options.name)  # else the name may be that of a job
+    return wait_for(ctx, [options.name], options.at_most_s, as_json=options.json)
+
+
+def log(options: argparse.Namespace) -> int:
+    """Print the log of a group, and follow it until the group is over."""
+    ctx = open_context()
+    group = ctx.groups.load(options.name)
+    path = group.log.path or str(ctx.home.group_log(group.name))
+    text, follower = begin_following(path, options.lines or _ALL_LINES)
+    if text.problem and not options.follow:
+        say(one_line(f"group {group.name} has no log yet: {path} {text.problem}"))
+        return 1
+    _print(text.lines)
+    while options.follow:
+        is_over = ctx.groups.load(options.name).complete_s is not None
+        _print(follower.read().lines)
+        if is_over:
+            break
+        ctx.clock.wait(_FOLLOW_INTERVAL_S)
+    return 0
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
+
+
+def _progress(ctx: Context, runs: Sequence[GroupRun]) -> dict[str, JobProgress]:
+    running = [run.job for run in runs if run.job and not run.job.closed and run.job.is_running]
+    return {job.id: ctx.progress_file(job.id).read() for job in running}

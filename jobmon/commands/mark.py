@@ -1,0 +1,46 @@
+"""``jobmon mark``: write a marker, which shows that a stage is done."""
+
+from __future__ import annotations
+
+import argparse
+
+from jobmon.commands.common import open_context
+from jobmon_core.app.chains.mark import write_marker
+
+DESCRIPTION = """\
+Write a marker: a small file whose existence shows that something is done. It appears in one step, never
+half-written, and says when, on which host, by which job and with which exit status it was written.
+
+A job configuration may name it (done: {marker: FILE}). Then jobmon looks at the job as soon as the marker
+appears, and for processes without a scheduler (`jobmon watch --pid`) it is the proof of how they ended."""
+EPILOG = """\
+Join the steps with && so that a failure leaves no marker; or pass the exit status on with --status.
+
+exit codes: 0 if the marker was written, 74 if it cannot be
+
+examples:
+  python train.py && jobmon mark out/TRAIN_DONE
+  python train.py; jobmon mark --status $? out/TRAIN_DONE
+  until test -f out/TRAIN_DONE; do sleep 30; done && python eval.py"""
+_MAX_STATUS = 255
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "-s", "--status", type=_status, default=0, metavar="N", help="the exit status to record (default: 0)"
+    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a note to put into the marker")
+    parser.add_argument("name", metavar="NAME", help="the path of the marker")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the marker and print its path."""
+    print(write_marker(open_context(), options.name, options.status, options.note))
+    return 0
+
+
+def _status(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= _MAX_STATUS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an exit status (0 to {_MAX_STATUS})")
+    return int(text)

@@ -1,0 +1,124 @@
+"""``jobmon wait``: wait until jobs are over, for scripts; the exit code says how they ended."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
+from jobmon.errors import report, say
+from jobmon.views.waiting import wait_json, wait_line
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import statuses
+from jobmon_core.app.waiting.group_targets import GroupTargets, wait_until_complete
+from jobmon_core.app.waiting.result import Result, overall
+from jobmon_core.app.waiting.wait import Target, WaitForJobs
+from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.app.waiting.result import Waited
+    from jobmon_core.context import Context
+
+DESCRIPTION = """\
+Wait until jobs are over: their outcome is known, their logs are analysed, and their messages are on their
+way. Then print one line. The exit code says how they ended:
+
+  0  all succeeded
+  1  at least one failed or was cancelled
+  3  --for has passed, and at least one is not over yet; wait again
+  4  none failed, but the outcome of at least one is not known, and will not be:
+     jobmon has no record of it, does not watch it any more, or found no proof
+     of how it ended. The line says what to do.
+
+Without --for, jobmon waits for as long as a job is pending or running. If your tool or shell has a
+limit of its own, give a shorter --for. A job whose monitor is gone gets a new one, as by `jobmon recover`; if
+none can be started within a minute, the outcome counts as unknown. So no wait is silent for ever because
+jobmon is dead."""
+EPILOG = """\
+Waiting costs Slurm nothing: jobmon reads its own files, which the monitors of the jobs keep up to
+date, so 20 waits at once make no query more. While Slurm does not respond, a job counts as running.
+A doubtful success (see `jobmon status --help`) is a success here, and a failure if
+`messages.doubtful_success` in config.json is `error`. Wrong usage has exit code 2.
+
+--json prints an object: result (success, failure, running, unknown), exit_code, waited_s
+(seconds), and jobs, a list of objects with the keys of `jobmon status --json`, the result of the job,
+why (why it is unknown, else an empty text), and run, its name in the group, if a group was given.
+Of a job without a readable record, only job_id, result, why and run are there.
+
+examples:
+  jobmon wait 8123 && jobmon submit eval.sbatch
+  jobmon wait 8123 --for 590s           in a tool that kills what takes 10 minutes
+  jobmon wait 8123 8124 8125_7
+  jobmon wait latest --for 0s           no waiting: is it over?
+  jobmon wait sweep1                    all jobs of a group
+  while jobmon wait 8123 --for 9m; [ $? -eq 3 ]; do jobmon progress 8123; done"""
+EXIT_CODES = {Result.SUCCESS: 0, Result.FAILURE: 1, Result.RUNNING: 3, Result.UNKNOWN: 4}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "job", nargs="+", metavar="JOB|GROUP", help=f"the name of a group (all of its jobs), or {JOB_HELP}"
+    )
+    parser.add_argument(
+        "--for",
+        dest="at_most_s",
+        type=period_s,
+        metavar="TIME",
+        help="wait no longer than this, e.g. 590s, 9m (default: until the jobs are over)",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Wait, print the answer, and return its exit code."""
+    return wait_for(open_context(), options.job, options.at_most_s, as_json=options.json)
+
+
+def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *, as_json: bool) -> int:
+    """Wait for the jobs and groups that ``arguments`` name, print the answer, and return its exit code."""
+    started_s = ctx.clock.now()
+    deadline_s = None if at_most_s is None else started_s + at_most_s
+    try:
+        answers = WaitForJobs(ctx, say).wait(_targets(ctx, arguments), deadline_s)
+        if all(answer.result is not Result.RUNNING for answer in answers):
+            wait_until_complete(ctx, set(arguments).intersection(ctx.groups.names()), deadline_s)
+    except (UnknownJob, UnknownGroup, StateUnreadable) as error:
+        report(error)
+        return EXIT_CODES[Result.UNKNOWN]
+    return _print_answers(ctx, answers, ctx.clock.now() - started_s, as_json=as_json)
+
+
+def _print_answers(ctx: Context, answers: Sequence[Waited], waited_s: float, *, as_json: bool) -> int:
+    """Print the answers about jobs, as a line or as JSON; return the exit code of all."""
+    jobs = [answer.job for answer in answers if answer.job]
+    known = {each.job.id: each for each in statuses(ctx, jobs)}
+    progress = {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed}
+    now_s, result = ctx.clock.now(), overall(answer.result for answer in answers)
+    if as_json:
+        whole = {"result": result, "exit_code": EXIT_CODES[result], "waited_s": round(waited_s, 1)}
+        print(json.dumps({**whole, "jobs": wait_json(answers, known, progress, now_s)}, indent=2))
+    else:
+        print(*stdout_console().prose(wait_line(answers, known, progress, now_s)), sep="\n")
+    return EXIT_CODES[result]
+
+
+def _targets(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
+    """Return what finds the jobs that the arguments name; raise UnknownJob if jobmon has no record of one."""
+    finders = [_target(ctx, each) for each in arguments]
+
+    def find() -> list[Target]:
+        return list(dict.fromkeys(target for finder in finders for target in finder()))
+
+    return find
+
+
+def _target(ctx: Context, argument: str) -> Callable[[], list[Target]]:
+    """Return what finds the jobs of one argument; a group may grow."""
+    if argument in ctx.groups.names():
+        return GroupTargets(ctx, argument).find
+    job, ref = find_job(ctx, argument)
+    return lambda: [Target(job.id, ref)]

@@ -1,0 +1,136 @@
+"""What ended jobs used of what they requested: a table with totals, and the same for a program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import Style
+from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon_core.domain.efficiency.advice import advice
+from jobmon_core.domain.efficiency.text import UNKNOWN, cpu_text, gpu_text, memory_text, time_text
+from jobmon_core.domain.efficiency.totals import totals
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.slurm.states import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.efficiency.collect import RunEfficiency
+    from jobmon_core.domain.efficiency.totals import Totals
+
+_HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
+_STEPS = (Shrink(1, 8), Shrink(2, 9), Shrink(1, 4), Shrink(0, 8), Shrink(2, 4))
+_MAX_LISTED = 3  # jobs before a line of advice
+_STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
+
+
+def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterator[str]:
+    """Yield the table, one line of advice for all jobs that it applies to, and the totals."""
+    if not runs:
+        yield "no job ended in this time"
+        return
+    rows = [_row(run) for run in runs]
+    yield from table_lines(_HEADERS, rows, console, _STEPS)
+    if any(UNKNOWN in cell.text for row in rows for cell in row[3:]):
+        yield console.styled(f"{UNKNOWN}: not recorded", Style.DIM)
+    for text, named in _grouped(runs).items():
+        yield from console.advice(text, f"{named}: ", "  ")
+    found = [run.found for run in runs if run.found]
+    if len(found) > 1:
+        yield from console.prose(_totals_text(totals(found)), hanging="  ")
+
+
+def _row(run: RunEfficiency) -> tuple[Cell, ...]:
+    found = run.found
+    if found is None:
+        return (Cell(str(run.ref)), Cell(run.name), Cell(run.note, Style.DIM), *[Cell("-")] * 4)
+    if run.started_s is None:
+        return (Cell(str(run.ref)), Cell(run.name), Cell("never ran", Style.DIM), *[Cell("-")] * 4)
+    state = f"{found.state} ({run.note})" if run.note else str(found.state)
+    return (
+        Cell(str(run.ref)),
+        Cell(run.name),
+        Cell(state, _STYLES.get(found.state, Style.BAD)),
+        Cell(time_text(found), Style.BAD if found.exceeded_limit else Style.PLAIN),
+        Cell(cpu_text(found)),
+        Cell(memory_text(found)),
+        Cell(gpu_text(found) or "-"),
+    )
+
+
+def _grouped(runs: Sequence[RunEfficiency]) -> dict[str, str]:
+    """Return each line of advice with the jobs that it is about."""
+    refs: dict[str, list[str]] = {}
+    for run in runs:
+        if run.found and (text := advice(run.found)):
+            refs.setdefault(text, []).append(str(run.ref))
+    return {text: _listed(named) for text, named in refs.items()}
+
+
+def _listed(refs: list[str]) -> str:
+    hidden = len(refs) - _MAX_LISTED
+    listed = ", ".join(refs[:_MAX_LISTED])
+    return f"{listed} and {hidden} more" if hidden > 0 else listed
+
+
+def _totals_text(found: Totals) -> str:
+    parts = []
+    if found.cpu_hours is not None:
+        parts.append(f"{_hours(found.cpu_hours)} CPU hours ({_percent(found.cpu_share)} used)")
+    if found.memory_share is not None:
+        parts.append(f"memory {_percent(found.memory_share)} used")
+    if found.gpu_hours is not None:
+        use = "use not recorded" if found.gpu_percent is None else f"{found.gpu_percent:.0f}% busy"
+        if found.gpu_percent is not None and found.gpu_hours_recorded < found.gpu_hours:
+            use += f" in the {_hours(found.gpu_hours_recorded)} recorded"
+        parts.append(f"{_hours(found.gpu_hours)} GPU hours ({use})")
+    return f"{count(found.runs, 'job')} in total: {', '.join(parts) or 'nothing recorded'}"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.1f}" if hours >= 0.1 else f"{hours:.2g}"  # noqa: PLR2004 - else it would read 0.0
+
+
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{share:.0%}"
+
+
+def efficiency_json(runs: Sequence[RunEfficiency]) -> dict[str, Any]:
+    """Return the documented object of ``jobmon efficiency --json``; what is not recorded is null."""
+    found = [run.found for run in runs if run.found]
+    return {"jobs": [_run_json(run) for run in runs], "totals": totals(found)._asdict()}
+
+
+def _run_json(run: RunEfficiency) -> dict[str, Any]:
+    found = run.found
+    head = {"job_id": str(run.ref), "name": run.name, "note": run.note}
+    if found is None:
+        return head | {"state": None}
+    usage, gpu = found.usage, found.gpu
+    return head | {
+        "state": str(found.state),
+        "started_at": run.started_s,
+        "ended_at": run.ended_s,
+        "wall_s": found.wall_s,
+        "limit_s": found.limit_s,
+        "limit_share": found.limit_share,
+        "exceeded_limit": found.exceeded_limit,
+        "cpus": usage.cpus,
+        "cpu_s": usage.cpu_s or None,
+        "cpu_share": found.cpu_share,
+        "nodes": usage.nodes,
+        "memory": usage.max_rss_bytes,
+        "memory_requested": usage.requested_bytes,
+        "memory_share": found.memory_share,
+        "memory_per_node": found.used_per_node,
+        "memory_requested_per_node": found.requested_per_node,
+        "gpus": usage.gpus,
+        "gpu_hours": found.gpu_hours,
+        "gpu_percent": gpu.percent if gpu else None,
+        "gpu_percent_is_mean": gpu.is_mean if gpu else None,
+        "gpus_idle": gpu.idle if gpu else None,
+        "gpu_memory": gpu.memory_bytes if gpu else None,
+        "gpu_source": gpu.source if gpu else None,
+        "advice": advice(found),
+    }

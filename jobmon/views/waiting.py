@@ -1,0 +1,153 @@
+"""The answer of ``jobmon wait``: one line, or a JSON object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import one_line
+from jobmon.views.model import (
+    by_interest,
+    cause,
+    doubt,
+    elapsed,
+    pending_reason,
+    span,
+    state,
+    state_counts,
+    status_json,
+)
+from jobmon.views.running import job_progress
+from jobmon_core.app.jobs.ending import ending_of, state_text
+from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.app.waiting.result import Result
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.slurm.states import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jobmon_core.app.waiting.result import Waited
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+_NEED_A_REASON = ("failed", "of unknown outcome")
+_NAMED = 3  # jobs of a kind that the line about several jobs names
+
+
+def wait_line(
+    answers: Sequence[Waited],
+    statuses: Mapping[str, JobStatus],
+    progress: Mapping[str, JobProgress],
+    now_s: float,
+) -> str:
+    """Return the line about one job or several; the mappings have the state ids of jobs as keys."""
+    if not answers:
+        return "no job to wait for"
+    if len(answers) > 1:
+        return one_line(_about_several(answers))
+    answer = answers[0]
+    return one_line(f"job {_name(answer)}: {_about_one(answer, answer.job, statuses, progress, now_s)}")
+
+
+def wait_json(
+    answers: Sequence[Waited],
+    statuses: Mapping[str, JobStatus],
+    progress: Mapping[str, JobProgress],
+    now_s: float,
+) -> list[dict[str, Any]]:
+    """Return the documented object of each job: that of `jobmon status --json`, the result, and why."""
+    objects: list[dict[str, Any]] = []
+    for answer in answers:
+        known = {}
+        if answer.job:
+            known = status_json(statuses[answer.job.id], now_s, progress.get(answer.job.id))
+        named: dict[str, Any] = {"job_id": str(answer.ref) if answer.ref else None}
+        named |= {"result": answer.result, "why": answer.why}
+        if answer.run:
+            named["run"] = answer.run
+        objects.append({**known, **named})
+    return objects
+
+
+def _about_one(
+    answer: Waited,
+    job: WatchedJob | None,
+    statuses: Mapping[str, JobStatus],
+    progress: Mapping[str, JobProgress],
+    now_s: float,
+) -> str:
+    if job is None or answer.why:
+        return answer.why
+    if answer.result is Result.RUNNING:
+        return _so_far(job, job_progress(statuses[job.id], progress.get(job.id), now_s), now_s)
+    ends = [task.end for task in _parts(job, answer.ref.key if answer.ref else "") if task.end]
+    if len(ends) != 1:
+        words = ", ".join(f"{number} {each}" for each, number in by_interest(state_counts(job)))
+        return f"{words}{_because(answer)}"
+    seconds = ends[0].elapsed_s
+    after = "" if seconds is None else f" after {span(seconds)}"
+    if ends[0].outcome is Outcome.CANCELLED:
+        return f"{state_text(ends[0])}{after}"
+    return f"{ends[0].state}{after}{_because(answer)}"
+
+
+def _parts(job: WatchedJob, key: str) -> list[Task]:
+    """Return the task with this key, else all tasks of a job."""
+    return [job.tasks[key]] if key in job.tasks else list(job.tasks.values())
+
+
+def _because(answer: Waited) -> str:
+    """Return the cause of a failure, or the doubt about a success, after a separator."""
+    if answer.job is None:
+        return ""
+    if answer.result is Result.FAILURE and (why := cause(answer.job)):
+        return f": {why}"
+    return f", {why}" if (why := doubt(answer.job)) else ""
+
+
+def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
+    """Return what a job that is not over does."""
+    match group_of(job):
+        case Group.PENDING:
+            reason = pending_reason(job)
+            return f"still pending ({reason})" if reason else "still pending"
+        case Group.RUNNING:
+            parts = (f"still running, {elapsed(job, now_s)}", progress)
+            return ", ".join(filter(None, parts))
+    endings = filter(None, map(ending_of, job.tasks.values()))
+    return next((ending.text for ending in endings), "ended; jobmon is analysing its logs")
+
+
+def _about_several(answers: Sequence[Waited]) -> str:
+    """Return e.g. ``4 jobs: 1 failed, 1 running, 2 completed; 12 eval: CUDA out of memory``."""
+    numbers = Counter(map(_word, answers))
+    order = ("failed", "cancelled", "of unknown outcome", "running", "pending", "ending", "completed")
+    counted = ", ".join(f"{numbers[word]} {word}" for word in order if numbers[word])
+    bad = [each for each in answers if _word(each) in _NEED_A_REASON]
+    named = [f"{_name(each)}: {_reason(each)}" for each in bad[:_NAMED]]
+    more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+    return "; ".join((f"{count(len(answers), 'job')}: {counted}", *named)) + more
+
+
+def _word(answer: Waited) -> str:
+    if answer.result is Result.SUCCESS:
+        return "completed"
+    if answer.result is Result.UNKNOWN or answer.job is None:
+        return "of unknown outcome"
+    if answer.result is Result.FAILURE:
+        return "cancelled" if group_of(answer.job) is Group.CANCELLED else "failed"
+    group = group_of(answer.job)
+    return group.value if group in (Group.RUNNING, Group.PENDING) else "ending"
+
+
+def _reason(answer: Waited) -> str:
+    """Return in a few words why a job failed or why its outcome is unknown."""
+    why = answer.why.partition(";")[0] or _because(answer).lstrip(":, ")
+    return why or (state(answer.job) if answer.job else _word(answer))
+
+
+def _name(answer: Waited) -> str:
+    name = answer.run or (answer.job.name if answer.job else "")
+    return f"{answer.ref or ''} {name}".strip()

@@ -1,0 +1,91 @@
+"""Look for what shows that a job has done its work; a monitor calls this in a short-lived child."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, start_of_run_s
+from jobmon_core.domain.artifacts.done import DoneLook
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.patterns.re2_regex import compile_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.job_settings import Done
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_MAX_MARKER_BYTES = 4096
+_MAX_LOG_BYTES = 1 << 20  # from the end of each log: what says that all is done comes last
+
+
+class _Part(NamedTuple):
+    name: str
+    at_s: float | None  # when it was written (Unix seconds); None if it is missing, or older than the run
+    exit_status: int | None = None
+
+
+def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
+    """Return what of `JobSettings.done` is there, written since the start of the latest run of a task."""
+    done = job.settings.done if job.settings else None
+    if done is None:
+        return DoneLook()
+    parts = [*_parts(job, task, done, start_of_run_s(job, task))]
+    return DoneLook(
+        found=tuple(part.name for part in parts if part.at_s is not None),
+        missing=tuple(part.name for part in parts if part.at_s is None),
+        exit_status=next((part.exit_status for part in parts if part.exit_status is not None), None),
+        at_s=max((part.at_s for part in parts if part.at_s is not None), default=None),
+    )
+
+
+def _parts(job: WatchedJob, task: Task, done: Done, start_s: float) -> Iterator[_Part]:
+    if done.marker:
+        path = named_path(job, task, done.marker)
+        at_s = _written_s(path, start_s)
+        yield _Part(f"marker {path}", at_s, None if at_s is None else _exit_status(path))
+    if done.artifact:
+        pattern = named_path(job, task, done.artifact)
+        times = [_written_s(path, start_s) for path in glob.glob(pattern)]  # noqa: PTH207 - a text, as in `job_logs`
+        yield _Part(f"artifact {pattern}", max(filter(None, times), default=None))
+    if done.log:
+        yield _Part(f"log line /{done.log}/", _matched_s(job, task, done, start_s))
+
+
+def _written_s(path: str, start_s: float) -> float | None:
+    """Return when a path was last written, None if it does not exist or was written before the run."""
+    with suppress(OSError, ValueError):
+        written_s = os.stat(path).st_mtime  # noqa: PTH116 - a path is a text
+        return written_s if written_s >= start_s else None
+    return None
+
+
+def _exit_status(path: str) -> int | None:
+    """Return the exit status that `jobmon mark` wrote into a marker; None in any other file."""
+    with suppress(Unreadable, ValueError, RecursionError), regular_file(path) as file:
+        data = json.loads(file.read_at(0, _MAX_MARKER_BYTES))
+        status = data.get("exit_status") if isinstance(data, dict) else None
+        return status if isinstance(status, int) and not isinstance(status, bool) else None
+    return None
+
+
+def _matched_s(job: WatchedJob, task: Task, done: Done, start_s: float) -> float | None:
+    """Return when a log was last written in which a line of this run matches; None if there is none.
+
+    What a log held when its processes were first watched may be of an earlier run, and does not count.
+    """
+    regex = compile_regex(f"(?m){done.log}")
+    for path in dict.fromkeys((*log_files(job, task), *logs_of_run(job, task))):
+        written_s = _written_s(path, start_s) if path else None
+        if written_s is None:
+            continue
+        with suppress(Unreadable), regular_file(path) as file:
+            seen = done.log_sizes.get(path, 0)
+            first = max(seen if seen <= file.size else 0, file.size - _MAX_LOG_BYTES)
+            if regex.search(file.read_at(first, _MAX_LOG_BYTES)):
+                return written_s
+    return None

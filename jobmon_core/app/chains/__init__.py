@@ -1,0 +1,1 @@
+"""Use cases about chains of jobs."""

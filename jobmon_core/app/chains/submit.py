@@ -1,0 +1,123 @@
+"""Use case: submit a chain of jobs, of which each starts when the one before it has succeeded."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import read_script
+from jobmon_core.app.submit import SubmitJob
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected
+from jobmon_core.domain.job_settings import ChainStage
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+_NOT_SBATCH = ("help", "usage", "version")
+
+
+class InvalidStage(JobmonError):
+    """A stage is no valid command line of sbatch; nothing was submitted."""
+
+    exit_code = 2
+
+
+class Stage(NamedTuple):
+    """One stage of a chain."""
+
+    text: str  # as the user gave it
+    arguments: tuple[str, ...]  # of sbatch
+
+
+@dataclass(slots=True)
+class Chain:
+    """A chain that is being submitted. After an error or an interruption, ``jobs`` says how far it got."""
+
+    ctx: Context
+    starter: MonitorStarter
+    tell: Callable[[str], None]
+    stages: tuple[Stage, ...]
+    backend: str | None = None
+    after: JobRef | None = None  # the job that must succeed before the first stage starts
+    jobs: list[JobRef] = field(default_factory=list)  # of the stages that were submitted, in their order
+
+    def submit(self) -> int:
+        """Submit one stage after the other; return the exit code of the last sbatch, which may have failed.
+
+        Raises:
+            ConfigInvalid, SchedulerMissing: see `SubmitJob.submission`.
+        """
+        before = self.after
+        for number, stage in enumerate(self.stages, start=1):
+            submit_job = SubmitJob(
+                self.ctx, self.starter, self.tell, chain=self._place(number), dependency=_after(before)
+            )
+            submission = submit_job.submission(self.backend, stage.arguments)
+            if submission.job is None:
+                return submission.exit_code or 1
+            before = submission.job.ref
+            self.jobs.append(before)
+        return 0
+
+    def _place(self, number: int) -> ChainStage | None:
+        if len(self.stages) == 1:
+            return None
+        texts = tuple(redacted(stage.text) for stage in self.stages)
+        options = f"--backend {self.backend}" if self.backend else ""
+        return ChainStage(number, len(texts), texts[number - 1], texts[number:], options, str(Path.cwd()))
+
+
+def _after(job: JobRef | None) -> tuple[str, ...]:
+    """Return the options of sbatch for a job that starts after the success of another one, and only then."""
+    return (f"--dependency=afterok:{job.job_id}", "--kill-on-invalid-dep=yes") if job else ()
+
+
+def read_stage(text: str) -> Stage:
+    """Return a stage as given on the command line: a script, or sbatch's options, a script and its arguments.
+
+    Raises:
+        InvalidStage: it cannot be submitted.
+    """
+    try:
+        words = [text] if _is_file(text) else shlex.split(text)
+        options, operands = read_with_unknown(words)
+    except ValueError as error:  # a quotation that does not end
+        raise InvalidStage(f"stage {text!r}: {error}") from error
+    except SchedulerRejected as error:
+        raise InvalidStage(f"stage {text!r}: sbatch would refuse it: {error}") from error
+    names = [option.name for option in options]
+    if any(name in _NOT_SBATCH for name in names):
+        raise InvalidStage(f"stage {text!r} submits nothing")
+    if "dependency" in names:
+        raise InvalidStage(
+            f"stage {text!r}: --dependency is what makes the chain, so a stage cannot have one of its own; "
+            "--after JOB delays the first stage"
+        )
+    if "wrap" not in names:
+        _require_script(text, operands)
+    return Stage(text, tuple(words))
+
+
+def _require_script(text: str, operands: Sequence[str]) -> None:
+    """Raise InvalidStage if a stage names no script, or none that exists: sbatch would find out too late."""
+    if not operands:
+        raise InvalidStage(f"stage {text!r} names no script")
+    script = operands[0]
+    if "dependency" in script_directives(read_script(script)):
+        raise InvalidStage(f"stage {text!r}: remove the line #SBATCH --dependency: the chain sets it")
+    if not _is_file(script) and shutil.which(script, os.F_OK) is None:
+        raise InvalidStage(f"stage {text!r}: there is no script {script}")
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises without permission

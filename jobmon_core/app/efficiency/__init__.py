@@ -1,0 +1,1 @@
+"""Use case: what ended jobs used of what they requested."""

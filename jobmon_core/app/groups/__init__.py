@@ -1,0 +1,1 @@
+"""Use cases of groups: make them, submit their runs, change their jobs."""

@@ -1,0 +1,168 @@
+"""Use cases: create a group, and add jobs to it, which are watched from then on."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownGroup
+from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.system.users import user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.groups.model import GroupSettings
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.lifecycle.start import MonitorStarter
+    from jobmon_core.scheduler.base import QueuedJob
+
+_NAME_VARIABLE = "SBATCH_JOB_NAME"
+
+
+def open_group(
+    ctx: Context, name: str, settings: Callable[[GroupSettings], GroupSettings] | None = None
+) -> bool:
+    """Create a group if there is none with this name, and change its settings; return whether it is new.
+
+    Raises:
+        Invalid: no group can have this name.
+        StateUnreadable, StorageFailed: its file cannot be read or written.
+    """
+    is_new = False
+    if not ctx.groups.exists(name):
+        with suppress(UnknownGroup):  # another command was faster
+            ctx.groups.create(Group(name, ctx.clock.now()))
+            is_new = True
+    if settings:
+        update(ctx, name, lambda group: replace(group, settings=settings(group.settings)))
+    return is_new
+
+
+def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
+    """Change a group under its lock; return the new one.
+
+    Raises:
+        UnknownGroup, StateUnreadable, StorageFailed: as `GroupStore.locked` and `GroupStore.save`.
+    """
+    with ctx.groups.locked(name) as group:
+        changed = change(group)
+        if changed != group:
+            ctx.groups.save(changed)
+        return changed
+
+
+def add_submitted(ctx: Context, name: str, job: NewJob, run: str) -> str:
+    """Add a job that was submitted just now; return the name that its run got."""
+    names: list[str] = []
+
+    def change(group: Group) -> Group:
+        names.append(free_name(group, run, str(job.job_id)))
+        return group.with_member(names[0], Member(state_id=job.id))
+
+    update(ctx, name, change)
+    return names[0]
+
+
+def add_job(
+    ctx: Context, starter: MonitorStarter, name: str, ref: JobRef, run: str = "", *, job_name: str = ""
+) -> tuple[str, bool]:
+    """Add a job to a group, and watch it if it is not watched yet.
+
+    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. A new
+    state file may lack that: ``job_name`` is the job's name, if the caller knows it.
+
+    Returns:
+        The name of the run, and whether the job is new in the group.
+
+    Raises:
+        JobmonError: the job is unknown, or it cannot be watched; or another job is the run of this name.
+    """
+    job = watched_job(ctx, starter, ref)
+    result: list[tuple[str, bool]] = []
+
+    def change(group: Group) -> Group:
+        if known := group.name_of(job.id):
+            result.append((known, False))
+            return group
+        free = run or free_name(group, (*job.names, job_name, str(ref))[0], str(ref))
+        member = group.members.get(free, Member())
+        if member.state_id:
+            other = member.state_id.split("-")[1]
+            raise JobmonError(f"the run {free} of group {name} is job {other} already")
+        result.append((free, True))
+        return group.with_member(free, replace(member, state_id=job.id, submitting_since_s=None))
+
+    update(ctx, name, change)
+    return result[0]
+
+
+def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
+    """Return the pending and running jobs of the user with such a name, of the configured backend.
+
+    Raises:
+        SchedulerUnavailable: the scheduler does not respond.
+        JobmonError: there is no such job.
+    """
+    answer = ctx.job_control(ctx.configuration().backend).queued_jobs(user_name())
+    if isinstance(answer, Unreachable):
+        raise SchedulerUnavailable(f"the queue cannot be listed now: {answer.why}; try again later")
+    jobs = [job for job in answer if fnmatchcase(job.name, glob)]
+    if not jobs:
+        raise JobmonError(f"no pending or running job of yours has a name like {glob!r}")
+    return jobs
+
+
+def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
+    """Return the record of a job; begin to watch it if nothing does.
+
+    Raises:
+        JobmonError: it is unknown, or watched only as a part of a larger job.
+    """
+    from jobmon_core.app.watch import watch  # most jobs are watched already
+    from jobmon_core.domain.backends import DEFAULT_BACKEND
+    from jobmon_core.domain.slurm.log_paths import LogPaths
+    from jobmon_core.lifecycle.health import find_watched
+
+    found = find_watched(ctx, ref)
+    if not found or found[-1].unwatched_s is not None:
+        watch(ctx, starter, ref, found[-1].backend if found else DEFAULT_BACKEND, LogPaths())
+        found = find_watched(ctx, ref)
+    job = found[-1]
+    if ref.key not in ("", job.watched_part):
+        raise JobmonError(f"job {ref} is watched as a part of job {job.ref}: add {job.ref} instead")
+    return job
+
+
+def free_name(group: Group, wanted: str, job_id: str) -> str:
+    """Return a name for a run that the group does not have yet."""
+    wanted = " ".join("".join(each if each.isprintable() else " " for each in wanted).split()) or job_id
+    if wanted not in group.members:
+        return wanted
+    return f"{wanted}-{job_id}"
+
+
+def submission_name(arguments: Sequence[str]) -> str:
+    """Return the name that sbatch gives a job by default, or by its options; empty if that is not known."""
+    from jobmon_core.analysis.job_logs import read_script
+    from jobmon_core.domain.errors import SchedulerRejected
+    from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
+
+    try:
+        options, operands = read_with_unknown(arguments)
+    except SchedulerRejected:
+        return ""
+    given = dict(options)
+    if name := given.get("job-name") or os.environ.get(_NAME_VARIABLE, ""):
+        return name
+    if "wrap" in given or not operands:
+        return "wrap" if "wrap" in given else "sbatch"
+    named = script_directives(read_script(operands[0])).get("job-name", "")
+    return named or operands[0].rpartition("/")[2]

@@ -1,0 +1,79 @@
+"""The jobs of a group, as their state files show them, and which of them a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.app.jobs.overview import statuses
+from jobmon_core.app.jobs.selection import Group as JobGroup
+from jobmon_core.app.jobs.selection import group_of
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.slurm.states import Outcome, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.groups.model import Group, Member
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+
+class GroupRun(NamedTuple):
+    """A run of a group."""
+
+    name: str
+    member: Member
+    status: JobStatus | None = None  # None if it was not submitted, or its state file cannot be read
+    problem: str = ""  # why its state file cannot be read
+
+    @property
+    def job(self) -> WatchedJob | None:
+        """Its job, if it has one with a readable state file."""
+        return self.status.job if self.status else None
+
+
+def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
+    """Return the runs of a group, in its order; the scheduler is not asked."""
+    jobs: dict[str, WatchedJob] = {}
+    problems: dict[str, str] = {}
+    for name, member in group.members.items():
+        if member.state_id:
+            try:
+                jobs[name] = ctx.store.load(member.state_id)
+            except StateUnreadable as error:
+                problems[name] = str(error)
+    known = dict(zip(jobs, statuses(ctx, jobs.values()), strict=True))
+    return [
+        GroupRun(name, member, known.get(name), problems.get(name, ""))
+        for name, member in group.members.items()
+    ]
+
+
+def alive_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
+    """Return the jobs that have not ended, as far as jobmon knows."""
+    return [run.job for run in runs if run.job and not run.job.ended and run.job.concluded_s is None]
+
+
+def pending_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
+    """Return the jobs of which something has not started."""
+    return [job for job in alive_jobs(runs) if job.pending_indices or not job.tasks or _waits(job)]
+
+
+def failed_runs(runs: Iterable[GroupRun]) -> Iterator[GroupRun]:
+    """Yield the runs whose jobs ended in a failure."""
+    return (run for run in runs if run.job and group_of(run.job) is JobGroup.FAILED)
+
+
+def failed_indices(job: WatchedJob) -> list[int]:
+    """Return the indices of the failed tasks of an array, unless all of them failed."""
+    failed = [
+        int(key)
+        for key, task in job.tasks.items()
+        if key.isdigit() and task.end and task.end.outcome is Outcome.FAILURE
+    ]
+    return failed if len(failed) < len(job.tasks) else []
+
+
+def _waits(job: WatchedJob) -> bool:
+    return any(task.end is None and task.state.phase is Phase.WAITING for task in job.tasks.values())

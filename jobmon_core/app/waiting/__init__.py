@@ -1,0 +1,1 @@
+"""Use case: wait until jobs are over."""

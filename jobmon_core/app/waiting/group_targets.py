@@ -1,0 +1,59 @@
+"""The jobs of a group as what to wait for; the group may grow meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.waiting.wait import Target
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.system.files import file_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jobmon_core.context import Context
+    from jobmon_core.system.files import Stamp
+
+
+_STEP_S = 0.2
+_TIMEOUT_S = 15.0  # a monitor does it right after the end of the last job, if one lives
+
+
+def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
+    """Wait until groups whose jobs are over are complete: the log has its end, the message is on its way.
+
+    It waits a few seconds at most, and not beyond ``deadline_s`` (Unix seconds).
+    """
+    until_s = ctx.clock.now() + _TIMEOUT_S
+    until_s = until_s if deadline_s is None else min(until_s, deadline_s)
+    for name in names:
+        with suppress(JobmonError):  # it was removed, or cannot be read: the answer about its jobs is known
+            while ctx.groups.load(name).complete_s is None and ctx.clock.now() < until_s:
+                ctx.clock.wait(_STEP_S)
+
+
+@dataclass(slots=True)
+class GroupTargets:
+    """Reads the file of a group when it has changed."""
+
+    ctx: Context
+    name: str
+    _targets: list[Target] = field(default_factory=list, init=False)
+    _stamp: Stamp | None = field(default=None, init=False)
+
+    def find(self) -> list[Target]:
+        """Return the jobs of the group; a run that was not submitted is one without a state id.
+
+        Raises:
+            UnknownGroup, StateUnreadable: the group was removed meanwhile, or its file cannot be read.
+        """
+        stamp = file_stamp(self.ctx.groups.path(self.name))
+        if stamp is None or stamp != self._stamp:
+            members = self.ctx.groups.load(self.name).members
+            self._targets = [
+                Target(member.state_id, None, run, member.outcome) for run, member in members.items()
+            ]
+            self._stamp = stamp
+        return self._targets

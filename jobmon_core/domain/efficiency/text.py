@@ -1,0 +1,63 @@
+"""What a run used of its request, in a few characters for each resource."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.efficiency.advice import MIN_RUN_S, savings
+from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.slurm.states import JobState
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.efficiency.model import Efficiency
+
+UNKNOWN = "n/a"
+
+
+def efficiency_line(found: Efficiency) -> str:
+    """Return one line for a message: CPUs, GPUs and what would have been enough; empty for a short run."""
+    if (found.wall_s or 0.0) < MIN_RUN_S:
+        return ""
+    cpus = f"CPU {cpu_text(found)}" if found.cpu_share is not None else ""
+    gpus = f"GPU {text}" if (text := gpu_text(found)) and not text.startswith(UNKNOWN) else ""
+    hours = f"{found.gpu_hours:.1f} GPU hours" if found.gpu_hours else ""
+    return "; ".join(filter(None, (", ".join(filter(None, (cpus, gpus, hours))), savings(found))))
+
+
+def time_text(found: Efficiency) -> str:
+    """Return the share of the time limit, e.g. ``25% of 4h``; without a limit, the wall time."""
+    if found.wall_s is None:
+        return UNKNOWN
+    return _of(found.limit_share, duration(found.limit_s)) if found.limit_s else duration(found.wall_s)
+
+
+def cpu_text(found: Efficiency) -> str:
+    """Return the share of the allocated CPUs, e.g. ``12% of 16``."""
+    return _of(found.cpu_share, str(found.usage.cpus)) if found.usage.cpus else UNKNOWN
+
+
+def memory_text(found: Efficiency) -> str:
+    """Return the share of the allocated memory, e.g. ``10% of 32.0 GiB``."""
+    requested = found.usage.requested_bytes
+    if not requested:
+        return size(found.usage.max_rss_bytes) if found.usage.max_rss_bytes else UNKNOWN
+    if found.state is JobState.OUT_OF_MEMORY and (found.memory_share or 0.0) < 1.0:
+        return f"over {size(requested)}"  # samples missed the peak
+    return _of(found.memory_share, size(requested))
+
+
+def gpu_text(found: Efficiency) -> str:
+    """Return the utilisation of the GPUs, e.g. ``83% of 4``; empty for a job without any."""
+    gpu, number = found.gpu, found.usage.gpus
+    if not number:
+        return ""
+    if gpu is None or gpu.percent is None:
+        return f"{UNKNOWN} of {number}"
+    return f"{'' if gpu.is_mean else 'max '}{gpu.percent:.0f}% of {number}"
+
+
+def _of(share: float | None, whole: str) -> str:
+    if share is None:
+        return f"{UNKNOWN} of {whole}"
+    is_small = 0.0 < share < 0.01  # noqa: PLR2004 - it would read 0%
+    return f"{'<1%' if is_small else f'{share:.0%}'} of {whole}"

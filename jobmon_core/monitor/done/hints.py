@@ -1,0 +1,75 @@
+"""Notice the markers of running jobs: a hint, which causes an early query and proves nothing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.job_logs import named_path, start_of_run_s
+from jobmon_core.domain.slurm.states import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.system.clock import Clock
+
+
+@dataclass(slots=True)
+class DoneHints:
+    """The markers that the user named for the running jobs of one monitor, and when each was first seen."""
+
+    clock: Clock
+    # by job: path -> from when on it counts (Unix seconds)
+    _awaited: dict[str, dict[str, float]] = field(default_factory=dict, init=False)
+    _newest_s: dict[str, float] = field(default_factory=dict, init=False)  # by job: when a marker was written
+    _hints_s: dict[str, float] = field(default_factory=dict, init=False)  # by job: when that was noticed
+
+    def follow(self, job: WatchedJob) -> float | None:
+        """Look for the markers of the running tasks of a job; return when one was noticed (Unix seconds)."""
+        awaited = {} if job.closed else dict(_markers(job))
+        self._awaited.pop(job.id, None)
+        if awaited:
+            self._awaited[job.id] = awaited
+            self._look_at(job.id)
+        return self._hints_s.get(job.id)
+
+    def look(self) -> set[str] | None:
+        """Return the jobs of which a marker has appeared; None if there is none to look for."""
+        if not self._awaited:
+            return None
+        return {job_id for job_id in self._awaited if self._look_at(job_id)}
+
+    def forget(self, job_id: str) -> None:
+        """Look for the markers of a job no more."""
+        for by_job in (self._awaited, self._newest_s, self._hints_s):
+            by_job.pop(job_id, None)
+
+    def _look_at(self, job_id: str) -> bool:
+        """Return whether a marker of a job has appeared since the last look."""
+        times_s = (_written_s(path, since_s) for path, since_s in self._awaited[job_id].items())
+        newest_s = max(times_s, default=0.0)
+        if newest_s <= self._newest_s.get(job_id, 0.0):
+            return False
+        self._newest_s[job_id] = newest_s
+        self._hints_s[job_id] = self.clock.now()
+        return True
+
+
+def _markers(job: WatchedJob) -> Iterator[tuple[str, float]]:
+    done = job.settings.done if job.settings else None
+    if done is None or not done.marker:
+        return
+    for task in job.tasks.values():
+        if task.state.phase is Phase.ACTIVE and not task.end:
+            yield named_path(job, task, done.marker), start_of_run_s(job, task)
+
+
+def _written_s(path: str, since_s: float) -> float:
+    """Return when a file was last written (Unix seconds); 0 if it is missing, or older than ``since_s``."""
+    try:
+        written_s = os.stat(path).st_mtime  # noqa: PTH116 - a path is a text
+    except (OSError, ValueError):
+        return 0.0
+    return written_s if written_s >= since_s else 0.0

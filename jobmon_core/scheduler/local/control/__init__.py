@@ -1,0 +1,1 @@
+"""Find and change jobs of the user: cancel, hold, release."""
