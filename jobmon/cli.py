@@ -49,6 +49,8 @@ GROUPS = {
         "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
         "verify": "check that no file of a job or folder is missing or damaged",
+        "patrol": "look once at everything watched: one line, and what has changed",
+        "handover": "write a page for someone who takes over the jobs",
     },
     "set up": {
         "init": "connect jobmon to Discord or to a phone: write config.json",

@@ -65,6 +65,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              job_id, at and note of an earlier job that failed in the same way
              and has a note; null if there is none
   changes    what changed since the job last worked, in one line
+  muted_until, acknowledged_at
+             until when `jobmon mute` keeps its messages back, and when you
+             last acknowledged it (Unix seconds)
 
 examples:
   jobmon show 8123
@@ -100,8 +103,8 @@ def run(options: argparse.Namespace) -> int:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
             alerts = alerts_json(job_alerts(ctx, status.job))
-            more = launch_json(tasks) | metrics_json(tasks) | findings_json(memory)
-            objects.append(details | more | alerts)
+            details |= launch_json(tasks) | metrics_json(tasks) | findings_json(memory) | alerts
+            objects.append(details)
             continue
         agents = with_step_usage(status.job, task_agents(ctx, status.job))
         lines = detail_lines(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def alert_rows(alerts: JobAlerts, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield names and values for ``jobmon show``."""
     if alerts.muted_until_s is not None:
-        yield "muted", f"until {clock(alerts.muted_until_s, now_s)}; `jobmon mute --off` ends it"
+        yield "muted", f"until {clock(alerts.muted_until_s, now_s)}; `jobmon mute` lists what you muted"
     if alerts.acknowledged_s is not None:
         yield "ack", f"you acknowledged it at {clock(alerts.acknowledged_s, now_s)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,12 @@ def cause(job: WatchedJob) -> str:
     if task.end.exit_code or task.end.signal:
         return exit_phrase(task.end.exit_code, task.end.signal)
     return task.end.why
+
+
+def failed_task(job: WatchedJob, task: Task) -> str:
+    """Return which task of an array failed, and why, e.g. ``8123_4: KeyError: 'lr'``."""
+    alone = replace(job, tasks={task.key: task}, pending_indices="")
+    return f"{ref_of(job.job_id, task.key)}: {cause(alone)}".removesuffix(": ")
 
 
 def doubt(job: WatchedJob) -> str:

@@ -23,7 +23,7 @@ from jobmon_core.domain.delivery.reminders import reminder
 from jobmon_core.domain.delivery.routing import takeover
 from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.domain.messages.jobs_ended import digest_message
+from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
@@ -221,7 +221,8 @@ def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outb
 def _route(
     entry: OutboxEntry, config: Config, routed: tuple[ConfiguredChannel, ...]
 ) -> tuple[OutboxEntry, ...]:
-    programs = route_to(entry, (program.name for program in config.programs))
+    # an entry of version 0.1 that was attempted has its channel already, see `route_to`
+    programs = () if entry.attempts else route_to(entry, (program.name for program in config.programs))
     if entry.message.changes:
         return programs  # none if the user has just removed the last program
     if not routed:

@@ -104,6 +104,16 @@ class Home(NamedTuple):
         return self.runs / f"{job_id}.json"
 
     @property
+    def patrol_file(self) -> Path:
+        """The file with what the last patrols saw."""
+        return self.monitors / "patrol.json"
+
+    @property
+    def patrol_log(self) -> Path:
+        """The log that an installed patrol without a channel writes."""
+        return self.logs / "patrol.log"
+
+    @property
     def notes(self) -> Path:
         """The user's notes about jobs."""
         return private_folder(self.state / "notes")

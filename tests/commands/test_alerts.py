@@ -30,7 +30,7 @@ def test_a_mute_is_shown_listed_and_ended(shell: Shell) -> None:
         r"12 train: muted until (\S+ )?\d\d:\d\d; critical messages and the number of others follow then\n",
         done.stdout,
     ), done
-    assert re.search(r"muted +until .*`jobmon mute --off` ends it", shell.jobmon("show", "12").stdout)
+    assert re.search(r"muted +until .*`jobmon mute` lists what you muted", shell.jobmon("show", "12").stdout)
     assert "muted" not in shell.jobmon("show", "13").stdout
     status = shell.jobmon("status")
     assert "jobmon: 12 train: muted until" in status.stderr

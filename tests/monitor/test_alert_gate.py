@@ -191,6 +191,15 @@ def test_no_channel_takes_over_while_another_one_gets_the_message_anyway(home: H
     assert len(home.entries) == 2
 
 
+def test_a_channel_that_was_renamed_gets_what_waited_for_its_old_name(home: Home) -> None:
+    home.answers["team"] = _LOST
+    home.queue(END)
+    home.run(1)
+    home.config = Config((PHONE._replace(routes=()), PAGER))
+    home.run(1)
+    assert home.arrived == [("pager", END.title)]
+
+
 def test_two_channels_that_refuse_a_message_are_replaced_by_one_message(home: Home) -> None:
     home.config = Config((TEAM, PHONE, PAGER._replace(routes=())))
     home.answers = {"team": _GONE, "phone": _GONE}

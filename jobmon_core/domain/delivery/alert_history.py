@@ -13,6 +13,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.alert_rules import (
     HOUR_S,
     MUTED,
+    QUIET,
     Action,
     Sent,
     Situation,
@@ -21,9 +22,10 @@ from jobmon_core.domain.delivery.alert_rules import (
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
-from jobmon_core.domain.messages.held_back import held_back_message
+from jobmon_core.domain.messages.digests.held_back import held_back_message
 
 RECHECK_S = 300.0  # between two looks at a held message: a mute may end early
+_QUIET_RECHECK_S = 3600.0  # quiet hours only change with the configuration, or with daylight saving time
 _LOST_AFTER_S = 3600.0  # a carrier that is so late is gone, e.g. its job is not watched any more
 _KEPT_S = 2 * 86_400.0  # what a carrier took, in case it is killed before it saves that
 
@@ -159,5 +161,6 @@ def _released(history: AlertHistory, entry: OutboxEntry) -> OutboxEntry:
 
 def _held(entry: OutboxEntry, why: str, until_s: float, now_s: float) -> OutboxEntry:
     """Return a held entry: it is looked at again after a while, at the latest at its end."""
-    next_try_s = max(now_s + 1.0, min(until_s, now_s + RECHECK_S))
+    recheck_s = _QUIET_RECHECK_S if why == QUIET else RECHECK_S
+    next_try_s = max(now_s + 1.0, min(until_s, now_s + recheck_s))
     return replace(entry, held=why, held_until_s=until_s, next_try_s=next_try_s)

@@ -73,9 +73,12 @@ def takeover(
     """
     if not entry.given_up or not entry.channel or entry.instead_of:
         return None
-    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
     names = {channel.name for channel in routed} - {entry.channel}
-    if not usable or any(channel.name in names for channel in usable):
+    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
+    usable.sort(key=lambda channel: channel.name not in names)  # the channels that get such messages first
+    # one that is not configured any more has no fingerprint: it may only have another name now
+    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
+    if not usable or is_told_anyway:
         return None
     note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
     message = replace(entry.message, fields=(note, *entry.message.fields))

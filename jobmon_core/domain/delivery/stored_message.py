@@ -18,9 +18,9 @@ class StoredMessage:
     outbox: tuple[OutboxEntry, ...]
 
     @classmethod
-    def of(cls, message: Message) -> StoredMessage:
-        """Return the record of a new message."""
-        return cls(message.id, (OutboxEntry(message),))
+    def of(cls, message: Message, channel: str = "") -> StoredMessage:
+        """Return the record of a new message; with ``channel``, for this channel only."""
+        return cls(message.id, (OutboxEntry(message, channel=channel),))
 
     @property
     def message(self) -> Message:
@@ -61,4 +61,5 @@ class StoredMessage:
             return False
         if self.given_up:
             return now_s - self.message.created_s > _GIVEN_UP_KEPT_S
-        return all(now_s - (entry.delivered_s or now_s) > KEPT_S for entry in self.outbox)
+        sent_s = (entry.delivered_s for entry in self.outbox if not entry.counted)
+        return all(now_s - (at_s or now_s) > KEPT_S for at_s in sent_s)

@@ -1,17 +1,14 @@
-"""What messages have in common: the start of the title, where the job runs, and lines about several jobs."""
+"""What messages about a job have in common: the start of the title, and where the job runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jobmon_core.domain.delivery.outbox import Field
-from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
-_MAX_CHARS = 2000  # of all lines of a list
-_MAX_LINE_CHARS = 200
 
 
 def job_title(job: WatchedJob, key: str) -> str:
@@ -25,21 +22,3 @@ def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
     parts = (nodes, job.partition and f"partition {job.partition}", job.cluster and f"cluster {job.cluster}")
     if where := ", ".join(filter(None, parts)):
         yield Field("Where", where)
-
-
-def listed(texts: Iterable[str], command: str) -> tuple[str, ...]:
-    """Return a line for each text, as many as fit, then how many more the ``command`` shows."""
-    lines = [_line(text) for text in texts]
-    shown: list[str] = []
-    room = _MAX_CHARS
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            return (*shown, f"and {len(lines) - len(shown)} more: {command}")
-        shown.append(line)
-    return tuple(shown)
-
-
-def _line(text: str) -> str:
-    line = " ".join(redacted(text).split())  # secrets are hidden first: half of one would not be recognised
-    return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"

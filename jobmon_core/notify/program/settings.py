@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +21,8 @@ class ProgramSettings(NamedTuple):
         Raises:
             ValueError: it names no program, or not by an absolute path, or a quote is not closed.
         """
+        import shlex  # few users have such a program
+
         try:
             argv = tuple(shlex.split(text))
         except ValueError as error:

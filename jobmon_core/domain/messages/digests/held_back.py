@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobmon_core.domain.delivery.outbox import Message, Tone
-from jobmon_core.domain.messages.parts import listed
+from jobmon_core.domain.messages.digests.listing import listed
 
 _FROM_WORST = (Tone.FAILURE, Tone.ATTENTION, Tone.CANCELLED, Tone.SUCCESS, Tone.RESOLVED)
 _COMMAND = "jobmon status"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.delivery.send_queue import Entry
-from jobmon_core.domain.messages.parts import listed
+from jobmon_core.domain.messages.digests.listing import listed
 
 _WORDS = {  # the worst first
     Tone.FAILURE: "failed",
