@@ -18,7 +18,7 @@ from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-_TO_COME = {"wait", "patrol", "handover"} - set(COMMANDS)  # commands of this version that are merged later
+_TO_COME = {"patrol", "handover"} - set(COMMANDS)  # commands of this version that are merged later
 PAGE = (CHECKOUT / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
 
 
