@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from jobmon.errors import say
 from jobmon.views.console import Console, one_line
 from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
@@ -68,6 +69,19 @@ def jobmon_command() -> tuple[str, ...]:
 def open_context() -> Context:
     """Return the context of the user who runs this command."""
     return Context.open(os.environ)
+
+
+def is_confirmed(question: str, otherwise: str) -> bool:
+    """Return whether the user says yes to a question on stderr; if not, print ``otherwise``."""
+    while True:
+        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline().strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            say(otherwise)
+            return False
+        say("please answer y or n")
 
 
 def stdout_console() -> Console:

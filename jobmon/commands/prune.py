@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, period_s
+from jobmon.commands.common import is_confirmed, open_context, period_s
 from jobmon.errors import say
 from jobmon.views.console import one_line
 from jobmon.views.model import stamp
@@ -79,16 +79,7 @@ def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
     )
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     jobs = one_line(f"{count(len(names), 'job')} ({', '.join(names[:_NAMES_SHOWN])}{more})")
-    question = f"Remove the records of {jobs}, older than {period}? [y/N] "
-    while True:
-        print(question, end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline().strip().lower()
-        if answer in ("y", "yes"):
-            return True
-        if answer in ("", "n", "no"):
-            say("nothing was removed")
-            return False
-        say("please answer y or n")
+    return is_confirmed(f"Remove the records of {jobs}, older than {period}?", "nothing was removed")
 
 
 def _described(removal: Removal) -> str:

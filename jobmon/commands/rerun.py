@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.runs import rerun_lines
 from jobmon_core.app.runs.rerun import plan_rerun, prepared
@@ -52,27 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show the plan, ask, submit; return the exit code of sbatch, 1 if the user declined."""
     words = [word for word in options.sbatch_options if word != _YES]  # sbatch has no such option
-    is_confirmed = options.yes or len(words) < len(options.sbatch_options)
-    if not is_confirmed and not sys.stdin.isatty():
+    is_already_confirmed = options.yes or len(words) < len(options.sbatch_options)
+    if not is_already_confirmed and not sys.stdin.isatty():
         raise UsageError("stdin is not a terminal, so jobmon cannot ask: add --yes")
     ctx = open_context()
     plan = plan_rerun(ctx, options.job, words)
     print(*rerun_lines(plan, stdout_console()), sep="\n", file=sys.stderr, flush=True)
-    if not (is_confirmed or _is_confirmed()):
+    if not (is_already_confirmed or is_confirmed("Submit it?", "nothing was submitted")):
         return 1
     return _submit(ctx, plan)
-
-
-def _is_confirmed() -> bool:
-    while True:
-        print("Submit it? [y/N] ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline().strip().lower()
-        if answer in ("y", "yes"):
-            return True
-        if answer in ("", "n", "no"):
-            say("nothing was submitted")
-            return False
-        say("please answer y or n")
 
 
 def _submit(ctx: Context, plan: RerunPlan) -> int:

@@ -10,10 +10,12 @@ from jobmon.errors import say
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
-from jobmon.views.notes import memory_json, memory_rows
+from jobmon.views.notes import findings_json, findings_rows
+from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.live.step_usage import with_step_usage
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
 from jobmon_core.app.records.note import job_memory
 from jobmon_core.domain.errors import JobmonError
@@ -48,6 +50,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
              passed, failed or "not known") and items, a list: name, result
              (passed, warning, failed, "not yet" or "not known"), text and
              details, a list of texts; null if jobmon did not look at it
+  metrics    further metrics of the logs of all tasks, a list: job_id, name and
+             value; step_time_s, latency_s and tokens_per_s as the log prints
+             them, and those of your progress patterns
   messages   a list: title, route, channel, attempts, delivered_at, given_up,
              maybe_repeated, problem (why the latest attempt failed) and
              next_try_at (Unix seconds)
@@ -90,9 +95,9 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            objects.append(details | launch_json(tasks) | memory_json(memory))
+            objects.append(details | launch_json(tasks) | metrics_json(tasks) | findings_json(memory))
             continue
-        agents = task_agents(ctx, status.job)
+        agents = with_step_usage(status.job, task_agents(ctx, status.job))
         lines = detail_lines(
             status,
             ref.key,
@@ -100,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=tuple(memory_rows(memory)),
+            memory=tuple(findings_rows(memory)),
             all_tasks=options.all,
         )
         print(*([] if first else [""]), *lines, sep="\n")

@@ -54,7 +54,8 @@ _QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
-    *("launch", "launched", "progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
+    *("launch", "launched", "progress", "ETA", "speed", "loss", "metrics"),
+    *("workers", "GPUs", "memory", "CPU", "agent"),
     *("log says", "verified", "outputs", "result", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "changed", "known", "to do", "note", "your note"),
     "bundle",

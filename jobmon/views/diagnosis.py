@@ -98,7 +98,7 @@ def numbered(line: Line) -> str:
 
 def explanation(diagnosis: Diagnosis) -> str:
     """Return what the headline does not say: the class of the failure, the reasons, how certain they are."""
-    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""
+    title = f"{diagnosis.title}." if diagnosis.what_failed and diagnosis.title else ""
     doubt = f"Not certain ({_percent(diagnosis)})." if 0 < diagnosis.confidence < _DOUBTFUL_BELOW else ""
     text = "" if diagnosis.label == CLEAN else diagnosis.explanation
     return " ".join(part for part in (title, text, doubt) if part)

@@ -25,7 +25,7 @@ def workers_count(live: LiveTask) -> str:
 
     If that is not known, it is ``3``, and empty for a single worker.
     """
-    settings, number_seen = live.job.settings, len(live.followed.workers)
+    settings, number_seen = live.job.settings, len(live.progress.workers)
     if settings and settings.num_workers and settings.log_files:
         return f"{number_seen} of {settings.num_workers}"
     return str(number_seen) if number_seen > 1 else ""
@@ -42,7 +42,7 @@ def _problem(event: Event, live: LiveTask) -> str:
         return WILL_TIME_OUT
     if kind is EventKind.TROUBLE and event.subject:
         return event.subject.replace("-", " ")
-    settings, writing = live.job.settings, len(live.followed.workers)
+    settings, writing = live.job.settings, len(live.progress.workers)
     if (
         kind is EventKind.NO_OUTPUT
         and settings
@@ -55,7 +55,7 @@ def _problem(event: Event, live: LiveTask) -> str:
 
 def progress_age(live: LiveTask, now_s: float) -> str:
     """Return e.g. ``, 12s ago``: how long ago a running task made its latest progress; empty if unknown."""
-    samples = live.followed.history.samples
+    samples = live.progress.history.samples
     if live.group is not Group.RUNNING or not samples:
         return ""
     return f", {age(max(0.0, now_s - samples[-1].at_s))} ago"
@@ -66,7 +66,7 @@ def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> s
 
     Empty if the task is stalled or has no progress yet.
     """
-    if live.followed.progress is None or EventKind.STALLED in live.problems:
+    if live.progress.progress is None or EventKind.STALLED in live.problems:
         return ""
     left_s = _seconds_left(live)
     if left_s is None:
@@ -123,13 +123,13 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
 
 def _seconds_left(live: LiveTask) -> float | None:
     """Return the estimated time to the end; None if it is not known, or all steps are done."""
-    progress = live.followed.progress
+    progress = live.progress.progress
     return None if progress and progress.fraction == 1.0 else live.estimate.remaining_s
 
 
 def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
     """Return why the remaining time is not known, or that all steps are done."""
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress and progress.fraction == 1.0:
         return "not ended yet"
     if live.pause_s is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CHANGED, KNOWN, NOTED = "changed", "known", "your note"  # the names of the rows
 
 
-def memory_rows(memory: JobMemory) -> Iterator[tuple[str, str]]:
+def findings_rows(memory: JobMemory) -> Iterator[tuple[str, str]]:
     """Yield names and values for ``jobmon show``."""
     if memory.changes:
         yield CHANGED, memory.changes
@@ -30,7 +30,7 @@ def note_text(note: Note) -> str:
     return f"{stamp(note.at_s, '%Y-%m-%d %H:%M')}: {note.text}"
 
 
-def memory_json(memory: JobMemory) -> dict[str, Any]:
+def findings_json(memory: JobMemory) -> dict[str, Any]:
     """Return the keys that ``jobmon show --json`` adds."""
     return {
         "user_notes": notes_json(memory.notes),

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.console import one_line
 from jobmon.views.figures import certainty, finish
 from jobmon.views.model import clock, iso
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, number, rate
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.progress import ProgressReport
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Progress
 
 _LONG_BAR = 30 + len("[] ")  # columns
@@ -42,6 +44,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         "loss": None,
         "learning_rate": None,
         "grad_norm": None,
+        "metrics": {},
         "throughput": None,
         "elapsed": None,
         "eta_seconds": None,
@@ -71,6 +74,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         "loss": _plain(progress.loss),
         "learning_rate": _plain(progress.learning_rate),
         "grad_norm": _plain(progress.grad_norm),
+        "metrics": {name: _plain(value) for name, value in progress.metrics.items()},
         "throughput": _plain(found.rate_per_s or progress.rate_per_s),
         "elapsed": _plain(progress.elapsed_s),
         "eta_seconds": _plain(remaining_s),
@@ -84,6 +88,18 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         "format": progress.format,
         "run": progress.run,
         "end_marker": progress.end_marker or None,
+    }
+
+
+def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
+    """Return the documented key ``metrics`` of ``jobmon show --json``: further metrics of the logs."""
+    known = [(live.ref, live.progress.progress) for live in tasks if live.progress.progress]
+    return {
+        "metrics": [
+            {"job_id": ref, "name": name, "value": _plain(value)}
+            for ref, progress in known
+            for name, value in progress.metrics.items()
+        ]
     }
 
 
@@ -154,6 +170,7 @@ def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
     if per_s := report.estimate.rate_per_s or progress.rate_per_s:
         yield rate(per_s, progress.unit)
+    yield from map(one_line, metrics(progress))
 
 
 def _elapsed(progress: Progress) -> Iterator[str]:

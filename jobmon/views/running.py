@@ -14,7 +14,7 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, rate
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.events.ongoing import LASTING
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
     if progress is None:
         return ""
     running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
-    known = [live for live in running if live.followed.progress]
+    known = [live for live in running if live.progress.progress]
     if len(known) != 1 and len(running) != 1:
         return ", ".join(filter(None, (*_problem_counts(running), _range_of_shares(known))))
     shown = (known or running)[0]
@@ -59,7 +59,7 @@ def _problem_counts(tasks: Iterable[LiveTask]) -> list[str]:
 
 def _shares(tasks: Iterable[LiveTask]) -> list[float]:
     """Return how much of each task is done, in ascending order, without those that do not show it."""
-    progress = (live.followed.progress for live in tasks)
+    progress = (live.progress.progress for live in tasks)
     return sorted(each.fraction for each in progress if each and each.fraction is not None)
 
 
@@ -71,7 +71,7 @@ def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
 
 
 def _task_progress(live: LiveTask, now_s: float) -> str:
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress is None:
         return ", ".join(problems(live))
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
@@ -89,7 +89,7 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
 def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``jobmon show`` about the launch and the progress of a task."""
     yield from ((launch_label(live), text) for _, text in launch_lines(live, now_s))
-    if progress := live.followed.progress:
+    if progress := live.progress.progress:
         yield from _figures(live, progress, now_s)
     if counted := workers_count(live):
         yield "workers", f"{counted} with a log of their own"
@@ -125,5 +125,7 @@ def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple
         yield "speed", recent if recent == average else f"{recent} (average {average})"
     if progress.loss is not None:
         yield "loss", loss(progress.loss)
+    if further := metrics(progress):
+        yield "metrics", ", ".join(further)
     if progress.end_marker:
         yield "log says", progress.end_marker

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.matching import JobMatcher
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.headline import advice_with_module, log_fact
+from jobmon_core.domain.diagnosis.headline import advice_with_module, what_failed_in_log
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.patterns import Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
@@ -103,7 +103,7 @@ class _Analyser:
             self._analysis = LogAnalysis(self._matcher.matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        diagnosis = with_fact(diagnose(self._evidence, self._analysis, note=self._note()))
+        diagnosis = with_what_failed(diagnose(self._evidence, self._analysis, note=self._note()))
         return replace(diagnosis, also_seen=self._titles(diagnosis.symptoms))
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
@@ -175,10 +175,10 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
     return max(0.0, evidence.ended_s - last_s)
 
 
-def with_fact(diagnosis: Diagnosis) -> Diagnosis:
+def with_what_failed(diagnosis: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the failure in the log's words, and without the secrets in its lines."""
     diagnosis = _redacted(diagnosis)
-    diagnosis = replace(diagnosis, fact=log_fact(diagnosis))
+    diagnosis = replace(diagnosis, what_failed=what_failed_in_log(diagnosis))
     return replace(diagnosis, advice=advice_with_module(diagnosis))
 
 

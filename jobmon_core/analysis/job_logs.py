@@ -104,7 +104,7 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
     if not os.path.isabs(pattern):  # noqa: PTH117 - as above
         return ()
     main_logs = log_files(job, task)
-    found = [(_modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
+    found = [(modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
     paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
     # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last one that writes
     return tuple(paths if len(paths) <= MAX_NAMED else paths[: MAX_NAMED // 2] + paths[-MAX_NAMED // 2 :])
@@ -139,10 +139,10 @@ def checkpoint_folder(job: WatchedJob, task: Task) -> str:
 
 def last_write_s(paths: Iterable[str]) -> float | None:
     """Return when the latest of these regular files was last written (Unix seconds); None if none exists."""
-    return max(filter(None, map(_modified_s, paths)), default=None)
+    return max(filter(None, map(modified_s, paths)), default=None)
 
 
-def _modified_s(path: str) -> float:
+def modified_s(path: str) -> float:
     """Return when a regular file was last written (Unix seconds); 0 for anything else."""
     try:
         status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: a path is a text

@@ -130,7 +130,7 @@ class LiveErrors:
     def _failure(self, logs: Sequence[SearchedLog]) -> Failure | None:
         """Return the failure that these logs show, if the program has not recovered from it."""
         # not at the top: to load all this takes as long as a look at the logs
-        from jobmon_core.analysis.explain import with_fact
+        from jobmon_core.analysis.explain import with_what_failed
         from jobmon_core.analysis.matching import JobMatcher
         from jobmon_core.domain.diagnosis.diagnose import living_failure
         from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
@@ -151,7 +151,7 @@ class LiveErrors:
         living = living_failure(LogAnalysis(matcher.matches(lines), lines))
         if living is None:
             return None
-        found = with_fact(living.diagnosis)
+        found = with_what_failed(living.diagnosis)
         path, label = found.log_path, found.label or ""
         event = Event(
             0.0,

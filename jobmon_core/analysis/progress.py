@@ -63,7 +63,7 @@ _NO_SETTINGS, _NO_ARTIFACTS, _NO_TRIAGE = JobSettings(), Artifacts(), TriageStat
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressRecord:
+class ProgressState:
     """The content of a progress file: a `JobProgress`, and the states from which the next look continues."""
 
     updated_s: float = 0.0
@@ -76,7 +76,7 @@ class ProgressRecord:
     errors: dict[str, ErrorWatch] = field(default_factory=dict)  # by task key
 
 
-class _JobLook(NamedTuple):
+class _LookInputs(NamedTuple):
     """What the caller passes to one look at the jobs."""
 
     now_s: float
@@ -98,14 +98,14 @@ def follow_progress(
     ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
     be missing. ``telemetry_of`` returns what agents measured of a task; without it, no verdicts are made.
     """
-    look = _JobLook(now_s, user_patterns, telemetry_of, Listings())
-    return {job.id: _follow_apart(job, file_of(job.id), look) for job in jobs}
+    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings())
+    return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
 
-def _follow_apart(job: WatchedJob, path: Path, look: _JobLook) -> Followed:
+def _follow_safely(job: WatchedJob, path: Path, look: _LookInputs) -> Followed:
     """Follow a job; an error with it, e.g. a damaged file or a full disk, must not affect the others."""
     try:
-        return _follow(job, JsonFile(path, ProgressRecord, MAX_BYTES, durable=False), look)
+        return _follow(job, JsonFile(path, ProgressState, MAX_BYTES, durable=False), look)
     except JobmonError as error:
         return Followed(problem=str(error))
     except Exception:  # noqa: BLE001 - an internal error, which the monitor logs
@@ -114,10 +114,10 @@ def _follow_apart(job: WatchedJob, path: Path, look: _JobLook) -> Followed:
         return Followed(problem=traceback.format_exc(limit=-3))
 
 
-def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], look: _JobLook) -> Followed:
+def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -> Followed:
     now_s, record = look.now_s, file.read()
     before = record
-    logs = [(task, _logs(job, task)) for task in _followed(job, before)]
+    logs = [(task, _logs(job, task)) for task in _tasks_to_read(job, before)]
     record = _with_artifacts(record, job, logs, look)
     for task, paths in logs:
         record = _with_task(record, job, task, paths, now_s)
@@ -132,8 +132,8 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], look: _JobLook) -> 
 
 
 def _with_launches(
-    record: ProgressRecord, job: WatchedJob, tasks: Sequence[Task], look: _JobLook
-) -> ProgressRecord:
+    record: ProgressState, job: WatchedJob, tasks: Sequence[Task], look: _LookInputs
+) -> ProgressState:
     """Return the record after one more look at how the running tasks were launched."""
     states, events = (
         {key: each for key, each in record.launches.items() if key in record.tasks},
@@ -152,8 +152,8 @@ def _with_launches(
 
 
 def _with_triage(
-    record: ProgressRecord, job: WatchedJob, tasks: Sequence[Task], telemetry_of: TelemetryOf, now_s: float
-) -> ProgressRecord:
+    record: ProgressState, job: WatchedJob, tasks: Sequence[Task], telemetry_of: TelemetryOf, now_s: float
+) -> ProgressState:
     """Return the record after judging what agents measured of the tasks that run.
 
     If the same look (at ``now_s``) found a stall, the measurements may explain it: its event then gets that
@@ -173,7 +173,7 @@ def _with_triage(
     return replace(record, triage=states, events=_latest(with_explained_stalls(events, now_s)))
 
 
-def _followed(job: WatchedJob, record: ProgressRecord) -> list[Task]:
+def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
     """Return the tasks whose logs are to be read: those that have just ended, then those that run."""
     ended = [task for task in job.tasks.values() if _is_over(task) and task.key in record.readers]
     running = [task for task in job.tasks.values() if not _is_over(task) and task.state.phase is Phase.ACTIVE]
@@ -191,8 +191,8 @@ def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
 
 
 def _with_artifacts(
-    record: ProgressRecord, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], look: _JobLook
-) -> ProgressRecord:
+    record: ProgressState, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], look: _LookInputs
+) -> ProgressState:
     """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
     known = [*(paths for _, paths in logs), *(each.logs for each in record.tasks.values())]
     all_logs = {path for paths in known for path in paths}
@@ -213,8 +213,8 @@ def _with_artifacts(
 
 
 def _with_task(
-    record: ProgressRecord, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
-) -> ProgressRecord:
+    record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
+) -> ProgressState:
     """Return the record after one more look at the logs of a task."""
     settings = job.settings or _NO_SETTINGS
     known, patterns = record.readers.get(task.key), settings.progress_patterns
@@ -249,12 +249,12 @@ def _with_task(
 
 
 def _with_errors(
-    record: ProgressRecord,
+    record: ProgressState,
     job: WatchedJob,
     logs: Sequence[tuple[Task, tuple[str, ...]]],
     now_s: float,
     user_patterns: Path | None,
-) -> ProgressRecord:
+) -> ProgressState:
     """Return the record after one more search for failures in the logs of the running tasks.
 
     A log that several components of a het job share is searched once, on behalf of the first of them. A log

@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
     now_s: float
     written_s: float | None  # the last write to its logs; None if there are none
-    followed: TaskProgress
+    progress: TaskProgress
     artifacts: Artifacts  # those that no other task of its array writes
 
 
@@ -49,7 +49,7 @@ def triage_task(
         return state, ()
     situation = situation_of(job, task, telemetry, seen)
     if (job.settings or _NO_SETTINGS).stacks_on_stall:
-        state = _with_request(state, situation, seen.followed, telemetry)
+        state = _with_request(state, situation, seen.progress, telemetry)
     situation = with_memory(situation, state, telemetry)
     verdicts = advised_for(judge(situation), job.backend)
     if not (situation.nodes or verdicts or state.held):
@@ -75,7 +75,7 @@ def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemet
 
 def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen) -> Situation:
     """Return all that is known about a running task."""
-    settings, followed = job.settings or _NO_SETTINGS, seen.followed
+    settings, followed = job.settings or _NO_SETTINGS, seen.progress
     started_s = running_since_s(task)
     limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None
     return Situation(
@@ -86,12 +86,18 @@ def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Se
         history=followed.history,
         estimate=estimate_or_printed(followed.history, followed.progress, seen.now_s),
         limit_s=limit_s,
+        num_workers=_workers_of(job, settings),
         has_output=followed.has_output,
         log_idle_s=_log_idle_s(seen, started_s),
         artifacts=seen.artifacts,
         thresholds=settings.thresholds,
         xids=xid_errors(),
     )
+
+
+def _workers_of(job: WatchedJob, settings: JobSettings) -> int | None:
+    """Return how many workers a task should have; those of an array may share the workers of the job."""
+    return settings.num_workers if len(job.tasks) == 1 and not job.is_array else None
 
 
 def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:

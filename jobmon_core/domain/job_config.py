@@ -10,6 +10,13 @@ from typing import NamedTuple
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings
+from jobmon_core.domain.progress.log.user_patterns import (
+    MAX_METRICS,
+    UNITS,
+    group_names,
+    is_measured,
+    metrics_of,
+)
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
@@ -37,11 +44,6 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
 }
-# one of them in the name of a progress pattern says what its number is
-PATTERN_WORDS = (
-    *("step", "epoch", "item", "batch", "iter", "sample"),
-    *("loss", "lr", "learning_rate", "grad_norm", "throughput", "speed", "rate"),
-)
 
 
 class JobConfig(NamedTuple):
@@ -49,7 +51,7 @@ class JobConfig(NamedTuple):
 
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses
-    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say what the number is
+    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say whether they count
 
     @property
     def note(self) -> str:
@@ -57,8 +59,8 @@ class JobConfig(NamedTuple):
         notes = [f"not used: {', '.join(self.unused)}"] if self.unused else []
         if self.unknown:
             notes.append(
-                f"progress_patterns: {', '.join(self.unknown)}: read as a number of steps; "
-                f"names of other values contain {', '.join(PATTERN_WORDS)}"
+                f"progress_patterns: {', '.join(self.unknown)}: shown as a metric; "
+                f"the name of a count contains one of {', '.join(UNITS)}"
             )
         return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
 
@@ -171,13 +173,21 @@ class _Parser:
             regex = self._regex(section, name, text)
             if regex and not regex.groups:
                 section.fault(name, r"the regex needs a group around the number, e.g. step (\d+)/(\d+)")
-            elif regex and regex.groups > MAX_GROUPS:
-                section.fault(
-                    name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
-                )
-            elif regex and regex.groups == 1 and not any(word in name.lower() for word in PATTERN_WORDS):
-                self.unknown.append(name)
+            elif regex:
+                self._check_groups(section, name, group_names(regex))
         return regexes
+
+    def _check_groups(self, section: Section, name: str, groups: tuple[str, ...]) -> None:
+        """Report too many groups of a progress pattern, and a name that may be meant as that of a count."""
+        metrics = metrics_of(name, groups)
+        if len(metrics) > MAX_METRICS:
+            section.fault(name, f"the regex has more than {MAX_METRICS} groups; write others (?:...)")
+        elif not metrics and len(groups) > MAX_GROUPS:
+            section.fault(
+                name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
+            )
+        elif metrics and not any(groups) and not is_measured(name):
+            self.unknown.append(name)
 
     def _error_patterns(self) -> tuple[ErrorPattern, ...]:
         patterns = []

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
@@ -244,6 +245,7 @@ class Backend(NamedTuple):
         short_jobs: how a short job is run on the nodes; None if jobs run on this host.
         pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
+        step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
     """
 
     name: str
@@ -259,3 +261,4 @@ class Backend(NamedTuple):
     short_jobs: Callable[[], ShortJobs] | None = None
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
+    step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
@@ -26,9 +27,8 @@ def remove_records(home: Home, job_id: str) -> None:
     """
     folder = home.telemetry(job_id)
     try:
-        shutil.rmtree(folder)  # an agent that still runs ends without it
-    except FileNotFoundError:
-        pass  # it had no agent
+        with suppress(FileNotFoundError):  # it had no agent
+            shutil.rmtree(folder)  # an agent that still runs ends without it
     except OSError as error:
         raise StorageFailed(f"{folder} cannot be removed: {failure_reason(folder, error)}") from error
     for path in _files(home, job_id):

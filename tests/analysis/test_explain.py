@@ -310,7 +310,10 @@ def test_secrets_in_the_result_line_and_the_fact_are_hidden(logs: tuple[Path, Pa
     assert look(COMPLETED, logs).evidence[0].text == "accuracy 0.9 password=[hidden]"
     logs[0].write_text("ValueError: cannot log in with password=hunter2\n")
     found = look(FAILED, logs)
-    assert (found.fact, found.headline) == ("ValueError: cannot log in with password=[hidden]", found.fact)
+    assert (found.what_failed, found.headline) == (
+        "ValueError: cannot log in with password=[hidden]",
+        found.what_failed,
+    )
 
 
 def test_what_else_matched_is_named_unless_it_only_reports_an_end(logs: tuple[Path, Path]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -72,8 +72,8 @@ class Job:
         return follow_progress([job], self._record, self.now_s)[job.id].recheck_s
 
     @property
-    def record(self) -> ProgressRecord:
-        return JsonFile(self._record(""), ProgressRecord, 2**24).read()
+    def record(self) -> ProgressState:
+        return JsonFile(self._record(""), ProgressState, 2**24).read()
 
     def _record(self, _: str) -> Path:
         return self.folder / "progress.json"

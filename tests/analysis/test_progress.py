@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -36,8 +36,8 @@ class Run:
         return self.folder / "train.log"
 
     @property
-    def record(self) -> ProgressRecord:
-        return JsonFile(self.folder / "progress.json", ProgressRecord, 2**24).read()
+    def record(self) -> ProgressState:
+        return JsonFile(self.folder / "progress.json", ProgressState, 2**24).read()
 
     def telemetry(self, _job_id: str, _task: str) -> TaskTelemetry:
         return TaskTelemetry(self.folder / "telemetry")
@@ -122,14 +122,14 @@ def test_an_invalid_pattern_of_one_job_does_not_affect_the_others(run: Run) -> N
     found = follow_progress([faulty, healthy], lambda name: run.folder / f"{name}.json", run.now_s)
     assert "progress_patterns.step" in found[faulty.id].problem
     assert found[healthy.id].problem == ""
-    record = JsonFile(run.folder / "slurm-9-x.json", ProgressRecord, 2**24).read()
+    record = JsonFile(run.folder / "slurm-9-x.json", ProgressState, 2**24).read()
     assert record.tasks[""].progress is not None
 
 
 def test_the_milestones_of_other_tasks_do_not_hide_a_stall(run: Run) -> None:
     run.now_s += 3600.0
     run.look(RUNNING)
-    file = JsonFile(run.folder / "progress.json", ProgressRecord, 2**24)
+    file = JsonFile(run.folder / "progress.json", ProgressState, 2**24)
     milestones = tuple(Event(run.now_s, EventKind.MILESTONE, "25 % done", str(task)) for task in range(300))
     file.write(replace(run.record, events=run.record.events + milestones))
     run.step = 700
@@ -169,7 +169,7 @@ def test_the_total_of_a_log_without_one_is_that_of_its_newest_checkpoint(run: Ru
     settings = JobSettings(output_dir=str(run.folder / "out"))
     logs = LogPaths(str(run.log), str(run.log), source="user")
     job = WatchedJob("slurm-7-x", 7, START_S, tasks={"": RUNNING}, logs=logs, settings=settings)
-    file = JsonFile(run.folder / "other.json", ProgressRecord, 2**24)
+    file = JsonFile(run.folder / "other.json", ProgressState, 2**24)
     for saved_s, total in ((START_S - 60, None), (START_S + 60, 2000)):
         os.utime(checkpoint, (saved_s, saved_s))
         follow_progress([job], lambda _: file.path, run.now_s)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job_config import PATTERN_WORDS
 from jobmon_core.domain.job_settings import Done, ErrorPattern, JobSettings
 from jobmon_core.domain.progress.log.formats import Role
+from jobmon_core.domain.progress.log.user_patterns import UNITS
 from jobmon_core.observe.job_config import parse_yaml, read_job_config
 from jobmon_core.observe.progress.load import user_formats
 
@@ -130,16 +130,19 @@ def test_the_note_names_what_is_not_used_and_shows_no_webhook(file: Path) -> Non
     assert read_job_config(file).note == ""
 
 
-def test_a_progress_pattern_whose_name_says_nothing_is_told_to_count_steps(file: Path) -> None:
+def test_a_progress_pattern_that_may_be_meant_as_a_count_gets_a_note(file: Path) -> None:
     file.write_text(
-        "progress_patterns:\n  accuracy: 'acc (\\d+)'\n  my_loss: 'l (\\d+)'\n  a: 'a (\\d+)/(\\d+)'\n"
+        "progress_patterns:\n  documents: 'did (\\d+)'\n  my_loss: 'l (\\d+)'\n  a: 'a (\\d+)/(\\d+)'\n"
+        "  accuracy: 'acc (\\d+)'\n  named: 'x (?P<recall>\\d+)'\n"
     )
     note = read_job_config(file).note
-    assert note.startswith(f"{file}: progress_patterns: accuracy: read as a number of steps; names of other")
-    assert "epoch" in note
-    for word in PATTERN_WORDS:  # each is known where the patterns are used
+    assert note.startswith(
+        f"{file}: progress_patterns: documents: shown as a metric; the name of a count con"
+    )
+    for word, unit in UNITS.items():  # each is known where the patterns are used
+        assert word in note
         (known,) = user_formats({f"x_{word}": r"x (\d+)"})
-        assert known.role is Role.METRICS or known.unit == {"iter": "step"}.get(word, word)
+        assert (known.role, known.unit) == (Role.MAIN, unit)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "job:\n", "paths:\n  log_dir:\n", "{}"])
@@ -155,7 +158,8 @@ path: {log_dir: x}
 job: {num_wokers: 2, total_items: many, gpu_ids: [a], num_workers: 0, name: [x]}
 monitoring: {slowdown_percent: 99.5, stall_timeout: [1]}
 patterns: {logs: "a\nb"}
-progress_patterns: {a: '([', b: 'x', c: '(\d*)', d: 3, e: '(a)(b)(c)'}
+progress_patterns: {a: '([', b: 'x', c: '(\d*)', d: 3, e: '(a)(b)(c)',
+  f: '(?P<A>a)(?P<B>b)(?P<C>c)(?P<D>d)(?P<E>e)(?P<F>f)(?P<G>g)(?P<H>h)(?P<I>i)'}
 error_patterns:
   - {patern: x, severity: fatal}
   - 3
@@ -184,6 +188,7 @@ alerts: {slack: {webhok: "https://hooks.slack.com/services/T/B/sEcReT"}, pager: 
         "progress_patterns.c: the regex matches an empty line; it must require some text",
         "progress_patterns.d: expected a string, found a number",
         "progress_patterns.e: the regex has more than 2 groups (number, total); write others (?:...)",
+        "progress_patterns.f: the regex has more than 8 groups; write others (?:...)",
         "total_item: unknown key; did you mean job.total_items?",
     ]
 

@@ -6,11 +6,13 @@ import os
 import re
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from private_slurm import Cluster
 
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.telemetry.model import Sample
@@ -72,6 +74,51 @@ def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_
     assert replace(ends[0], usage=usages[1]) == ends[1]
     assert (ends[0].exit_code, ends[0].derived_exit_code) == (3, 0)
     assert usages[0].requested_bytes == usages[1].requested_bytes
+
+
+def _cgroup_of_script(job_id: int) -> Path:
+    """Return the memory cgroup of a job's batch script, found among those of the machine's processes."""
+    for process in psutil.process_iter():
+        with suppress(OSError):  # it has just ended
+            text = Path(f"/proc/{process.pid}/cgroup").read_text(encoding="ascii")
+            if found := re.search(rf":memory:(/\S*/job_{job_id}/step_batch)(?=/|\n)", text):
+                return Path(f"/sys/fs/cgroup/memory{found[1]}")
+    raise AssertionError(f"no process of job {job_id}")
+
+
+def _working_set(cgroup: Path) -> int:
+    """Return the memory of a cgroup without the file cache, as the kernel counts it now."""
+    pairs = (line.split() for line in (cgroup / "memory.stat").read_text(encoding="ascii").splitlines())
+    counters = {name: int(number) for name, number in pairs}
+    cache = counters["total_active_file"] + counters["total_inactive_file"]
+    return int((cgroup / "memory.usage_in_bytes").read_text()) - cache
+
+
+def test_the_memory_of_a_job_is_that_of_its_cgroup_and_the_limit_that_of_slurm(
+    user: User, slurm: Cluster
+) -> None:
+    if not slurm.has_cgroup_memory:
+        pytest.skip("limits of memory need writable cgroup v1 controllers")
+    program = "held = bytearray(b'x') * 80_000_000; import time; time.sleep(600)"
+    job_id = user.submit("--mem=300M", "--wrap", f'{sys.executable} -c "{program}"')
+    reported(user, job_id)
+    (node,) = telemetry(user, job_id).nodes()
+
+    def used() -> int:
+        held = telemetry(user, job_id).report(node).latest.memory
+        return held.used if held else 0
+
+    eventually(lambda: used() > 80_000_000)
+    cgroup, at_s = _cgroup_of_script(job_id), telemetry(user, job_id).report(node).latest.at_s
+    before = _working_set(cgroup)
+    eventually(lambda: telemetry(user, job_id).report(node).latest.at_s > at_s)
+    memory, after = telemetry(user, job_id).report(node).latest.memory, _working_set(cgroup)
+    assert memory is not None
+    assert (memory.source, memory.oom_kills) == ("cgroup v1", 0)
+    assert memory.limit == int((cgroup / "memory.limit_in_bytes").read_text()) == 300 * 2**20
+    assert min(before, after) - 2**21 <= memory.used <= max(before, after) + 2**21
+    user.slurm("scancel", str(job_id))
+    user.told(job_id)
 
 
 def test_a_killed_agent_comes_back_and_the_job_goes_on(user: User) -> None:
@@ -143,6 +190,9 @@ def test_a_refused_step_is_tried_again_and_the_log_says_why(user: User, tmp_path
     job_id = user.submit("--wrap", UNTIL_GO, PATH=path)
     log = user.home / "logs"
     eventually(lambda: any("Access/permission denied" in each.read_text() for each in log.glob("*.log")))
+    # without an agent, Slurm's own samples are shown to a user who looks
+    shown = "memory +[0-9.]+ [KM]iB, as Slurm samples it \\(sstat\\)\n"
+    eventually(lambda: bool(re.search(shown, user.jobmon("show", str(job_id)).stdout)))
     let_go(user)
     assert user.told(job_id).outcome is Outcome.FAILURE
 

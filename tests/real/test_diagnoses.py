@@ -374,7 +374,7 @@ def test_the_message_has_the_cause_of_a_failure_and_its_evidence(failed_jobs: Fa
     headline = f"❌ {name} ({report.job_id}) failed"
     assert title(report.payload) == (f"{headline}: {report.diagnosis.headline}" if kind.label else headline)
     cause = report.line("Cause: ")
-    assert kind.title in (title(report.payload) if not report.diagnosis.fact else cause)
+    assert kind.title in (title(report.payload) if not report.diagnosis.what_failed else cause)
     assert report.diagnosis.explanation in cause
     assert kind.explanation in cause
     printed = report.log.read_text(encoding="utf-8").splitlines()

@@ -104,7 +104,7 @@ def _progress(number: int, elapsed_s: float, now_s: float) -> JobProgress:
 
 def steady(live: LiveTask) -> LiveTask:
     """Return a task whose estimate follows from its average rate alone, whatever the estimator does."""
-    progress, history = live.followed.progress, live.followed.history
+    progress, history = live.progress.progress, live.progress.history
     if progress is None or history.started_s is None:
         return live
     rate_per_s = progress.current / (history.samples[-1].at_s - history.started_s)

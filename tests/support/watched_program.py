@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import TaskProgress
@@ -59,7 +59,7 @@ class Watched:
     @property
     def seen(self) -> tuple[int, int]:
         """How many samples of the progress and of the agent there are."""
-        known = JsonFile(self.folder / "progress.json", ProgressRecord).read().tasks.get("", TaskProgress())
+        known = JsonFile(self.folder / "progress.json", ProgressState).read().tasks.get("", TaskProgress())
         return len(known.history.samples), len(TaskTelemetry(self.folder / "telemetry").history("n1"))
 
     def look(self) -> list[Event]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -46,6 +47,14 @@ def test_pending_indices_can_be_stored() -> None:
 
 def test_default_values_are_not_written() -> None:
     assert to_json(Sample("x")) == {"name": "x"}
+
+
+def test_a_renamed_field_keeps_its_key() -> None:
+    found = Diagnosis("python_error", "Python exception", "", "", what_failed="KeyError: 'lr'")
+    written = to_json(found)
+    assert isinstance(written, dict)
+    assert written["fact"] == "KeyError: 'lr'"
+    assert from_json(Diagnosis, written) == found
 
 
 def test_a_missing_key_takes_the_default_of_its_field() -> None:

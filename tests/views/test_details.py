@@ -375,7 +375,7 @@ def test_the_text_is_wrapped_but_paths_stay_whole(width: int) -> None:
 
 def test_a_success_that_is_not_complete_says_how_far_it_came_and_what_to_do() -> None:
     found = Diagnosis(
-        INCOMPLETE, "Incomplete", "Why.", "Check the results.", fact="Processed only 3 of 9 files"
+        INCOMPLETE, "Incomplete", "Why.", "Check the results.", what_failed="Processed only 3 of 9 files"
     )
     text = shown(job_of(replace(succeeded(""), diagnosis=found), concluded_s=NOW_S))
     assert "  outcome   success, but doubtful: not all was processed\n" in text

@@ -109,7 +109,7 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
 
 def test_a_long_headline_is_wrapped_on_a_narrow_terminal_not_cut() -> None:
     fact = "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
-    first, second, *_ = drawn(Report(replace(FOUND, fact=fact)), TERMINAL)
+    first, second, *_ = drawn(Report(replace(FOUND, what_failed=fact)), TERMINAL)
     assert first.startswith("\x1b[1mJSONDecodeError")
     assert second == "\x1b[1mquotes: line 1 column 2 (char 1)\x1b[0m"
 
@@ -197,7 +197,7 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
 
 
 def test_the_words_of_the_log_are_the_title_and_their_class_begins_the_explanation() -> None:
-    report = Report(replace(FOUND, fact="CUDA out of memory (tried 4.00 GiB)"))
+    report = Report(replace(FOUND, what_failed="CUDA out of memory (tried 4.00 GiB)"))
     assert drawn(report)[:2] == [
         "CUDA out of memory (tried 4.00 GiB)",
         "Out of GPU memory. A GPU had no memory left.",

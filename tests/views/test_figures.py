@@ -44,7 +44,7 @@ def test_what_is_finished_is_counted_in_its_unit() -> None:
 
 def live(estimate: Estimate, progress: Progress | None) -> LiveTask:
     task = next(live_tasks(status_of(job_of(running_task())), JobProgress(), NOW_S))
-    return replace(task, estimate=estimate, followed=TaskProgress(progress))
+    return replace(task, estimate=estimate, progress=TaskProgress(progress))
 
 
 def test_the_remaining_time_has_a_range() -> None:

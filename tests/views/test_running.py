@@ -122,13 +122,16 @@ def test_a_job_whose_logs_show_nothing_says_nothing() -> None:
 def test_the_rows_of_show_name_the_end_the_speed_and_what_happened() -> None:
     followed = progress_of(67_300, 100_000)
     assert followed.progress is not None
-    followed = replace(followed, progress=replace(followed.progress, epoch=2.0, epochs=3.0))
+    metrics = {"accuracy": 0.9312, "step_time_s": 0.0523, "latency_s": 1.5, "tokens_per_s": 5210.4, "n": 7.0}
+    progress = replace(followed.progress, epoch=2.0, epochs=3.0, metrics=metrics)
+    followed = replace(followed, progress=progress)
     (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": followed}, (STALLED,)), NOW_S)
     rows = dict(progress_rows(live, NOW_S))
     assert rows["progress"] == "67.3% (67,300/100,000 steps), epoch 2/3, 0s ago"
     assert rows["ETA"] == "not known while it makes no progress"
     assert rows["speed"] == "7.4 steps/s (average 7.3 steps/s)"
     assert rows["loss"] == "0.35"
+    assert rows["metrics"] == "accuracy 0.9312, step time 52.3 ms, latency 1.5 s, 5,210 tokens/s, n 7"
     assert rows["events"].endswith("no progress for 12m")
 
 

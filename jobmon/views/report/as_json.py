@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def report_json(data: ReportData) -> dict[str, Any]:
     """Return the documented object of ``jobmon report --json``; what is not known is null."""
     end, found, uses = data.task.end, facts.verdict(data), data.gpu_uses
-    progress, speed = data.followed.progress, estimate(data.followed.history, None, data.now_s)
+    progress, speed = data.progress.progress, estimate(data.progress.history, None, data.now_s)
     return {
         "job_id": data.live.ref,
         "name": data.job.name,
@@ -44,7 +44,8 @@ def report_json(data: ReportData) -> dict[str, Any]:
         }
         if progress
         else None,
-        "loss": _loss(loss_course(data.followed.history)),
+        "loss": _loss(loss_course(data.progress.history)),
+        "metrics": dict(progress.metrics) if progress else {},
         "energy_kwh": energy_kwh(uses),
         "gpus": [asdict(use) for use in uses],
         "nodes": [asdict(use) for use in data.node_uses],

@@ -50,7 +50,7 @@ def _tone(kind: EventKind, *, is_critical: bool) -> str:
 
 
 def _course_charts(data: ReportData) -> Iterator[Chart]:
-    progress, history = data.followed.progress, data.followed.history
+    progress, history = data.progress.progress, data.progress.history
     if progress is None:
         return
     unit = plural(progress.unit)
@@ -79,7 +79,7 @@ def _course_charts(data: ReportData) -> Iterator[Chart]:
 
 def _pause(data: ReportData) -> str:
     """Return how long the longest pause was, if it is notable."""
-    history, samples = data.followed.history, data.followed.history.samples
+    history, samples = data.progress.history, data.progress.history.samples
     idle_s = data.window.end_s - samples[-1].at_s if samples else 0.0
     longest_s = max(history.longest_pause_s, idle_s)
     is_long = longest_s > max(_MIN_PAUSE_S, _LONG_PAUSE * history.median_pause_s)

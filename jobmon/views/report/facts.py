@@ -14,7 +14,7 @@ from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, rate, size
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.course import loss_course
 from jobmon_core.domain.report.usage import energy_kwh
@@ -105,7 +105,7 @@ def times(data: ReportData) -> list[tuple[str, str]]:
 
 def progress_text(data: ReportData) -> str:
     """Return e.g. ``88.1% (70,466/80,000 steps), epoch 3/4``; empty without progress."""
-    progress = data.followed.progress
+    progress = data.progress.progress
     if progress is None:
         return ""
     done = units(progress)
@@ -116,13 +116,13 @@ def progress_text(data: ReportData) -> str:
 
 def eta_text(data: ReportData) -> str:
     """Return when a running task will end; empty for another one."""
-    is_running = data.live.group is Group.RUNNING and data.followed.progress
+    is_running = data.live.group is Group.RUNNING and data.progress.progress
     return eta(data.live, data.now_s) if is_running else ""
 
 
 def pace_text(data: ReportData) -> str:
     """Return the average and the latest speed; empty if they are not known."""
-    found, unit = estimate(data.followed.history, None, data.now_s), _unit(data)
+    found, unit = estimate(data.progress.history, None, data.now_s), _unit(data)
     when = "lately" if data.live.group is Group.RUNNING else "at the end"
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:
@@ -131,17 +131,23 @@ def pace_text(data: ReportData) -> str:
 
 
 def _unit(data: ReportData) -> str:
-    return data.followed.progress.unit if data.followed.progress else ""
+    return data.progress.progress.unit if data.progress.progress else ""
 
 
 def loss_text(data: ReportData) -> str:
     """Return the first, the last and the best loss; empty if there is none."""
-    course = loss_course(data.followed.history)
+    course = loss_course(data.progress.history)
     if course is None:
         return ""
     at = duration(course.best_at_s - data.window.start_s)
     bad = f", {count(course.bad_values, 'value')} not finite" if course.bad_values else ""
     return f"first {loss(course.first)}, last {loss(course.last)}, best {loss(course.best)} at {at}{bad}"
+
+
+def metrics_text(data: ReportData) -> str:
+    """Return the latest further metrics of the log; empty if there are none."""
+    progress = data.progress.progress
+    return ", ".join(metrics(progress)) if progress else ""
 
 
 def has_spike(course: LossCourse) -> bool:
@@ -201,7 +207,7 @@ def node_notes(use: NodeUse) -> Iterator[str]:
 
 def notes(data: ReportData) -> list[str]:
     """Return what the report lacks and why, one sentence each."""
-    found = [] if data.followed.progress else [NO_PROGRESS]
+    found = [] if data.progress.progress else [NO_PROGRESS]
     if not data.nodes:
         return [*found, NO_AGENT]
     for use in data.node_uses:

@@ -97,6 +97,7 @@ def _tiles(data: ReportData) -> Iterator[str]:
         ("ETA", facts.eta_text(data)),
         ("speed", facts.pace_text(data)),
         ("loss", facts.loss_text(data)),
+        ("metrics", facts.metrics_text(data)),
         ("GPUs", facts.gpu_text(data.gpu_uses)),
     ]
     cells = (f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in figures if value)

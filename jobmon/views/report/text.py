@@ -70,12 +70,13 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
 
 def _course(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
     """Yield the progress, the throughput and the loss, with their courses."""
-    history = data.followed.history
+    history = data.progress.history
     yield from _pairs([("progress", facts.progress_text(data)), ("ETA", facts.eta_text(data))], console)
     rates = [point.mean for point in throughput_series(history, data.window).points]
     yield from _pairs([("speed", facts.pace_text(data))], console)
     yield from _drawn(sparkline(rates, _COURSE_WIDTH, symbols, lowest=0.0))
     yield from _pairs([("loss", facts.loss_text(data))], console)
+    yield from _pairs([("metrics", facts.metrics_text(data))], console)
     if course := loss_course(history):
         rows = tabulated([course.series], data.window, _COURSE_WIDTH)
         yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _COURSE_WIDTH, symbols))

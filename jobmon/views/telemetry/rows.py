@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.model import clock
+from jobmon.views.model import clock, run_time_s
 from jobmon.views.telemetry.figures import (
     gpu_marks_texts,
     gpus_text,
@@ -13,14 +13,25 @@ from jobmon.views.telemetry.figures import (
     silence_text,
     workers_text,
 )
+from jobmon_core.domain.humanize import size
 from jobmon_core.domain.telemetry.summary import is_current, latest_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
 
 _QUOTE = "| "
+
+
+def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+    """Yield what the scheduler samples of a task without an agent."""
+    elapsed_s = run_time_s(live.task, now_s) if live.task else None
+    if usage.memory is not None:
+        yield "memory", f"{size(usage.memory)}, as Slurm samples it (sstat)"
+    if usage.cpu_s is not None and elapsed_s:
+        yield "CPU", f"{usage.cpu_s / elapsed_s:.1f} cores on average (sstat)"
 
 
 def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
@@ -41,6 +52,8 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     several = len(live.reports) > 1
     if not live.reports and live.agents.problem:
         yield "agent", f"none: {live.agents.problem}"
+    if usage := live.agents.usage:
+        yield from _usage_rows(usage, live, now_s)
     for report in live.reports:
         node = f"{report.latest.node.name}: " if several else ""
         if not is_current(report, now_s):

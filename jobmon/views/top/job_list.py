@@ -173,16 +173,16 @@ def _memory(reports: Sequence[AgentReport]) -> Span:
 
 
 def _rate(live: LiveTask, *, with_unit: bool) -> str:
-    progress = live.followed.progress
+    progress = live.progress.progress
     return rate(rate_per_s(live), progress.unit if progress and with_unit else "")
 
 
 def _loss(live: LiveTask) -> str:
-    return loss(live.followed.progress.loss) if live.followed.progress else ""
+    return loss(live.progress.progress.loss) if live.progress.progress else ""
 
 
 def _progress(live: LiveTask, width: int, symbols: Symbols) -> Span:
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress is None:
         return Span(truncated("no progress yet", width), Style.DIM)
     if progress.fraction is None:

@@ -28,7 +28,7 @@ from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.launch.model import Result
 from jobmon_core.domain.progress.events.event import WARNINGS
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.telemetry.summary import latest_reports
 
@@ -110,7 +110,7 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield _fact("State", remark)
     yield from _times(live, now_s, width)
     yield from _launch(live, now_s)
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress:
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
@@ -237,6 +237,8 @@ def _progress(
         yield _fact("ETA", Span(_fitting(width, ending(live, now_s, symbols), remaining(live, symbols))))
     yield from _throughput(live, progress, width, symbols)
     yield from _loss(live, progress, width, symbols)
+    if further := metrics(progress):
+        yield _fact("Metrics", Span(one_line(", ".join(further))))
     if progress.end_marker:
         yield _fact("Log says", Span(progress.end_marker))
 
@@ -254,7 +256,7 @@ def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols
     average = rate(live.estimate.average_rate_per_s, "" if now else progress.unit)
     if now or average:
         text = _fitting(width, f"{now} (avg {average})", now) if now and average else now or average
-        history = live.followed.history
+        history = live.progress.history
         course = throughput(history, _MAX_SPARKLINE)
         yield _with_course("Throughput", text, course, width, symbols, lowest=0.0)
 
@@ -265,7 +267,7 @@ def _loss(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> I
     if progress.loss is None and not others:
         return
     text = ", ".join(filter(None, [loss(progress.loss), *others]))
-    course = [each.loss for each in live.followed.history.samples if each.loss is not None]
+    course = [each.loss for each in live.progress.history.samples if each.loss is not None]
     yield _with_course("Loss", text, course, width, symbols)
 
 

@@ -106,4 +106,4 @@ def rate_per_s(live: LiveTask) -> float | None:
     """Return the recent throughput: measured, else as the log prints it."""
     if live.estimate.rate_per_s is not None:
         return live.estimate.rate_per_s
-    return live.followed.progress.rate_per_s if live.followed.progress else None
+    return live.progress.progress.rate_per_s if live.progress.progress else None

@@ -88,4 +88,4 @@ class Session:
 def _logs(live: LiveTask) -> list[str]:
     """Return the logs of a task, first those with its progress, the empty ones last."""
     files = known_files(live.job, live.task) if live.task else []
-    return empty_last(dict.fromkeys((*live.followed.logs, *files)))
+    return empty_last(dict.fromkeys((*live.progress.logs, *files)))

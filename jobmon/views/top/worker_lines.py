@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"\d+")
 
 def worker_lines(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
     """Yield a line for each log of a worker, the silent ones first."""
-    workers = live.followed.workers
+    workers = live.progress.workers
     if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
         return
     width = max(map(text_width, workers))
@@ -92,7 +92,7 @@ def logs_by_rank(live: LiveTask) -> dict[int, WorkerProgress]:
     """
     ranks = [worker.rank for report in live.reports for worker in report.latest.workers]
     matched: dict[int, WorkerProgress] = {}
-    for name, worker in live.followed.workers.items():
+    for name, worker in live.progress.workers.items():
         numbers = _NUMBER.findall(name)
         rank = int(numbers[0]) if len(numbers) == 1 else None
         if rank is None or rank in matched or ranks.count(rank) != 1:
@@ -115,7 +115,7 @@ def task_lines(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
 
 def _task_line(live: LiveTask, width: int, symbols: Symbols) -> Line:
     """Return the progress of a running task of the job; its id takes ``width`` columns."""
-    padded, progress = f"{live.ref:<{width}}", live.followed.progress
+    padded, progress = f"{live.ref:<{width}}", live.progress.progress
     if progress is None:
         return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
     speed = rate(rate_per_s(live), progress.unit)

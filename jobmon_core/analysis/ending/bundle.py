@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core import __version__
+from jobmon_core.analysis.ending.whole_traceback import whole_traceback
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.domain.bundle.job_parts import (
     diagnosis_part,
@@ -88,6 +89,7 @@ def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSour
         heading(job, task, source.now_s, __version__),
         [
             diagnosis_part(task.diagnosis),
+            *_traceback(task),
             slurm_part(job, task),
             history_part(task),
             workers_part(followed, reports),
@@ -98,6 +100,17 @@ def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSour
             *_logs(job, task),
         ],
     )
+
+
+def _traceback(task: Task) -> list[Part]:
+    """Return the whole traceback that proves the cause, if there is one: other lines may follow it."""
+    found = task.diagnosis
+    if found is None or not found.is_proved or not found.evidence:
+        return []
+    lines = whole_traceback(found.evidence[-1])
+    shown = redacted_lines(tuple(line.text for line in lines))
+    numbered = [f"{line.number}: {text}" for line, text in zip(lines, shown, strict=True)]
+    return [Part(f"The traceback in {lines[0].file}", numbered, keeps_end=True)] if lines else []
 
 
 def _logs(job: WatchedJob, task: Task) -> list[Part]:

@@ -47,10 +47,12 @@ def completed_diagnoses(
 
     def with_diagnostics() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.core_dumps import with_core_dump
         from jobmon_core.analysis.ending.measured_use import with_measured_use
 
+        explained = {key: with_core_dump(each, job, job.tasks[key]) for key, each in found.items()}
         source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, files.now())
-        measured = with_measured_use(job, found, files.telemetry_of)
+        measured = with_measured_use(job, explained, files.telemetry_of)
         return with_bundles(job, measured, files.read_progress(), source)
 
     try:

@@ -105,7 +105,7 @@ def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Di
         cause=at_the_end.cause,
         label=None,
         title=at_the_end.title,
-        fact=at_the_end.fact,
+        what_failed=at_the_end.what_failed,
         explanation=at_the_end.explanation,
         advice=at_the_end.advice,
         fingerprint=at_the_end.fingerprint,
@@ -215,15 +215,13 @@ def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
     """Return the judgement; doubtful if what was to show the end of the work is missing."""
     if not missing:
         return judged
-    fact = (
-        f"its {missing[0]} is missing"
-        if len(missing) == 1
-        else f"its {' and its '.join(missing)} are missing"
+    return replace(
+        judged,
+        is_verified=False,
+        cause=MISSING_OUTPUTS,
+        what_failed=f"its {' and its '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+        explanation="Its job configuration names this (done), but nothing of it was written since its start.",
     )
-    explanation = (
-        "Nothing of this was written since its start, although the job configuration names it (done)."
-    )
-    return replace(judged, is_verified=False, cause=MISSING_OUTPUTS, fact=fact, explanation=explanation)
 
 
 def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool) -> Diagnosis:
@@ -238,7 +236,7 @@ def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool
         cause=judged.cause,
         label=None,
         title="Damaged output" if is_damaged else "Incomplete outputs",
-        fact=judged.fact,
+        what_failed=judged.what_failed,
         explanation=" ".join(filter(None, (_END, judged.explanation))),
         advice=_ADVICE[is_damaged],
         fingerprint=fingerprint(judged.cause, ""),

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import named_path
+from jobmon_core.analysis.job_logs import modified_s, named_path
 from jobmon_core.domain.artifacts.verification.quote import quote_text
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.redaction import redacted_lines
@@ -42,21 +42,14 @@ def read_results(job: WatchedJob, task: Task, since_s: float) -> Results:
         name = named_path(job, task, pattern)
         found = sorted(glob.glob(name)) if _GLOB.search(name) else [name]  # noqa: PTH207 - as in job_logs
         # of very many, the last ones: a number or date in a name rises
-        written = [(path, _modified_s(path)) for path in found[-_MAX_EXAMINED:]]
-        fresh = [path for path, modified_s in written if modified_s and modified_s >= since_s - _SLACK_S]
+        written = [(path, modified_s(path)) for path in found[-_MAX_EXAMINED:]]
+        fresh = [path for path, at_s in written if at_s and at_s >= since_s - _SLACK_S]
         if not fresh and len(found) <= _MAX_EXAMINED:
-            kind = stale if any(modified_s for _, modified_s in written) else missing
+            kind = stale if any(at_s for _, at_s in written) else missing
             kind.append(os.path.basename(name))  # noqa: PTH119 - of a text
         paths += [path for path in fresh[:_MAX_FILES] if path not in paths]
     quotes = tuple(quote for path in paths[:_MAX_QUOTES] if (quote := _quote(path)).text)
     return Results(quotes, tuple(paths), tuple(missing), tuple(stale))
-
-
-def _modified_s(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime  # noqa: PTH116 - as in job_logs
-    except (OSError, ValueError):
-        return 0.0
 
 
 def _quote(path: str) -> Quote:

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     """Where the same look finds what is known about a task."""
 
     telemetry: TaskTelemetry | None  # what agents report
-    followed: TaskProgress
+    progress: TaskProgress
     reader: ReaderState
     artifacts: Artifacts
 
@@ -54,7 +54,7 @@ def launch_facts(job: WatchedJob, task: Task, seen: Seen, now_s: float) -> Launc
     settings, telemetry = job.settings or _NO_SETTINGS, seen.telemetry
     started_s = _counted_since_s(task)
     reports = _reports(telemetry, started_s, now_s) if telemetry else ()
-    progress = seen.followed.progress
+    progress = seen.progress.progress
     folder, is_of_node = _output_folder(job, task, reports)
     facts = LaunchFacts(
         now_s,
@@ -70,7 +70,7 @@ def launch_facts(job: WatchedJob, task: Task, seen: Seen, now_s: float) -> Launc
         worker_logs=_worker_logs(job, task, settings, seen),
         folder=folder,
         is_folder_of_node=is_of_node,
-        has_output=seen.followed.has_output if seen.followed.logs or settings.log_files else None,
+        has_output=seen.progress.has_output if seen.progress.logs or settings.log_files else None,
         outputs=seen.artifacts.outputs.count if seen.artifacts.outputs else None,
         is_at_end=progress is not None and bool(progress.fraction == 1.0 or progress.end_marker),
     )

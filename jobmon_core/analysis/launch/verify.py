@@ -32,7 +32,7 @@ def verify_launch(
 
 def _of_earlier_version(seen: Seen, started_s: float) -> LaunchState | None:
     """Return the state of a run whose late output an earlier version of jobmon has reported."""
-    overdue_s = seen.followed.known_problems.overdue_start_s
+    overdue_s = seen.progress.known_problems.overdue_start_s
     if overdue_s is None:
         return None
     missing = (Item(FIRST_OUTPUT, Result.FAILED),)

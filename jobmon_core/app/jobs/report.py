@@ -54,9 +54,9 @@ class ReportData:
         return self.live.job
 
     @property
-    def followed(self) -> TaskProgress:
+    def progress(self) -> TaskProgress:
         """The progress of the task."""
-        return self.live.followed
+        return self.live.progress
 
 
 def collect_report(ctx: Context, argument: str) -> ReportData:
@@ -75,8 +75,8 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         raise JobmonError(f"job {ref} {why_not_started(job, task)}, so there is nothing to report")
     progress = ctx.progress_file(job.id).read()
     live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
-    if not is_sound(live.followed.history):
-        live = replace(live, followed=replace(live.followed, history=History()))
+    if not is_sound(live.progress.history):
+        live = replace(live, progress=replace(live.progress, history=History()))
     window = _window(task, live, now_s)
     nodes = node_histories(ctx.telemetry(job.id, task.key), window.start_s)
     is_running = task.end is None and not job.closed
@@ -105,9 +105,9 @@ def _window(task: Task, live: LiveTask, now_s: float) -> Window:
     In place of an unknown time stands the first or last sample of its progress; without samples, the time
     when jobmon registered the job, or now.
     """
-    samples, final = live.followed.history.samples, task.end or ending_of(task)
+    samples, final = live.progress.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]
-    start_s = (final.started_s if final else task.start_s) or live.followed.history.started_s
+    start_s = (final.started_s if final else task.start_s) or live.progress.history.started_s
     end_s = final.ended_s if final else (None if live.job.closed else now_s)
     start_s = float(start_s) if start_s else min(seen_s, default=live.job.registered_s)
     return Window(start_s, max(start_s, float(end_s) if end_s else max(seen_s, default=now_s)))

@@ -47,10 +47,10 @@ def _phase(live: LiveTask) -> JobPhase | None:
         return JobPhase.COMPLETING
     if live.group is not Group.RUNNING:
         return None
-    progress = live.followed.progress
+    progress = live.progress.progress
     if EventKind.STALLED in live.problems:
         return JobPhase.STALLED
-    if progress is None and not live.followed.has_output:
+    if progress is None and not live.progress.has_output:
         return JobPhase.LAUNCHING
     is_nearly_done = progress is not None and (progress.fraction or 0.0) >= _NEARLY_ALL
     return JobPhase.COMPLETING if is_nearly_done else JobPhase.RUNNING

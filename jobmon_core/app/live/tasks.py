@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.launch.model import LaunchState
     from jobmon_core.domain.progress.events.event import Event, EventKind
     from jobmon_core.domain.telemetry.model import AgentReport
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -36,6 +37,7 @@ class TaskAgents(NamedTuple):
 
     reports: tuple[AgentReport, ...] = ()  # the latest one from each node
     problem: str = ""  # why there is no agent now, if that is known
+    usage: StepUsage | None = None  # what the scheduler itself samples; only if it was asked
 
 
 _NO_AGENTS = TaskAgents()
@@ -50,7 +52,7 @@ class LiveTask:
     status: JobStatus
     group: Group
     task: Task | None = None  # None for what is pending
-    followed: TaskProgress = _OF_TASK
+    progress: TaskProgress = _OF_TASK
     estimate: Estimate = _NO_ESTIMATE
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
     ongoing: tuple[Event, ...] = ()  # what is wrong now, the worst first

@@ -19,8 +19,9 @@ from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
 from jobmon_core.domain.provenance.text_diff import changed_lines, unified
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
+from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.provenance.git import git_state
-from jobmon_core.observe.provenance.script import changed_files, read_regular
+from jobmon_core.observe.provenance.script import changed_files
 from jobmon_core.store.home import COPY_PREFIX
 from jobmon_core.system.runner import Runner
 

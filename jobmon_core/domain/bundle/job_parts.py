@@ -55,7 +55,7 @@ def diagnosis_part(diagnosis: Diagnosis | None) -> Part:
         return Part("Diagnosis", ())
     texts = {
         "what happened": diagnosis.headline,
-        "title": diagnosis.title if diagnosis.fact else "",
+        "title": diagnosis.title if diagnosis.what_failed else "",
         "explanation": diagnosis.explanation,
         "what to do": diagnosis.advice,
         "cause": diagnosis.cause or "",

@@ -55,11 +55,11 @@ _SENTENCE_END = re.compile(r"[.;!] ")
 
 def advice_with_module(diagnosis: Diagnosis) -> str:
     """Return the advice, with the name of a missing module in place of NAME."""
-    module = _MISSING_MODULE.search(diagnosis.fact)
+    module = _MISSING_MODULE.search(diagnosis.what_failed)
     return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 
 
-def log_fact(diagnosis: Diagnosis) -> str:
+def what_failed_in_log(diagnosis: Diagnosis) -> str:
     """Return the failure from the line that proves a cause, e.g. ``KeyError: 'model_config'``.
 
     The result is one line of at most 100 characters; empty without a proved cause, or if its title says more.

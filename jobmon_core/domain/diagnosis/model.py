@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.slurm.states import JobState
@@ -36,6 +36,8 @@ class EarlierLog:
 class Diagnosis:
     """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"what_failed": "fact"}
+
     cause: (
         str | None
     )  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_... or DAMAGED_OUTPUTS
@@ -50,7 +52,8 @@ class Diagnosis:
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
-    fact: str = ""  # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
+    # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
+    what_failed: str = ""
     work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
     changes: str = (
@@ -66,7 +69,7 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         """What happened, as briefly and as precisely as it is known."""
-        return self.fact or self.title
+        return self.what_failed or self.title
 
     @property
     def doubt(self) -> str:

@@ -113,7 +113,7 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
     title = (
-        f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""
+        f"{diagnosis.title}." if diagnosis.what_failed and diagnosis.title else ""
     )  # else the headline is the title
     is_in_title = _is_cancelled(diagnosis) and end.cancelled_by is not None  # who cancelled it
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from jobmon_core.domain.humanize import number, plural
 from jobmon_core.domain.progress.model import Progress
 
+_TIMES = {"step_time_s": "step time", "latency_s": "latency"}  # metrics that jobmon itself reads
+_TOKENS = "tokens_per_s"
+
 
 def percentage(fraction: float, decimals: int = 1) -> str:
     """Return a share: ``67.3%``; ``100%`` only for all of it."""
@@ -17,6 +20,21 @@ def loss(value: float | None) -> str:
         return ""
     text = f"{value:.4g}"
     return text if len(text) <= len("-0.3451") else f"{value:.1e}"
+
+
+def metrics(progress: Progress) -> list[str]:
+    """Return the further metrics, each with its name: ``step time 52.3 ms``, ``accuracy 0.91``."""
+    return [_metric(name, value) for name, value in progress.metrics.items()]
+
+
+def _metric(name: str, value: float) -> str:
+    if name in _TIMES and 0 < value < 1:
+        return f"{_TIMES[name]} {value * 1000:.3g} ms"
+    if name in _TIMES:
+        return f"{_TIMES[name]} {value:.3g} s"
+    if name == _TOKENS:
+        return f"{number(round(value))} tokens/s"
+    return f"{name} {number(value) if float(value).is_integer() else loss(value)}"
 
 
 def units(progress: Progress) -> str:

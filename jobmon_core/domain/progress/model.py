@@ -38,6 +38,8 @@ class Progress:
     format: str = ""  # the id of the format that matched
     end_marker: str = ""  # the line that announces the end, e.g. "Training completed"; it proves nothing
     run: int = 1  # number of the run within the file: several runs may append to one
+    # further metrics, by name: those of the user, and step_time_s, latency_s and tokens_per_s as printed
+    metrics: dict[str, float] = field(default_factory=dict)
 
     @property
     def fraction(self) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.humanize import duration, number, plural, rate
+from jobmon_core.domain.progress.early_stop import early_divergence
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.health import stall_after_s
 from jobmon_core.domain.progress.limit import limit_outlook
@@ -34,6 +35,8 @@ def with_result(
     if progress is None or not followed.history.samples:  # this run has shown none
         return diagnosis
     diagnosis = replace(diagnosis, work=_work(progress, followed) if succeeded else _position(progress))
+    if doubt := early_divergence(followed):
+        diagnosis = replace(diagnosis, work="; ".join(filter(None, (diagnosis.work, doubt))))
     if not succeeded or diagnosis.cause or not _is_short(progress, followed, expected):
         return diagnosis
     units = f"{_of_total(progress)} {plural(progress.unit)}"
@@ -42,7 +45,7 @@ def with_result(
         cause=INCOMPLETE,
         label=None,
         title="Incomplete",
-        fact=f"Processed only {units}",
+        what_failed=f"Processed only {units}",
         explanation=(
             f"The program ended with exit code 0, but its log counts only {number(progress.current)}. The "
             "total is that of `--total-items`, or of `total_items` in the job configuration."

@@ -56,5 +56,5 @@ def _suffix(end: End) -> str:
 
 def _common_fact(tasks: Sequence[Task]) -> str:
     """Return what the log says of every task; empty if it differs, e.g. in a file name."""
-    facts = {task.diagnosis.fact if task.diagnosis else "" for task in tasks}
+    facts = {task.diagnosis.what_failed if task.diagnosis else "" for task in tasks}
     return facts.pop() if len(facts) == 1 else ""

@@ -16,7 +16,8 @@ from jobmon_core.domain.triage.rules.gpu_health import (
     xid_errors,
 )
 from jobmon_core.domain.triage.rules.launch import no_processes
-from jobmon_core.domain.triage.rules.memory import memory_leak, memory_near_limit, memory_spike, oom_kill
+from jobmon_core.domain.triage.rules.leaks import gpu_memory_leak, memory_leak
+from jobmon_core.domain.triage.rules.memory import memory_near_limit, memory_spike, oom_kill
 from jobmon_core.domain.triage.rules.slow import (
     checkpoint_overhead,
     noisy_neighbour,
@@ -32,7 +33,7 @@ from jobmon_core.domain.triage.rules.stuck import (
     stacks_at_stall,
 )
 from jobmon_core.domain.triage.rules.waste import idle_allocation, idle_gpu
-from jobmon_core.domain.triage.rules.workers import dead_worker, odd_rank, zombie_workers
+from jobmon_core.domain.triage.rules.workers import dead_worker, missing_workers, odd_rank, zombie_workers
 from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, utilizations
 
@@ -41,6 +42,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     gpu_lost,
     oom_kill,
     dead_worker,
+    missing_workers,
     stacks_at_stall,
     collective_stuck,
     gpu_hang,
@@ -51,6 +53,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     ecc_errors,
     xid_errors,
     memory_leak,
+    gpu_memory_leak,
     idle_allocation,
     zombie_workers,
     outputs_stopped,
@@ -69,12 +72,15 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
 )
 # what a verdict explains: these say nothing new beside it
 _EXPLAINED = {
+    "dead-worker": ("missing-workers",),
+    "zombie-workers": ("missing-workers",),
     "collective-stuck": ("gpu-hang", "deadlock", "idle-allocation", "idle-gpu", "odd-gpu", "odd-rank"),
     "gpu-hang": ("block-buffered-output", "outputs-stopped"),
     "deadlock": ("idle-allocation", "idle-gpu", "block-buffered-output"),
     "idle-allocation": ("idle-gpu",),
     "memory-near-limit": ("memory-spike",),
     "memory-leak": ("memory-spike",),
+    "gpu-memory-leak": ("memory-spike",),
     "idle-gpu": ("odd-gpu",),
 }
 

@@ -55,6 +55,7 @@ class Situation:
     history: History = _NO_HISTORY
     estimate: Estimate = _NO_ESTIMATE
     limit_s: float | None = None  # when its time limit ends it
+    num_workers: int | None = None  # as the job configuration says
     has_output: bool = False  # whether it has written anything to its logs
     log_idle_s: float | None = None  # since the last write to its logs, or since its start
     artifacts: Artifacts = _NO_ARTIFACTS

@@ -41,7 +41,7 @@ def list_files(
         with os.scandir(folder):
             pass
     except (OSError, ValueError) as error:
-        return Listing(folder, problem=_problem(error))
+        return Listing(folder, problem=_not_listed(error))
     budget = ScanBudget(_MAX_ENTRIES)
     matches = [
         entry
@@ -51,7 +51,7 @@ def list_files(
     matches.sort(key=lambda entry: (not entry.is_symlink(), entry.path))
     files: dict[tuple[int, int], ListedFile] = {}
     for entry in reversed(matches[-_MAX_FILES:]):
-        if (status := _status(entry)) and (stat.S_ISREG(status.st_mode) or folders):
+        if (status := status_of(entry)) and (stat.S_ISREG(status.st_mode) or folders):
             size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
             found = ListedFile(entry.path[len(folder) :].lstrip("/"), size_bytes, status.st_mtime)
             files.setdefault((status.st_dev, status.st_ino), found)
@@ -72,9 +72,15 @@ def disk_of(folder: str) -> Disk | None:
     return Disk(found.f_bavail * found.f_frsize, total_blocks * found.f_frsize, found.f_favail, found.f_files)
 
 
-def _problem(error: OSError | ValueError) -> str:
+def _not_listed(error: OSError | ValueError) -> str:
+    """Return why a folder is not listed that a running job may still create."""
+    return "no such folder yet" if isinstance(error, FileNotFoundError) else folder_problem(error)
+
+
+def folder_problem(error: OSError | ValueError) -> str:
+    """Return why a folder cannot be listed."""
     if isinstance(error, FileNotFoundError):
-        return "no such folder yet"
+        return "no such folder"
     if isinstance(error, NotADirectoryError):
         return "not a folder"
     reason = error.strerror if isinstance(error, OSError) else None
@@ -97,7 +103,7 @@ def _is_named(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) and (pattern.startswith(".") or not name.startswith("."))
 
 
-def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+def status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
     """Return the status of a file, or of what a link leads to; None for any other thing."""
     try:
         status = entry.stat()

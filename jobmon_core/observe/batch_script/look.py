@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from jobmon_core.domain.checks.facts import PathFact, PathKind, Room
+from jobmon_core.observe.logs.open_file import read_regular
 
 _MAX_ENTRIES = 20
 _MAX_LIST_BYTES = 64 * 1024 * 1024
@@ -96,13 +97,8 @@ def _lines(path: str) -> int | None:
 
 def read_text(path: str) -> str | None:
     """Return the text of a regular file of at most 2 MiB; None if there is none or it cannot be read."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above; a pipe would block
-            return None
-        with Path(path).open("rb") as file:
-            return file.read(_MAX_TEXT_BYTES).decode(errors="replace")
-    except (OSError, ValueError):
-        return None
+    content = read_regular(path, _MAX_TEXT_BYTES)
+    return None if content is None else content.decode(errors="replace")
 
 
 def room_of(folder: str) -> Room | None:

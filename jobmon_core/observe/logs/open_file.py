@@ -77,6 +77,15 @@ def regular_file(path: str) -> Iterator[RegularFile]:
         raise Unreadable(known or f"cannot be read: {error.strerror or error}") from error
 
 
+def read_regular(path: str, max_bytes: int) -> bytes | None:
+    """Return the first bytes of a regular file; None if there is none or it cannot be read."""
+    try:
+        with regular_file(path) as file:
+            return file.read_at(0, max_bytes)
+    except Unreadable:
+        return None
+
+
 def _open(path: str) -> int:
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - Path("") would be the working folder

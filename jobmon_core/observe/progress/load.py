@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job_settings import MAX_GROUPS
 from jobmon_core.domain.progress.log.formats import GROUPS, Format, Role
+from jobmon_core.domain.progress.log.user_patterns import (
+    MAX_METRICS,
+    group_names,
+    known_metric,
+    metrics_of,
+    unit_of,
+)
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 from jobmon_core.observe.patterns.shipped import shipped_file
@@ -27,22 +34,6 @@ _FIELDS = {field.name for field in dataclasses.fields(Format)}
 _ENTRY_KEYS = _FIELDS | {"examples", "counter_examples"}
 _REQUIRED = ("id", "title", "regex", "role", "examples", "counter_examples")
 _GROUP = re.compile(r"\(\?P?<(\w+)>")
-# the unit of a user's pattern, by a text in its name; the first that matches counts
-_UNITS = {
-    "epoch": "epoch",
-    "item": "item",
-    "batch": "batch",
-    "step": "step",
-    "iter": "step",
-    "sample": "sample",
-}
-# its metric, by a text in its name; `lr` and `rate` only as words, since `generated_items` contains "rate"
-_METRICS = {
-    re.compile(r"loss"): "loss",
-    re.compile(r"learning_rate|(?<![a-z])lr(?![a-z])"): "lr",
-    re.compile(r"grad_norm"): "grad_norm",
-    re.compile(r"throughput|speed|(?<![a-z])rate(?![a-z])"): "rate",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +115,10 @@ def _format(entry: dict[str, Any]) -> Format:
 def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
     """Return formats for the user's patterns: a name and an expression each.
 
-    One group is the current value, a second one the total. A name with ``loss``, ``lr``,
-    ``learning_rate`` or ``grad_norm`` stands for that metric, and one with ``throughput``, ``rate`` or
-    ``speed`` for the rate. Any other name stands for a counter, whose unit
-    is the first of epoch, item, batch, step, iter and sample that the name contains, else step.
+    A name with ``loss``, ``lr``, ``learning_rate`` or ``grad_norm`` stands for that metric, and one with
+    ``throughput``, ``rate`` or ``speed`` for the rate. One with ``epoch``, ``item``, ``batch``, ``step``,
+    ``iter`` or ``sample`` stands for a counter: one group is the current value, a second one the total. Any
+    other pattern finds metrics of its own, see `metrics_of`; two groups without names are a counter of steps.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.
@@ -137,21 +128,21 @@ def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
 
 def _user_format(name: str, regex: str) -> Format:
     try:
-        groups = compile_regex(regex).groups
+        groups = group_names(compile_regex(regex))
     except ValueError as error:
         raise ValueError(f"progress_patterns.{name}: {error}") from error
-    if not 1 <= groups <= MAX_GROUPS:
+    own = metrics_of(name, groups)
+    if not 1 <= len(groups) <= (MAX_METRICS if own else MAX_GROUPS):
         raise ValueError(
-            f"progress_patterns.{name}: must have one group (the current value) or two (the current value "
-            f"and the total), has {groups}"
+            f"progress_patterns.{name}: must have one group (the current value), two (the current value and "
+            f"the total), or up to {MAX_METRICS} with the names of metrics; has {len(groups)}"
         )
-    lower = name.lower()
-    unit = next((unit for word, unit in _UNITS.items() if word in lower), "step")
-    first = "epoch" if unit == "epoch" else "n"
-    role = Role.MAIN
-    metric = next((group for part, group in _METRICS.items() if part.search(lower)), None)
-    if metric:
-        first, role = metric, Role.METRICS
+    if own:
+        renamed = _with_names(regex, (f"m{index}" for index in range(len(own))))
+        return Format(f"own:{name}", name, renamed, role=Role.METRICS, metrics=own)
+    unit = unit_of(name) or "step"
+    first = known_metric(name) or ("epoch" if unit == "epoch" else "n")
+    role = Role.METRICS if known_metric(name) else Role.MAIN
     names = iter((first, "epochs" if first == "epoch" else "total"))
     return Format(f"own:{name}", name, _with_names(regex, names), role=role, unit=unit)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from jobmon_core.domain.progress.log.formats import Format, Reading, Role
+from jobmon_core.domain.progress.log.formats import METRIC_GROUPS, Format, Reading, Role
+from jobmon_core.domain.progress.log.user_patterns import group_names
 from jobmon_core.domain.progress.log.values import (
     count_of,
     counted_unit,
@@ -21,7 +22,7 @@ from jobmon_core.observe.progress.load import FormatFile, shipped_formats, user_
 from jobmon_core.observe.progress.tables import ROW, is_header, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 _MAX_LABELS = 500
@@ -206,7 +207,9 @@ class FormatMatcher:
             unit = counted_unit(groups["unit"])
         if each.role in _COUNTERS and n is None and epoch is None:
             return None
-        if each.role is Role.TABLE and not is_header(groups["marker"]):
+        metrics = tuple(_metrics(each, groups))
+        lacks_names = each.role is Role.TABLE and not is_header(groups["marker"])
+        if lacks_names or (each.metrics and not metrics):
             return None
         role = each.role
         if role is Role.MAIN and label:
@@ -231,6 +234,7 @@ class FormatMatcher:
             loss=_value(groups, "loss"),
             learning_rate=_value(groups, "lr"),
             grad_norm=_value(groups, "grad_norm"),
+            metrics=metrics,
         )
 
 
@@ -239,7 +243,7 @@ class _Compiled:
 
     def __init__(self, regex: str) -> None:
         self._regex = compile_regex(regex)
-        self._names = _group_names(self._regex)
+        self._names = [(name, index) for index, name in enumerate(group_names(self._regex)) if name]
 
     def matches(self, update: bytes) -> list[dict[str, str]]:
         """Return the named groups of each match."""
@@ -248,9 +252,9 @@ class _Compiled:
             values = match.groups()
             found.append(
                 {
-                    name: values[index - 1].decode("utf-8", "replace")
+                    name: values[index].decode("utf-8", "replace")
                     for name, index in self._names
-                    if values[index - 1] is not None
+                    if values[index] is not None
                 }
             )
         return found
@@ -261,9 +265,14 @@ def _may_match(each: Format, literals: set[str]) -> bool:
     return not each.literals or not literals.isdisjoint(each.literals)
 
 
-def _group_names(regex: re.Pattern[bytes]) -> list[tuple[str, int]]:
-    names: Mapping[bytes, int] = regex.groupindex  # type: ignore[assignment] # RE2 has names in bytes
-    return [(name.decode(), index) for name, index in names.items()]
+def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]]:
+    """Yield the further metrics of a match with their values."""
+    for index, name in enumerate(each.metrics):
+        if (value := _value(groups, f"m{index}")) is not None:
+            yield name, value
+    for group, (name, factor) in METRIC_GROUPS.items():
+        if (value := _count(groups, group)) is not None:
+            yield name, value * factor
 
 
 def _count(groups: dict[str, str], name: str) -> float | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, Script, ScriptKind, digest
 from jobmon_core.domain.redaction import redacted
+from jobmon_core.observe.logs.open_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,15 +73,3 @@ def changed_files(recorded: Mapping[str, str]) -> list[str]:
     """Return those of the recorded files whose content is another one now; a missing file counts."""
     now = file_digests(recorded)
     return [path for path, old in recorded.items() if now.get(path) != old]
-
-
-def read_regular(path: str, max_bytes: int) -> bytes | None:
-    """Return the first bytes of a regular file; None for anything else. Never waits for a writer."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above
-            return None
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            return file.read(max_bytes)
-    except (OSError, ValueError):
-        return None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
@@ -134,6 +135,13 @@ def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
     return SlurmJobControl(Runner(), cluster)
 
 
+def _step_usage(raw_job_ids: Sequence[int]) -> Mapping[int, StepUsage]:
+    from jobmon_core.scheduler.slurm.site.sstat import ask_step_usage
+    from jobmon_core.system.runner import Runner
+
+    return ask_step_usage(Runner(), raw_job_ids)
+
+
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -148,4 +156,5 @@ SLURM = Backend(
     short_jobs=_short_jobs,
     pending_facts=_pending_facts,
     job_control=_job_control,
+    step_usage=_step_usage,
 )

@@ -53,7 +53,7 @@ FOUND = Diagnosis(
     "Fix it.",
     evidence=(Line("/logs/a.err", 7, "KeyError: 'lr'"),),
     is_proved=True,
-    fact="KeyError: 'lr'",
+    what_failed="KeyError: 'lr'",
 )
 
 
@@ -147,7 +147,7 @@ def test_a_success_and_a_cancelled_job_have_no_bundle(tmp_path: Path, home: Home
 
 def test_of_an_array_the_first_task_of_each_kind_of_failure_has_a_bundle(tmp_path: Path, home: Home) -> None:
     job = failed_job(tmp_path)
-    kinds = {str(key): replace(FOUND, title=f"Kind {key // 2}", fact="") for key in range(20)}
+    kinds = {str(key): replace(FOUND, title=f"Kind {key // 2}", what_failed="") for key in range(20)}
     job = replace(job, array_indices="0-19", tasks={key: replace(job.tasks[""], key=key) for key in kinds})
     found = with_bundles(job, kinds, JobProgress(), source(home))
     written = [key for key, diagnosis in found.items() if diagnosis.bundle]
@@ -164,7 +164,7 @@ def test_on_a_full_disk_the_diagnosis_stays_and_says_so(
 
     monkeypatch.setattr(files, "_write", full)
     found = with_bundles(failed_job(tmp_path), {"": FOUND}, JobProgress(), source(home))[""]
-    assert (found.fact, found.bundle) == (FOUND.fact, "")
+    assert (found.what_failed, found.bundle) == (FOUND.what_failed, "")
     assert "the diagnostics could not be saved: " in found.note
     assert "No space left on device" in found.note
 
@@ -199,7 +199,7 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
     clean = Diagnosis(None, "Completed", "", "")
     found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Worker(), logged.append)
     assert found["1"].cause == MISSING_OUTPUTS
-    assert found["0"].fact == FOUND.fact
+    assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note
 
 
@@ -211,3 +211,30 @@ def test_the_bundles_are_removed_with_the_records(home: Home) -> None:
     remove_records(home, "slurm-12-x")
     assert not any(path.exists() for path in own)
     assert other.exists()
+
+
+def test_a_bundle_has_the_whole_traceback_whatever_follows_it(tmp_path: Path, home: Home) -> None:
+    job = failed_job(tmp_path)
+    stderr = tmp_path / "train.err"
+    chain = (
+        "loading\nstarting\n"
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in load\n    return table["lr"]\nKeyError: \'lr\'\n\n'
+        "During handling of the above exception, another exception occurred:\n\n"
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 9, in <module>\n    main()\n'
+        f'  File "train.py", line 7, in main\n    raise ValueError("{TOKEN}")\nValueError: no rate\n'
+    )
+    stderr.write_text(chain + "slurmstepd: error: noise\n" * 90, encoding="ascii")
+    proof = replace(FOUND, evidence=(Line(str(stderr), 15, "ValueError: no rate"),))
+    (found,) = with_bundles(job, {"": proof}, JobProgress(), source(home)).values()
+    text = Path(found.bundle).read_text(encoding="utf-8")
+    _, _, part = text.partition(f"== The traceback in {stderr}\n")
+    lines = part.partition("\n\n==")[0].splitlines()
+    assert lines[0] == "1: loading"
+    assert lines[2].startswith("3: Traceback")
+    assert lines[-1] == "15: ValueError: no rate"
+    assert TOKEN not in part
+    gone = replace(FOUND, evidence=(Line(str(stderr), 4000, "ValueError: no rate"),))
+    (found,) = with_bundles(job, {"": gone}, JobProgress(), source(home)).values()
+    assert "The traceback" not in Path(found.bundle).read_text(encoding="utf-8")

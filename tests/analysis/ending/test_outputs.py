@@ -114,7 +114,7 @@ def test_a_truncated_output_is_named(out: Path) -> None:
 def test_a_file_from_before_the_run_does_not_count_unless_the_job_was_requeued(out: Path) -> None:
     write(out / "a.csv", at_s=START_S - 100, text="a,b\n1,2\n")
     job = job_with(JobSettings(output_dir=str(out)))
-    assert verified(job).fact == "it wrote no output"
+    assert verified(job).what_failed == "it wrote no output"
     requeued = replace(job, tasks={"": replace(job.tasks[""], restarts=1)})
     assert verified(requeued).outputs_verified
 
@@ -152,7 +152,7 @@ def test_results_are_quoted_without_secrets(tmp_path: Path) -> None:
 def test_missing_and_old_results_make_a_success_doubtful(tmp_path: Path) -> None:
     write(tmp_path / "old.csv", at_s=START_S - 3)
     found = verified(job_with(JobSettings(results=(f"{tmp_path}/old.csv", f"{tmp_path}/m*.json"))))
-    assert found.fact == "its result m*.json is missing and its result old.csv is older than this run"
+    assert found.what_failed == "its result m*.json is missing and its result old.csv is older than this run"
     assert found.results == ()
 
 
@@ -193,7 +193,7 @@ def test_tasks_of_an_array_that_share_their_folder_are_verified_together(out: Pa
     tasks = {key: Task(key, end=SUCCESS) for key in ("0", "1")}
     job = replace(job_with(JobSettings(output_dir=str(out))), array_indices="0-1", tasks=tasks)
     found = with_outputs(job, dict.fromkeys(tasks, CLEAN), JobProgress())
-    assert [each.fact for each in found.values()] == ["1 of 3 shards is missing"] * 2
+    assert [each.what_failed for each in found.values()] == ["1 of 3 shards is missing"] * 2
 
 
 def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> None:
@@ -202,7 +202,7 @@ def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> 
     found = verified(job_with(None), progress)
     assert (found.cause, found.outputs, found.outputs_verified) == (None, "1 of 2 shards, 2 B", False)
     write_npz(out / "b.npz", truncated=True)
-    assert verified(job_with(None), progress).fact == "b.npz is truncated"
+    assert verified(job_with(None), progress).what_failed == "b.npz is truncated"
 
 
 def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
@@ -214,7 +214,7 @@ def test_a_job_of_which_no_output_is_known_is_left_alone() -> None:
 
 def test_a_missing_folder_is_no_output(tmp_path: Path) -> None:
     found = verified(job_with(JobSettings(output_dir=str(tmp_path / "missing"))))
-    assert (found.fact, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
+    assert (found.what_failed, json.dumps(found.outputs)) == ("it wrote no output", '"none from this run"')
 
 
 def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_newest_checkpoint_that_lacks_a_part_makes_a_success_doubtful(out: Pat
             write(out / f"checkpoint-{step}" / name, at_s=START_S + step // 10, text="x" * 100)
     job = job_with(JobSettings(checkpoint_dir=str(out)))
     found = verified(job)
-    assert found.fact == "its newest checkpoint checkpoint-1000 is incomplete"
+    assert found.what_failed == "its newest checkpoint checkpoint-1000 is incomplete"
     assert "checkpoint-1000" in found.explanation
 
 

@@ -10,7 +10,7 @@ import pytest
 from jobmon.views.artifacts import artifacts_json, artifacts_rows
 from jobmon_core.analysis.outputs.find import look_at_all_found, look_at_found_outputs
 from jobmon_core.analysis.outputs.listings import Listings
-from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState
@@ -119,7 +119,7 @@ def test_a_folder_that_many_tasks_name_is_listed_once(
     monkeypatch.setattr("jobmon_core.observe.artifacts.listing._status", counted)
     array, _ = array_of(job, tmp_path, ["runs"] * 5)
     follow_progress([array], lambda job_id: tmp_path / f"{job_id}.json", START_S + 60.0)
-    record = JsonFile(tmp_path / f"{array.id}.json", ProgressRecord, 2**20, durable=False).read()
+    record = JsonFile(tmp_path / f"{array.id}.json", ProgressState, 2**20, durable=False).read()
     assert [each.outputs.count for each in record.artifacts.values() if each.outputs] == [20] * 5
     assert len(asked) <= 2 * 20  # in search of the folder, and for the sizes
 

@@ -75,7 +75,7 @@ def test_a_damaged_history_is_left_out(ctx: Context) -> None:
     known = progress.tasks[""]
     damaged = replace(known, history=replace(known.history, longest_pause_s=math.inf))
     found = collected(ctx, job, replace(progress, tasks={"": damaged}))
-    assert found.followed.history.samples == ()
+    assert found.progress.history.samples == ()
     assert "</html>" in report_html(found)
 
 

@@ -54,8 +54,8 @@ def test_running_tasks_come_first_and_old_jobs_are_left_out(home: Home12) -> Non
 
 def test_a_running_task_has_its_progress_and_an_estimate(home: Home12) -> None:
     task = LiveJobs(home.ctx).listing().tasks[0]
-    assert task.followed.progress
-    assert task.followed.progress.fraction == 0.5
+    assert task.progress.progress
+    assert task.progress.progress.fraction == 0.5
     assert task.estimate.remaining_s == pytest.approx(9240, rel=0.1)
     assert not task.is_stale
 
@@ -69,8 +69,8 @@ def test_changed_files_are_read_again(home: Home12) -> None:
     listing = live.listing()
     assert refs(listing) == [("12", Group.RUNNING), ("13", Group.RUNNING)]
     assert listing.tasks[0].problems == (EventKind.STALLED,)
-    assert listing.tasks[0].followed.progress
-    assert listing.tasks[0].followed.progress.current == 900
+    assert listing.tasks[0].progress.progress
+    assert listing.tasks[0].progress.progress.current == 900
 
 
 def test_a_job_that_was_shown_stays_with_its_outcome(home: Home12) -> None:

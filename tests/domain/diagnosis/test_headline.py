@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.headline import advice_with_module, log_fact
+from jobmon_core.domain.diagnosis.headline import advice_with_module, what_failed_in_log
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has 39 GiB in total."
@@ -49,7 +49,7 @@ def proved_by(*lines: str, cause: str = "config_error") -> Diagnosis:
     ],
 )
 def test_the_fact_is_the_message_without_what_precedes_it(line: str, fact: str) -> None:
-    assert log_fact(proved_by(line)) == fact
+    assert what_failed_in_log(proved_by(line)) == fact
 
 
 @pytest.mark.parametrize(
@@ -61,44 +61,49 @@ def test_the_fact_is_the_message_without_what_precedes_it(line: str, fact: str) 
     ],
 )
 def test_a_lack_of_gpu_memory_names_the_amount(line: str, fact: str) -> None:
-    assert log_fact(proved_by(line, cause="cuda_oom.other")) == fact
+    assert what_failed_in_log(proved_by(line, cause="cuda_oom.other")) == fact
 
 
 def test_a_failed_assertion_without_a_message_is_shown_by_its_code() -> None:
     lines = ('  File "a.py", line 1, in <module>', "    assert n > 0", "AssertionError")
-    assert log_fact(proved_by(*lines)) == "AssertionError: assert n > 0"
+    assert what_failed_in_log(proved_by(*lines)) == "AssertionError: assert n > 0"
 
 
 @pytest.mark.parametrize("line", ["EOFError", "Killed", "", "terminate called without an active exception"])
 def test_a_line_that_says_less_than_the_title_is_no_fact(line: str) -> None:
-    assert log_fact(proved_by(line)) == ""
+    assert what_failed_in_log(proved_by(line)) == ""
 
 
 def test_the_line_of_a_killed_process_is_no_fact() -> None:
     line = "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch."
-    assert log_fact(proved_by(line, cause="host_oom_kill")) == ""
+    assert what_failed_in_log(proved_by(line, cause="host_oom_kill")) == ""
 
 
 def test_the_last_lines_of_an_unexplained_failure_are_no_fact() -> None:
-    assert log_fact(Diagnosis(None, "Cause unknown", "", "", (Line("a", None, "ValueError: x"),))) == ""
+    assert (
+        what_failed_in_log(Diagnosis(None, "Cause unknown", "", "", (Line("a", None, "ValueError: x"),)))
+        == ""
+    )
 
 
 def test_a_long_message_ends_with_its_first_sentence_or_a_whole_word() -> None:
     sentence = (
         "RuntimeError: The first sentence has more than thirty characters. " + "The second is long. " * 9
     )
-    assert log_fact(proved_by(sentence)) == "The first sentence has more than thirty characters"
-    assert log_fact(proved_by("ValueError: " + "word " * 40)).endswith(" word…")
+    assert what_failed_in_log(proved_by(sentence)) == "The first sentence has more than thirty characters"
+    assert what_failed_in_log(proved_by("ValueError: " + "word " * 40)).endswith(" word…")
 
 
 @given(st.text(max_size=300) | st.builds("{}: {}".format, st.sampled_from(["KeyError", "a.B"]), st.text()))
 def test_no_line_makes_a_fact_that_is_long_or_has_several_lines(line: str) -> None:
-    fact = log_fact(proved_by(line))
+    fact = what_failed_in_log(proved_by(line))
     assert len(fact) <= 100
     assert len(fact.splitlines()) <= 1
 
 
 def test_the_advice_about_a_missing_module_names_it() -> None:
-    missing = Diagnosis("import_error", "", "", "`pip install NAME`; HOSTNAME", fact="No module named 'a.b'")
+    missing = Diagnosis(
+        "import_error", "", "", "`pip install NAME`; HOSTNAME", what_failed="No module named 'a.b'"
+    )
     assert advice_with_module(missing) == "`pip install a`; HOSTNAME"
-    assert advice_with_module(replace(missing, fact="KeyError: 'a'")) == missing.advice
+    assert advice_with_module(replace(missing, what_failed="KeyError: 'a'")) == missing.advice

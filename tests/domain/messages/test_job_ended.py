@@ -123,7 +123,7 @@ _KEY_ERROR = Diagnosis(
     (Line("/w/train.err", 7, "KeyError: 'model_config'"),),
     log_path="/w/train.err",
     is_proved=True,
-    fact="KeyError: 'model_config'",
+    what_failed="KeyError: 'model_config'",
 )
 
 
@@ -135,7 +135,7 @@ def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_their
 
 
 def test_without_words_of_the_log_the_class_is_the_title_and_not_repeated() -> None:
-    message = ended("FAILED", replace(_KEY_ERROR, fact=""), 1)
+    message = ended("FAILED", replace(_KEY_ERROR, what_failed=""), 1)
     assert message.title.endswith(": A key is missing")
     assert message.cause.startswith("The program looked up")
 
@@ -167,7 +167,7 @@ def test_a_group_of_an_array_is_named_by_the_log_if_all_its_tasks_say_the_same()
 
     def digest(*facts: str) -> str:
         tasks = {
-            key: replace(task, diagnosis=replace(_KEY_ERROR, fact=facts[int(key) % len(facts)]))
+            key: replace(task, diagnosis=replace(_KEY_ERROR, what_failed=facts[int(key) % len(facts)]))
             for key, task in job.tasks.items()
             if int(key) % 2
         }
@@ -227,7 +227,7 @@ def test_a_message_about_a_run_whose_course_is_known_names_the_command_that_draw
 
 def test_a_success_that_is_not_complete_is_amber_and_says_what_is_missing() -> None:
     found = Diagnosis(
-        INCOMPLETE, "Incomplete", "Why.", "Check.", fact="Processed only 67,300 of 100,000 items"
+        INCOMPLETE, "Incomplete", "Why.", "Check.", what_failed="Processed only 67,300 of 100,000 items"
     )
     message = ended("COMPLETED", found)
     assert message.title == (

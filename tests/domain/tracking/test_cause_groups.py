@@ -31,7 +31,7 @@ def test_failures_come_first_and_of_these_the_largest_group() -> None:
 
 
 def test_a_group_is_named_by_the_log_if_all_of_its_tasks_say_the_same() -> None:
-    facts = [replace(OOM, fact=f"CUDA out of memory (tried {size} GiB)") for size in (2, 4)]
+    facts = [replace(OOM, what_failed=f"CUDA out of memory (tried {size} GiB)") for size in (2, 4)]
     assert causes(job_of(*(failed(key, facts[0]) for key in "12"))) == [
         ("CUDA out of memory (tried 2 GiB)", "1-2")
     ]

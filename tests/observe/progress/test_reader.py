@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobmon_core.domain.progress.log.merge import merged
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
@@ -339,11 +341,44 @@ def test_the_whole_words_of_a_users_name_say_what_the_pattern_finds() -> None:
     assert (progress.learning_rate, progress.rate_per_s) == (1e-3, None)
 
 
+def test_other_patterns_of_the_user_find_metrics_by_the_names_of_their_groups() -> None:
+    patterns = {
+        "quality": r"P=(?P<precision>\S+) R=(?P<recall>\S+)",
+        "accuracy": r"acc (\S+)",
+        "step_time": r"took (\d+) ms",
+        **{f"m{number}_score": rf"s{number}=(\d+)" for number in range(20)},
+    }
+    reader = ProgressReader(FormatMatcher.with_patterns(patterns))
+    reader.feed(b"step 5/20 P=0.5 R=nan acc 0.75 took 120 ms\n")
+    reader.feed(b"step 6/20 P=0.6 R=0.4 acc unknown\n" + b" ".join(b"s%d=7" % number for number in range(20)))
+    reader.feed(b"\n")
+    progress = reader.progress
+    assert progress is not None
+    assert (progress.current, progress.total) == (6, 20)  # no count of 120 steps
+    named = {name: progress.metrics[name] for name in ("precision", "recall", "accuracy", "step_time")}
+    assert named == {"precision": 0.6, "recall": 0.4, "accuracy": 0.75, "step_time": 120}
+    assert len(progress.metrics) == 16  # more are not kept
+
+
+def test_the_time_of_a_step_tokens_and_latency_are_metrics() -> None:
+    log = b"iter 100: loss 2.4702, time 52.31ms, mfu 18.05%\ntps: 5,210 latency 3.5 s\n"
+    reader = ProgressReader(MATCHER)
+    reader.feed(log)
+    assert reader.progress is not None
+    assert reader.progress.metrics == pytest.approx(
+        {"step_time_s": 0.05231, "tokens_per_s": 5210, "latency_s": 3.5}
+    )
+    both = [("a.err", reader.shown), ("a.out", replace(reader.shown, metrics={"accuracy": 0.5}))]
+    together = merged(both)
+    assert together is not None
+    assert set(together.metrics) == {"step_time_s", "tokens_per_s", "latency_s", "accuracy"}
+
+
 @pytest.mark.parametrize(
     ("regex", "fault"),
     [
         ("(", "progress_patterns.x: missing )"),
-        ("no group", "must have one group"),
+        ("no group", "must have one group ("),
         ("(a)(b)(c)", "has 3"),
         (r"(a)\1", "progress_patterns.x: invalid escape"),
     ],

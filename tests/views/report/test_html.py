@@ -39,7 +39,7 @@ def charts(page: str) -> list[str]:
 
 def silent(data: ReportData) -> ReportData:
     """Return the data of a job that printed no progress."""
-    return replace(data, live=replace(data.live, followed=TaskProgress()), events=())
+    return replace(data, live=replace(data.live, progress=TaskProgress()), events=())
 
 
 def hostile() -> ReportData:
@@ -48,10 +48,10 @@ def hostile() -> ReportData:
     diagnosis = replace(OOM_KILLED, title=_HOSTILE, evidence=(Line(_HOSTILE, 1, _HOSTILE),), advice=_HOSTILE)
     task = replace(data.task, diagnosis=diagnosis, nodes=_HOSTILE)
     job = replace(data.job, name=_HOSTILE, partition=_HOSTILE, cluster=_HOSTILE)
-    progress = data.followed.progress
+    progress = data.progress.progress
     assert progress
-    followed = replace(data.followed, progress=replace(progress, unit=_HOSTILE))
-    live = replace(data.live, status=replace(data.live.status, job=job), task=task, followed=followed)
+    followed = replace(data.progress, progress=replace(progress, unit=_HOSTILE))
+    live = replace(data.live, status=replace(data.live.status, job=job), task=task, progress=followed)
     events = (Event(START_S + 60.0, EventKind.ERROR, _HOSTILE, evidence=(_HOSTILE,), advice=_HOSTILE),)
     return replace(data, live=live, task=task, events=events, tasks=(task, failed("2")))
 
@@ -130,7 +130,9 @@ def test_hostile_names_and_log_lines_stay_text() -> None:
 
 def test_secrets_are_hidden() -> None:
     data, token = report_data(), "ghp_" + "a1B2" * 9
-    diagnosis = replace(OOM_KILLED, fact=f"bad token {token}", evidence=(Line("x", 1, f"token={token}"),))
+    diagnosis = replace(
+        OOM_KILLED, what_failed=f"bad token {token}", evidence=(Line("x", 1, f"token={token}"),)
+    )
     assert token not in report_html(replace(data, task=replace(data.task, diagnosis=diagnosis)))
 
 

@@ -80,7 +80,7 @@ def test_a_running_job_shows_what_is_wrong_now_and_when_it_will_end() -> None:
 def test_without_telemetry_or_progress_it_says_what_is_missing() -> None:
     data = report_data(nodes=())
     assert "No agent reported from this job" in shown(data)
-    silent = replace(data, live=replace(data.live, followed=TaskProgress()))
+    silent = replace(data, live=replace(data.live, progress=TaskProgress()))
     assert "The logs show no progress" in shown(silent)
     assert "\nloss " not in shown(silent)
 

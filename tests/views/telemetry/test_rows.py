@@ -7,6 +7,7 @@ from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.step_usage import StepUsage
 from tests.support.agent_reports import report, sample
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import running_task
@@ -68,3 +69,18 @@ def test_a_problem_has_its_proof_and_advice() -> None:
 def test_a_problem_that_is_over_has_no_row() -> None:
     over = Event(NOW_S, EventKind.RECOVERED, "", ended=EventKind.ERROR, subject="oom.cuda")
     assert [*problem_rows(live(events=(OOM, over)), NOW_S)] == []
+
+
+def test_without_an_agent_the_samples_of_slurm_are_shown_as_such() -> None:
+    task = live(problem="srun: error: Access/permission denied")
+    assert task.task is not None
+    assert task.task.start_s is not None
+    elapsed_s = NOW_S - task.task.start_s
+    seen = replace(task, agents=task.agents._replace(usage=StepUsage(800 * 2**20, 1.5 * elapsed_s)))
+    assert [*telemetry_rows(seen, NOW_S)] == [
+        ("agent", "none: srun: error: Access/permission denied"),
+        ("memory", "800.0 MiB, as Slurm samples it (sstat)"),
+        ("CPU", "1.5 cores on average (sstat)"),
+    ]
+    unknown = replace(task, agents=task.agents._replace(usage=StepUsage()))
+    assert [*telemetry_rows(unknown, NOW_S)] == [("agent", "none: srun: error: Access/permission denied")]

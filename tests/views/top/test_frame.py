@@ -135,7 +135,7 @@ _TASKS = st.lists(
         status=st.sampled_from([status_of(job) for job, _ in jobs(8)]),
         group=st.sampled_from(Group),
         task=st.none() | st.sampled_from([running_task(), failed(diagnosis=OOM), succeeded(), Task("3")]),
-        followed=anything(TaskProgress),
+        progress=anything(TaskProgress),
         estimate=anything(Estimate),
         ongoing=st.just(()) | st.just(_TROUBLE),
         events=st.just(()),

@@ -170,9 +170,10 @@ def test_logs_that_belong_to_no_known_rank_have_a_section_of_their_own() -> None
 
 
 def test_counters_inside_the_progress_are_shown() -> None:
-    progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000)
+    progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000, metrics={"acc": 0.5})
     (live,) = tasks(TaskProgress(progress))
     assert value(page(live), "Now") == "epoch 2/3, batch 300/1,000"
+    assert value(page(live), "Metrics") == "acc 0.5"
 
 
 def saving(number: int) -> tuple[Event, ...]:

@@ -56,7 +56,7 @@ class Judgement:
     summary: str = ""  # e.g. ``8 of 8 shards, 1.2 GiB``; empty if there is nothing to say
     is_verified: bool = False  # all that was expected is there and whole
     cause: str = ""  # the cause of a doubtful success; empty if nothing speaks against the success
-    fact: str = ""  # completes "completed, but ...", e.g. ``3 of 8 shards are missing``
+    what_failed: str = ""  # completes "completed, but ...", e.g. ``3 of 8 shards are missing``
     explanation: str = ""
 
 
@@ -64,7 +64,7 @@ class Judgement:
 class _Gap:
     """What is missing, and how to say it."""
 
-    fact: str = ""
+    what_failed: str = ""
     detail: str = ""
 
 
@@ -73,7 +73,7 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
     sets = shard_sets([file.name for file in found.files], expected.count, expected.workers)
     gaps = [*_gaps(expected, found, sets)] if expected.is_named else []
     damaged = [check for check in found.checks if _is_damaged(check, expected, sets)]
-    facts = [gap.fact for gap in gaps] + ([_damage(damaged)] if damaged else [])
+    facts = [gap.what_failed for gap in gaps] + ([_damage(damaged)] if damaged else [])
     valid = sum(check.verdict is FileVerdict.VALID for check in found.checks)
     has_whole_set = any(not each.missing for each in sets)
     is_counted = not found.is_partial and (has_whole_set or expected.count is not None)
@@ -83,7 +83,7 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
         summary=_summary(found, sets, damaged),
         is_verified=expected.is_named and not facts and bool(valid or is_counted or is_saved),
         cause="" if not facts else MISSING_OUTPUTS if gaps else DAMAGED_OUTPUTS,
-        fact=" and ".join(facts),
+        what_failed=" and ".join(facts),
         explanation=" ".join(filter(None, details)),
     )
 

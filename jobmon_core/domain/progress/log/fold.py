@@ -10,6 +10,7 @@ from jobmon_core.domain.progress.log.tracks import Track, falls_back, is_stray, 
 
 _MAX_TRACKS = 24
 _MAX_ANNOUNCED = 8
+_MAX_METRICS = 16
 _NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
 _START_SHARE = 0.5  # of its total: a bar that starts again is below
 _SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
@@ -32,6 +33,7 @@ class LogState:
     end_marker: str = ""
     table: str = ""  # the line that names the columns of the latest table
     run: int = 1
+    metrics: dict[str, float] = field(default_factory=dict)  # further ones, by name
 
 
 def fold(state: LogState, readings: Iterable[Reading]) -> LogState:
@@ -55,7 +57,8 @@ class _Fold:
         self._end_marker = state.end_marker
         self._table = state.table
         self._rate = state.rate_per_s, state.rate_unit
-        self._metrics = {
+        self._metrics = dict(state.metrics)
+        self._of_training = {
             "loss": state.loss,
             "learning_rate": state.learning_rate,
             "grad_norm": state.grad_norm,
@@ -72,7 +75,8 @@ class _Fold:
             run=self._run,
             rate_per_s=self._rate[0],
             rate_unit=self._rate[1],
-            **self._metrics,
+            metrics=self._metrics,
+            **self._of_training,
         )
 
     def apply(self, reading: Reading) -> None:
@@ -91,10 +95,17 @@ class _Fold:
         if reading.role is Role.METRICS and reading.rate_per_s is not None:
             self._rate = reading.rate_per_s, reading.unit
         if reading.role is not Role.EVALUATION:
-            for name in self._metrics:
-                value = getattr(reading, name)
-                if value is not None:
-                    self._metrics[name] = value
+            self._measure(reading)
+
+    def _measure(self, reading: Reading) -> None:
+        """Note the metrics of a reading."""
+        for name in self._of_training:
+            value = getattr(reading, name)
+            if value is not None:
+                self._of_training[name] = value
+        for name, number in reading.metrics:
+            if name in self._metrics or len(self._metrics) < _MAX_METRICS:
+                self._metrics[name] = number
 
     def _note(self, reading: Reading) -> None:
         if reading.role is Role.END_MARKER:

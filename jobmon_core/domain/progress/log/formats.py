@@ -24,7 +24,16 @@ class Role(StrEnum):
 GROUPS = frozenset({
     "n", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed", "eta",
     "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
+    "step_ms", "step_s", "tokens_per_s", "latency_ms", "latency_s",
 })  # fmt: skip
+# groups that are further metrics: the name of the metric, and the factor for its unit
+METRIC_GROUPS = {
+    "step_ms": ("step_time_s", 1e-3),
+    "step_s": ("step_time_s", 1.0),
+    "tokens_per_s": ("tokens_per_s", 1.0),
+    "latency_ms": ("latency_s", 1e-3),
+    "latency_s": ("latency_s", 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,7 @@ class Format:
     fallback: bool = False  # used only if no other format shows the progress
     steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
     counter: str = ""  # the id of the format whose counter it moves on, if it is not its own
+    metrics: tuple[str, ...] = ()  # the names of what its groups m0, m1 ... find: patterns of the user
     literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
 
 
@@ -67,3 +77,4 @@ class Reading(NamedTuple):
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
+    metrics: tuple[tuple[str, float], ...] = ()  # further ones, by name

@@ -34,6 +34,7 @@ def judge(state: LogState) -> Progress | None:
         loss=state.loss,
         learning_rate=state.learning_rate,
         grad_norm=state.grad_norm,
+        metrics=state.metrics,
         label=chosen.job.label,
         format=chosen.job.format,
         end_marker=state.end_marker,

@@ -41,7 +41,10 @@ def _completed(shown: list[Progress]) -> Progress | None:
         if getattr(best, name) in (None, ""):
             values = (getattr(each, name) for each in shown)
             missing[name] = next((value for value in values if value not in (None, "")), getattr(best, name))
-    return replace(best, **missing)
+    metrics: dict[str, float] = {}
+    for each in shown:
+        metrics |= each.metrics
+    return replace(best, metrics=metrics | best.metrics, **missing)
 
 
 def _worth(progress: Progress) -> tuple[bool, bool, float]:

@@ -24,16 +24,13 @@ _LONG = 2  # times `must_last_s`: speed varies, and epochs end
 _GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % of the looks within a sample: bursts of work with gaps between
 _MOSTLY = 0.6  # of the time
 _BUSY_CORES = 0.85  # of the cores
-_NETWORK_BYTES_PER_S = 20e6
+_MB = 1e6
 _READ_BYTES_PER_S = 1e6
-_SAVING_SHARE, _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 0.2, 3, 10e6
-_FULL_NODE_PERCENT = 90.0
+_SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
 _OWN_SHARE = 0.5  # of what a busy node computes
-_OVERSUBSCRIBED = 2  # threads that compute for each core
 _CROWDED_CORES = 0.5  # of the cores: less work does not crowd them, whatever the number of threads
 _MANY_THREADS = 8  # for each core: most of them must wait
 _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever they were told
-_THROTTLED_PERCENT = 25.0
 
 
 def starved_gpus(situation: Situation) -> Verdict | None:
@@ -90,7 +87,7 @@ def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, tuple[
     views = [(node, window(node, situation.now_s, seconds)) for node in situation.nodes]
     received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for _, of in views)
     read = sum(average(of, lambda sample: read_per_s(sample, 0.0)) or 0.0 for _, of in views)
-    if received >= max(_NETWORK_BYTES_PER_S, read):
+    if received >= max(situation.thresholds.network_mb_per_s * _MB, read):
         return (
             "network-bound",
             "the network",
@@ -136,7 +133,7 @@ def checkpoint_overhead(situation: Situation) -> Verdict | None:
 
     shares = [share(window(node, situation.now_s, seconds), saves) for node in situation.nodes]
     known = [each for each in shares if each is not None]
-    if not known or max(known) < _SAVING_SHARE:
+    if not known or 100 * max(known) < situation.thresholds.saving_percent:
         return None
     return Verdict(
         "checkpoint-overhead",
@@ -160,7 +157,12 @@ def noisy_neighbour(situation: Situation) -> Verdict | None:
         of = window(node, situation.now_s, seconds)
         whole = average(of, lambda sample: sample.node.cpu_percent)
         own = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
-        if not latest.node.cores or whole is None or own is None or whole < _FULL_NODE_PERCENT:
+        if (
+            not latest.node.cores
+            or whole is None
+            or own is None
+            or whole < situation.thresholds.node_full_percent
+        ):
             continue
         own_percent = own / latest.node.cores
         if own_percent < _OWN_SHARE * whole:
@@ -196,8 +198,11 @@ def oversubscribed(situation: Situation) -> Verdict | None:
         threads = cpu.threads or sum(worker.threads + worker.children for worker in workers)
         wanted = sum(worker.omp_threads or 0 for worker in workers)
         throttled = average(of, lambda sample: sample.cpu.throttled_percent if sample.cpu else None) or 0.0
-        by_setting = wanted > _OVERSUBSCRIBED * cores and threads > _OVERSUBSCRIBED * cores
-        by_throttling = threads >= _MANY_THREADS * cores and throttled >= _THROTTLED_PERCENT
+        allowed = situation.thresholds.threads_per_core * cores
+        by_setting = wanted > allowed and threads > allowed
+        by_throttling = (
+            threads >= _MANY_THREADS * cores and throttled >= situation.thresholds.throttled_percent
+        )
         if by_setting or by_throttling or by_running:
             limit = max(1, int(cpu.cores / max(1, len(workers))))
             return Verdict(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.telemetry.model import Worker
-from jobmon_core.domain.telemetry.summary import LOW_POWER, SPINNING_PERCENT, power_share
+from jobmon_core.domain.telemetry.summary import SPINNING_PERCENT, power_share
 from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
 from jobmon_core.domain.triage.windows import (
     GpuKey,
@@ -22,7 +22,6 @@ from jobmon_core.domain.triage.windows import (
 
 _IDLE_PERCENT = 5.0
 _LOW_SM_PERCENT = 30.0
-_IDLE_CPU_PERCENT = 10.0  # of one core, for each worker
 _BUSY_CPU_PERCENT = 80.0  # of one core
 _STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
@@ -219,7 +218,9 @@ def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
     if sm is not None:
         return f"{sm:.0f} % of its SMs" if sm < _LOW_SM_PERCENT else ""
     power = gpu_average(key, situation.now_s, seconds, power_share)
-    return f"{100 * power:.0f} % of its power limit" if power is not None and power < LOW_POWER else ""
+    if power is None or 100 * power >= situation.thresholds.low_power_percent:
+        return ""
+    return f"{100 * power:.0f} % of its power limit"
 
 
 def deadlock(situation: Situation) -> Verdict | None:
@@ -233,7 +234,9 @@ def deadlock(situation: Situation) -> Verdict | None:
         return None
     used = sum(percent for percent, _ in cpus)
     moved = transferred_per_s(situation, seconds)
-    is_idle = used < _IDLE_CPU_PERCENT * workers and max(gpus, default=0.0) < _IDLE_PERCENT
+    is_idle = (
+        used < situation.thresholds.idle_cpu_percent * workers and max(gpus, default=0.0) < _IDLE_PERCENT
+    )
     if not is_idle or moved is None or moved > _STILL_BYTES_PER_S:
         return None
     return Verdict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.telemetry.model import Worker, WorkerStatus
+from jobmon_core.domain.telemetry.model import Sample, Worker, WorkerStatus
 from jobmon_core.domain.triage.rules.stuck import worker_name
 from jobmon_core.domain.triage.situation import GONE, NodeView, Situation, Verdict
 from jobmon_core.domain.triage.windows import odd_one, share, window, worker_average
@@ -82,8 +82,7 @@ def dead_worker(situation: Situation) -> Verdict | None:
     at_end = progress is not None and (progress.fraction == 1.0 or progress.end_marker)
     if not dead or at_end:
         return None
-    # of programs without ranks, one may just be done before the others, unless all stand still
-    is_missed = not situation.is_advancing if has_ranks else situation.pause_s is not None
+    is_missed = _is_missed(situation, has_ranks=has_ranks)
     names = ", ".join(worker_name(situation, node, worker) for node, worker in dead)
     return Verdict(
         "dead-worker",
@@ -95,6 +94,49 @@ def dead_worker(situation: Situation) -> Verdict | None:
         is_critical=is_missed,
         is_quiet=not is_missed,  # workers with a share each may be done with it
     )
+
+
+def missing_workers(situation: Situation) -> Verdict | None:
+    """Find that fewer workers run than the job configuration names, after all of them did.
+
+    Workers that were never seen are not missed here: the check of the launch compares their number, and an
+    agent may see fewer processes than there are workers, e.g. threads.
+    """
+    wanted, alive = situation.num_workers, len(situation.living_workers)
+    progress = situation.progress
+    at_end = progress is not None and (progress.fraction == 1.0 or progress.end_marker)
+    if not wanted or not 0 < alive < wanted or at_end:
+        return None
+    most = sum(max((_living(sample) for sample in node.samples), default=0) for node in situation.nodes)
+    seconds = _LASTING * situation.thresholds.must_last_s
+    views = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    lately = sum(max((_living(part.sample) for part in of), default=0) for of in views)
+    if most < wanted or not all(views) or lately >= wanted:
+        return None
+    has_ranks = any(worker.rank is not None for _, worker in situation.living_workers)
+    is_missed = _is_missed(situation, has_ranks=has_ranks)
+    return Verdict(
+        "missing-workers",
+        "A worker is missing",
+        f"{alive} of its {wanted} workers run",
+        situation.since_s("missing-workers", situation.now_s - seconds),
+        (f"`num_workers` of the job configuration: {wanted}, at most {most} were seen",),
+        "Look for how it ended with `jobmon logs JOBID`; the others may wait for it for ever.",
+        is_critical=is_missed,
+        is_quiet=not is_missed,
+    )
+
+
+def _living(sample: Sample) -> int:
+    return sum(worker.status not in GONE for worker in sample.workers)
+
+
+def _is_missed(situation: Situation, *, has_ranks: bool) -> bool:
+    """Whether the others wait for a worker that has ended.
+
+    Without ranks, one may just be done before the others, unless all stand still.
+    """
+    return not situation.is_advancing if has_ranks else situation.pause_s is not None
 
 
 def _are_peers(one: Worker, other: Worker) -> bool:

@@ -16,7 +16,8 @@ from jobmon_core.domain.artifacts.checkpoints.judge import (
 from jobmon_core.domain.artifacts.checkpoints.model import Evidence, FoundCheckpoints, TreeFile
 from jobmon_core.domain.artifacts.checkpoints.recognize import is_checkpoint, recognize
 from jobmon_core.observe.artifacts.formats.check import check_file
-from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.artifacts.listing import folder_problem, status_of
+from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.scan_dirs import ScanBudget, is_folder
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def find_checkpoints(
         with os.scandir(folder):
             pass
     except (OSError, ValueError) as error:
-        return FoundCheckpoints(folder, problem=_problem(error))
+        return FoundCheckpoints(folder, problem=folder_problem(error))
     budget = ScanBudget(max_entries)
     files = _files_below(folder, budget)
     parent, name = os.path.split(folder)
@@ -65,15 +66,6 @@ def find_checkpoints(
     return FoundCheckpoints(folder, judged, interval_s(judged), is_partial)
 
 
-def _problem(error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such folder"
-    if isinstance(error, NotADirectoryError):
-        return "not a folder"
-    reason = error.strerror if isinstance(error, OSError) else None
-    return f"cannot be read: {(reason or str(error)).lower()}"
-
-
 def _files_below(folder: str, budget: ScanBudget) -> list[TreeFile]:
     """Return the files below a folder; links to folders, and to files that are among them, do not count."""
     entries = list(_entries_below(folder, budget, _LEVELS))
@@ -81,7 +73,7 @@ def _files_below(folder: str, budget: ScanBudget) -> list[TreeFile]:
     files: list[TreeFile] = []
     known: set[tuple[int, int]] = set()
     for entry in entries:
-        status = _status(entry)
+        status = status_of(entry)
         if status is None or not stat.S_ISREG(status.st_mode):
             continue
         identity = status.st_dev, status.st_ino
@@ -97,13 +89,6 @@ def _entries_below(folder: str, budget: ScanBudget, levels: int) -> Iterator[os.
             yield entry
         elif levels > 1:
             yield from _entries_below(entry.path, budget, levels - 1)
-
-
-def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
-    try:
-        return entry.stat()
-    except OSError:  # removed meanwhile, or a link to nothing
-        return None
 
 
 def _evidence(folder: str, candidates: Sequence[Candidate]) -> Evidence:
@@ -122,8 +107,5 @@ def _evidence(folder: str, candidates: Sequence[Candidate]) -> Evidence:
 
 def _text(path: str) -> str | None:
     """Return the text of a small file; None if it cannot be read."""
-    try:
-        with regular_file(path) as file:
-            return file.read_at(0, _MAX_TEXT).decode("utf-8", "replace")
-    except Unreadable:
-        return None
+    content = read_regular(path, _MAX_TEXT)
+    return None if content is None else content.decode("utf-8", "replace")

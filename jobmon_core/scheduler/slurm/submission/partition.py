@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.checks.facts import Partition
 from jobmon_core.scheduler.slurm import values
+from jobmon_core.scheduler.slurm.site.key_values import records, value
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 20.0
-_NAME = re.compile(r"PartitionName=(\S+)")
+_KEY = "PartitionName"
 
 
 def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
@@ -29,9 +29,9 @@ def read_partition(text: str, names: str) -> Partition | None:
     """Return the limits from the output of scontrol; of several partitions, the widest. Pure."""
     wanted = names.split(",") if names else []
     found = [
-        _partition(line)
-        for line in text.splitlines()
-        if (name := _NAME.match(line)) and (name[1] in wanted if wanted else "Default=YES" in line.split())
+        _partition(record)
+        for record in records(text, _KEY)
+        if (value(record, _KEY) in wanted if wanted else value(record, "Default") == "YES")
     ]
     if not found:
         return None
@@ -44,11 +44,10 @@ def _widest(partitions: Sequence[Partition]) -> int | None:
     return None if None in limits else max(each for each in limits if each is not None)
 
 
-def _partition(line: str) -> Partition:
-    pairs = dict(word.partition("=")[::2] for word in line.split() if "=" in word)
+def _partition(record: str) -> Partition:
     return Partition(
-        pairs.get("PartitionName", ""),
-        values.limit_s(pairs.get("MaxTime", "")),
-        values.limit_s(pairs.get("DefaultTime", "")),
-        pairs.get("State", ""),
+        value(record, _KEY),
+        values.limit_s(value(record, "MaxTime")),
+        values.limit_s(value(record, "DefaultTime")),
+        value(record, "State"),
     )

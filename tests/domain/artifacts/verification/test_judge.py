@@ -25,12 +25,12 @@ def checked(name: str, verdict: FileVerdict, form: str = "zip", why: str = "lack
 
 def test_all_shards_are_there() -> None:
     judged = judge_outputs(Expected(), Found("/out", shards(*range(8))))
-    assert (judged.is_verified, judged.fact, judged.summary) == (True, "", "8 of 8 shards, 8.0 KiB")
+    assert (judged.is_verified, judged.what_failed, judged.summary) == (True, "", "8 of 8 shards, 8.0 KiB")
 
 
 def test_missing_shards_are_named() -> None:
     judged = judge_outputs(Expected(), Found("/out", shards(0, 1, 2, 5, 6)))
-    assert (judged.is_verified, judged.cause, judged.fact) == (
+    assert (judged.is_verified, judged.cause, judged.what_failed) == (
         False,
         MISSING_OUTPUTS,
         "3 of 8 shards are missing",
@@ -45,15 +45,15 @@ def test_a_lone_shard_is_that_of_one_job_per_shard_unless_more_are_expected(
 ) -> None:
     found = Found("/out", shards(3), checks=(checked("part-3-of-8.npz", FileVerdict.VALID),))
     judged = judge_outputs(Expected(expected), found)
-    assert (judged.fact, judged.is_verified) == (fact, not fact)
+    assert (judged.what_failed, judged.is_verified) == (fact, not fact)
     assert judge_outputs(Expected(), replace(found, checks=())).is_verified is False
 
 
 def test_a_shard_from_before_the_run_does_not_count() -> None:
     judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(7)))
-    assert judged.fact == "1 of 8 shards is older than this run"
+    assert judged.what_failed == "1 of 8 shards is older than this run"
     judged = judge_outputs(Expected(), Found("/out", shards(*range(6)), stale=shards(7)))
-    assert judged.fact == "2 of 8 shards are missing"
+    assert judged.what_failed == "2 of 8 shards are missing"
     assert "1 of these are left from before the run" in judged.explanation
 
 
@@ -64,23 +64,23 @@ def test_a_shard_from_before_the_run_does_not_count() -> None:
 def test_outputs_are_counted_against_what_the_user_expects(written: int, fact: str) -> None:
     names = [f"{'abcdefghi'[number]}.csv" for number in range(written)]
     judged = judge_outputs(Expected(8), Found("/out", files(*names)))
-    assert (judged.fact, judged.is_verified) == (fact, not fact)
+    assert (judged.what_failed, judged.is_verified) == (fact, not fact)
 
 
 def test_a_folder_with_more_files_than_are_listed_is_not_counted() -> None:
     found = Found("/out", shards(0, 1), is_partial=True)
-    assert judge_outputs(Expected(8), found).fact == ""
+    assert judge_outputs(Expected(8), found).what_failed == ""
     assert not judge_outputs(Expected(8), found).is_verified
 
 
 def test_a_run_that_wrote_nothing_is_doubtful() -> None:
     judged = judge_outputs(Expected(), Found("/out", stale=files("a.csv"), wrote_nothing=True))
-    assert (judged.fact, judged.summary) == ("it wrote no output", "none from this run")
+    assert (judged.what_failed, judged.summary) == ("it wrote no output", "none from this run")
 
 
 def test_a_missing_and_an_old_result_are_named() -> None:
     found = Found(missing_results=("metrics.csv",), stale_results=("a.json", "b.json"))
-    assert judge_outputs(Expected(), found).fact == (
+    assert judge_outputs(Expected(), found).what_failed == (
         "its result metrics.csv is missing and 2 of its results are older than this run (a.json, b.json)"
     )
 
@@ -100,14 +100,14 @@ def test_a_missing_and_an_old_result_are_named() -> None:
 )
 def test_what_is_certainly_damaged_casts_doubt(check: FileCheck, fact: str) -> None:
     judged = judge_outputs(Expected(), Found("/out", files("a.npz"), checks=(check,)))
-    assert (judged.fact, judged.cause) == (fact, DAMAGED_OUTPUTS if fact else "")
+    assert (judged.what_failed, judged.cause) == (fact, DAMAGED_OUTPUTS if fact else "")
     assert not judged.is_verified
 
 
 def test_an_empty_part_casts_doubt_whatever_its_name() -> None:
     checks = tuple(checked(f"part-{n}-of-2", FileVerdict.EMPTY, "", "is empty") for n in (0, 1))
     judged = judge_outputs(Expected(), Found("/out", files("part-0-of-2", "part-1-of-2"), checks=checks))
-    assert judged.fact == "2 outputs are damaged"
+    assert judged.what_failed == "2 outputs are damaged"
     assert judged.explanation == "part-0-of-2 is empty; part-1-of-2 is empty."
 
 
@@ -125,7 +125,7 @@ def test_in_a_folder_that_only_the_log_names_hard_evidence_alone_casts_doubt(
 ) -> None:
     found = Found("/out", shards(0, 1), checks=(check,), wrote_nothing=True)
     judged = judge_outputs(Expected(is_named=False), found)
-    assert judged.fact == fact
+    assert judged.what_failed == fact
     assert not judged.is_verified
 
 
@@ -160,5 +160,5 @@ def test_an_incomplete_newest_checkpoint_casts_doubt(
 ) -> None:
     found = Found("/out", checkpoint=Checkpoint("out/checkpoint-9", "hf", 9, is_complete, why))
     judged = judge_outputs(Expected(), found)
-    assert (judged.fact, judged.is_verified) == (fact, is_verified)
+    assert (judged.what_failed, judged.is_verified) == (fact, is_verified)
     assert judged.summary.startswith("newest checkpoint checkpoint-9 (")

@@ -137,3 +137,26 @@ def test_times_can_be_set_for_short_jobs() -> None:
     idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
     short = situation(idle, 12, steps=False, log_idle_s=None)
     assert names(replace(short, thresholds=Thresholds(idle_s=600))) == ["idle-allocation"]
+
+
+def test_fewer_workers_than_the_configuration_names_are_missed_once_all_of_them_ran() -> None:
+    three, four = (
+        sample([worker(number) for number in range(3)]),
+        sample([worker(number) for number in range(4)]),
+    )
+    lost = situation(lambda minute: three if minute > 50 else four, num_workers=4, stuck_minutes=9)
+    verdict = judge(lost)[0]
+    assert (verdict.name, verdict.text, verdict.is_critical) == (
+        "missing-workers",
+        "3 of its 4 workers run",
+        True,
+    )
+    (advancing,) = judge(situation(lambda minute: three if minute > 50 else four, num_workers=4))
+    assert (advancing.name, advancing.is_quiet) == ("missing-workers", True)
+    assert names(situation(three, num_workers=4)) == []  # the check of the launch reports that
+    assert names(situation(four, num_workers=4)) == []
+    restarted = situation(lambda minute: three if minute == 55 else four, num_workers=4)
+    assert names(restarted) == []
+    dead = sample([*three.workers, worker(3, 0, status=WorkerStatus.DEAD)])
+    (verdict,) = judge(situation(lambda minute: dead if minute > 50 else four, num_workers=4))
+    assert verdict.name == "dead-worker"  # it says which one

@@ -131,3 +131,29 @@ def test_the_time_within_which_a_leak_counts_can_be_set() -> None:
     leaking = situation(lambda minute: memory(4 + minute * 0.1))
     assert names(replace(leaking, thresholds=Thresholds(memory_full_within_s=7200))) == []
     assert names(replace(leaking, thresholds=Thresholds(memory_full_within_s=14_400))) == ["memory-leak"]
+
+
+def gpu_memory(used_gib: float, others: int | None = 0) -> Sample:
+    """Return a sample with one GPU of 80 GiB whose memory is used so far."""
+    return sample(gpus=[gpu(0, memory=int(used_gib * GIB), other_processes=others)])
+
+
+def test_a_leak_on_a_gpu_is_found_with_the_time_when_it_is_full() -> None:
+    (verdict,) = judge(situation(lambda minute: gpu_memory(20 + minute * 0.25)))
+    assert (verdict.name, verdict.is_critical, verdict.is_quiet) == ("gpu-memory-leak", True, False)
+    assert verdict.text == "the memory of GPU 0 grows by 15.0 GiB/h: full in 3h"
+    assert verdict.evidence == ("GPU 0: 35.0 GiB of 80.0 GiB", "growth: 7.2 GiB in 29m")
+
+
+@pytest.mark.parametrize(
+    "of_minute",
+    [
+        lambda minute: gpu_memory(20 + minute * 0.25, others=1),  # it may be theirs
+        lambda minute: gpu_memory(20 + minute * 0.25, others=None),
+        lambda minute: gpu_memory(20 + 30 * (1 - 0.93**minute)),  # a cache that fills ever more slowly
+        lambda minute: gpu_memory(20 + 5 * (minute > 40)),
+        lambda minute: gpu_memory(20 + minute % 9),
+    ],
+)
+def test_other_growth_of_the_memory_of_a_gpu_is_no_leak(of_minute: Callable[[float], Sample]) -> None:
+    assert "gpu-memory-leak" not in names(situation(of_minute))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Damaged, Truncated, pieces
@@ -80,12 +81,10 @@ def _check_line(line: Line) -> bool:
     no_nul_bytes(line.text, line.offset)
     if not line.text.strip() or line.is_cut:
         return False
-    try:
+    with suppress(ValueError, RecursionError):  # the scan knows why, or that it is valid but deeply nested
         if len(line.text) <= _MAX_LINE:
             json.loads(line.text)
             return True
-    except (ValueError, RecursionError):
-        pass  # the scan knows why, or that it is valid but deeply nested
     scan = JsonScan()
     try:
         scan.feed(line.text, is_last=True)

@@ -1,0 +1,49 @@
+"""What Slurm itself samples of running jobs: memory and CPU time, by sstat.
+
+It is asked once, for a user who looks at a job that no agent can watch. A monitor never asks: a query goes to
+slurmd on every node of every job, and its figures would tell the rules too little (the job's GPUs, processes
+and limits are missing, and Slurm samples every 30 s by default).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.telemetry.step_usage import StepUsage
+from jobmon_core.scheduler.slurm import values
+from jobmon_core.system.runner import Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.system.runner import Runner
+
+_TIMEOUT_S = 5.0  # the user waits
+_FIELDS = "JobID,TRESUsageInTot"
+_NOT_OF_THE_JOB = "extern"  # the step of what is started beside the job, e.g. a login by ssh
+
+
+def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, StepUsage]:
+    """Return what the steps of running jobs of the default cluster use, by raw job id; one query for all.
+
+    Jobs about which Slurm says nothing are left out. sstat knows no option for another cluster.
+    """
+    listed = ",".join(map(str, raw_job_ids))
+    answer = runner.capture(["sstat", "-a", "-n", "-P", "-j", listed, "-o", _FIELDS], _TIMEOUT_S)
+    # the exit code is 0 even if the controller is down; an unknown job does not affect the others
+    return read_step_usage(answer.stdout) if isinstance(answer, Ran) else {}
+
+
+def read_step_usage(text: str) -> dict[int, StepUsage]:
+    """Parse the output of sstat, a line for each step, and add up the steps of each job. Pure and total."""
+    found: dict[int, StepUsage] = {}
+    for line in text.splitlines():
+        step, _, usage = line.partition("|")
+        job_id, _, name = step.partition(".")
+        raw_id = values.number(job_id)
+        if raw_id is None or name == _NOT_OF_THE_JOB:
+            continue
+        amounts = values.tres(usage)
+        one = StepUsage(values.size_bytes(amounts.get("mem", "")), values.duration_s(amounts.get("cpu", "")))
+        found[raw_id] = found.get(raw_id, StepUsage()).plus(one)
+    return found
