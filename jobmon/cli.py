@@ -29,6 +29,9 @@ GROUPS = {
         "note": "note something about a job",
         "notify": "send a message, e.g. at the end of a script",
         "archive": "put everything about a job into one folder or file",
+        "mute": "send no messages about a job, a group or everything for a while",
+        "ack": "acknowledge what was reported about a job",
+        "replay": "send the messages of a job again that were given up",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",
         "prune": "remove the records of all jobs that ended before a time you give",
@@ -46,6 +49,8 @@ GROUPS = {
         "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
         "verify": "check that no file of a job or folder is missing or damaged",
+        "patrol": "look once at everything watched: one line, and what has changed",
+        "handover": "write a page for someone who takes over the jobs",
     },
     "set up": {
         "init": "connect jobmon to Discord: write config.json",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.job_files.notes import NotesFile
     from jobmon_core.store.job_files.run_record import RunRecordFile
     from jobmon_core.store.jobs import JobStore
+    from jobmon_core.store.messages.alerts import AlertFiles
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
@@ -139,6 +140,19 @@ class Context:
         from jobmon_core.store.owner import CancelRequest
 
         return CancelRequest(self.home.cancel_file(job_id))
+
+    def replay_request(self, job_id: str) -> CancelRequest:
+        """Return the request to send the given-up messages of the job with this state id again."""
+        from jobmon_core.store.owner import CancelRequest
+
+        return CancelRequest(self.home.replay_file(job_id))
+
+    @property
+    def alerts(self) -> AlertFiles:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        from jobmon_core.store.messages.alerts import AlertFiles
+
+        return AlertFiles(self.home.alerts)
 
     @property
     def messages(self) -> MessageStore:

@@ -137,6 +137,18 @@ def test_the_example_of_a_job_configuration_is_valid(user: Shell) -> None:
     assert settings.error_patterns[0].regex == "shard lost"
 
 
+def test_the_example_of_routes_is_valid(user: Shell) -> None:
+    (example,) = (block for block in _blocks("text") if '"routes"' in block)
+    hooks = ", ".join(
+        f'"{name}_webhook": "https://discord.com/api/webhooks/{number}/x"'
+        for number, name in enumerate(("success", "error"), 2)
+    )
+    (user.home / "config.json").write_text(f'{{"discord": {{{hooks}}}, {example}}}', encoding="utf-8")
+    (user.home / "config.json").chmod(0o600)
+    shown = user.jobmon("where")
+    assert "success: Discord (discord.com" in shown.stdout, shown
+
+
 def test_the_example_pattern_is_valid_and_names_its_cause(user: Shell) -> None:
     assert "1 pattern, no faults" in user.jobmon("patterns", "check").stdout
     done = user.jobmon("diagnose", "-", stdin="solve: no licence for mesh available\n")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, result_text, stdout_console
+from jobmon.commands.autostart import add_install_arguments, install, uninstall, wanted_method
+from jobmon.commands.common import jobmon_command, open_context, result_text, stdout_console
 from jobmon.errors import UsageError
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
-from jobmon_core.domain.autostart.command import AutostartMethod
 from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -34,21 +34,11 @@ examples:
   jobmon recover --install cron --yes
   jobmon recover --uninstall"""
 
-BEST = "best"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     modes = parser.add_mutually_exclusive_group()
-    modes.add_argument(
-        "--install",
-        nargs="?",
-        const=BEST,
-        choices=(BEST, *(method.value for method in AutostartMethod)),
-        metavar="METHOD",
-        help="run automatically; METHOD is cron, systemd, scrontab or best (default): the best available",
-    )
-    modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
+    add_install_arguments(modes)
     modes.add_argument(
         "--quiet", action="store_true", help="print only changes; exit 0 if another recover is running"
     )
@@ -64,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
     """Restart monitors and print what was done; or install or uninstall the autostart."""
     ctx = open_context()
     if options.install or options.uninstall:
-        from jobmon.commands import recover_install
+        from jobmon_core.app.autostart import Autostart
 
         if options.stay:
             raise UsageError("--stay cannot be combined with --install or --uninstall")
+        methods = Autostart.of(ctx, jobmon_command())
         if options.uninstall:
-            return recover_install.uninstall(ctx, confirmed=options.yes)
-        method = None if options.install == BEST else AutostartMethod(options.install)
-        return recover_install.install(ctx, method, confirmed=options.yes)
+            return uninstall(methods, confirmed=options.yes)
+        return install(methods, wanted_method(options.install), confirmed=options.yes)
     if options.yes:
         raise UsageError("--yes requires --install or --uninstall")
     _recover(ctx, quiet=options.quiet)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import say
+from jobmon.views.alerts import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
 from jobmon.views.launch import launch_json
 from jobmon.views.model import details_json
 from jobmon.views.notes import findings_json, findings_rows
 from jobmon.views.progress import metrics_json
 from jobmon.views.telemetry.as_json import live_json
+from jobmon_core.app.alerts.about import job_alerts
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.live.step_usage import with_step_usage
@@ -53,14 +55,19 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   metrics    further metrics of the logs of all tasks, a list: job_id, name and
              value; step_time_s, latency_s and tokens_per_s as the log prints
              them, and those of your progress patterns
-  messages   a list: title, route, channel, attempts, delivered_at, given_up,
-             maybe_repeated, problem (why the latest attempt failed) and
-             next_try_at (Unix seconds)
+  messages   a list: title, route, level, channel, attempts, delivered_at,
+             given_up, maybe_repeated, problem (why the latest attempt
+             failed), next_try_at (Unix seconds), held (why it waits, e.g.
+             "quiet hours"), counted (why another message tells it instead)
+             and told_on (the channel that gets it instead)
   user_notes a list: at (Unix seconds), text
   known_failure
              job_id, at and note of an earlier job that failed in the same way
              and has a note; null if there is none
   changes    what changed since the job last worked, in one line
+  muted_until, acknowledged_at
+             until when `jobmon mute` keeps its messages back, and when you
+             last acknowledged it (Unix seconds)
 
 examples:
   jobmon show 8123
@@ -95,7 +102,9 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            objects.append(details | launch_json(tasks) | metrics_json(tasks) | findings_json(memory))
+            alerts = alerts_json(job_alerts(ctx, status.job))
+            details |= launch_json(tasks) | metrics_json(tasks) | findings_json(memory) | alerts
+            objects.append(details)
             continue
         agents = with_step_usage(status.job, task_agents(ctx, status.job))
         lines = detail_lines(
@@ -105,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=tuple(findings_rows(memory)),
+            memory=(*findings_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s)),
             all_tasks=options.all,
         )
         print(*([] if first else [""]), *lines, sep="\n")

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console
 from jobmon.errors import UsageError, say
-from jobmon.views.model import status_json
+from jobmon.views.alerts import alerts_json
+from jobmon.views.model import clock, status_json
 from jobmon.views.telemetry.as_json import live_json
+from jobmon_core.app.alerts.about import job_alerts
+from jobmon_core.app.alerts.mute import muted
 from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
@@ -130,7 +133,8 @@ def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> 
     """Return the documented object for one job."""
     progress = known.progress.get(status.job.id, _NO_PROGRESS)
     tasks = tasks_with_agents(ctx, status, progress, now_s)
-    return status_json(status, now_s, progress) | live_json(tasks, now_s)
+    alerts = alerts_json(job_alerts(ctx, status.job))
+    return status_json(status, now_s, progress) | live_json(tasks, now_s) | alerts
 
 
 def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:
@@ -157,6 +161,8 @@ def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):
         yield "some monitors are DEAD; `jobmon recover` restarts them"
+    for each in muted(ctx):
+        yield f"{each.subject}: muted until {clock(each.until_s or 0.0, ctx.clock.now())}"
     yield from undelivered_messages(ctx)
     if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):
         from jobmon_core.app.setup import describe_home

@@ -23,8 +23,20 @@ def delivery(entry: OutboxEntry, now_s: float) -> str:
     if entry.delivered_s is not None:
         repeated = " (perhaps twice)" if entry.maybe_delivered else ""
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
-    if entry.given_up:
-        return f"not delivered{channel}, given up: {entry.given_up}"
+    if entry.given_up or entry.counted:
+        instead = f"; channel {entry.told_on!r} gets it instead" if entry.told_on else ""
+        return (
+            f"not delivered{channel}, given up: {entry.given_up}{instead}"
+            if entry.given_up
+            else f"not sent{channel} on its own: {entry.counted}"
+        )
+    if entry.held:
+        until = f" until {clock(entry.held_until_s, now_s)}" if entry.held_until_s else ""
+        return f"held{channel}{until}: {entry.held}"
+    return _pending(entry, channel, now_s)
+
+
+def _pending(entry: OutboxEntry, channel: str, now_s: float) -> str:
     next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "trying now"
     if entry.problem:
         return f"not delivered{channel}: {entry.problem.partition(_WAIT)[0]}, {next_try}"
@@ -36,7 +48,7 @@ def delivery(entry: OutboxEntry, now_s: float) -> str:
 def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield for each undelivered message of a job its state, and what the user can do about it."""
     for entry in status.job.outbox:
-        if entry.delivered_s is not None:
+        if not entry.is_undelivered:
             continue
         if status.job.unwatched_s is not None:
             yield "message not delivered: the job is no longer watched", ""
@@ -46,12 +58,14 @@ def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
 
 def advice(entry: OutboxEntry, status: JobStatus) -> str:
     """Return what the user can do; empty if nothing is to do, or if the reason of a failure says it."""
-    if entry.delivered_s is not None or status.job.unwatched_s is not None:
+    if not entry.is_undelivered or entry.held or status.job.unwatched_s is not None:
         return ""
     if entry.given_up:
         if "`jobmon" in entry.given_up:
             return ""
-        return "check the channel with `jobmon test-discord`, then `jobmon recover` sends the message again"
+        return (
+            "check the channel with `jobmon test-discord`, then `jobmon replay JOB` sends the message again"
+        )
     if status.health in (Health.DEAD, Health.STALE):
         return "its monitor is gone; `jobmon recover` sends the message"
     return "jobmon keeps trying; `jobmon test-discord` checks the channel" if entry.problem else ""

@@ -61,7 +61,7 @@ _ROWS = (
     "bundle",
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
-    *("where", "folder", "script", "settings", "message", "monitor", "history"),
+    *("where", "folder", "script", "settings", "message", "muted", "ack", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
 _TASKS_SHOWN = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,12 @@ def cause(job: WatchedJob) -> str:
     if task.end.exit_code or task.end.signal:
         return exit_phrase(task.end.exit_code, task.end.signal)
     return task.end.why
+
+
+def failed_task(job: WatchedJob, task: Task) -> str:
+    """Return which task of an array failed, and why, e.g. ``8123_4: KeyError: 'lr'``."""
+    alone = replace(job, tasks={task.key: task}, pending_indices="")
+    return f"{ref_of(job.job_id, task.key)}: {cause(alone)}".removesuffix(": ")
 
 
 def doubt(job: WatchedJob) -> str:
@@ -259,6 +265,7 @@ def details_json(status: JobStatus, now_s: float, progress: JobProgress | None =
             {
                 "title": entry.message.title,
                 "route": entry.message.route,
+                "level": entry.message.level,
                 "channel": entry.channel or None,
                 "attempts": entry.attempts,
                 "delivered_at": entry.delivered_s,
@@ -266,6 +273,9 @@ def details_json(status: JobStatus, now_s: float, progress: JobProgress | None =
                 "problem": entry.problem or None,
                 "next_try_at": entry.next_try_s if entry.is_open else None,
                 "maybe_repeated": entry.maybe_delivered,
+                "held": entry.held or None,
+                "counted": entry.counted or None,
+                "told_on": entry.told_on or None,
             }
             for entry in job.outbox
         ],

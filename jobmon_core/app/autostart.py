@@ -1,4 +1,4 @@
-"""Install and remove what runs `jobmon recover` periodically: cron, systemd or scrontab."""
+"""Install and remove what runs a command of jobmon periodically: cron, systemd or scrontab."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.autostart.command import (
+    RECOVER,
     AutostartCommand,
     AutostartMethod,
     AutostartUnavailable,
     MethodStatus,
+    RegularCommand,
     best_method,
     exported_env,
     marker_for,
@@ -144,17 +146,22 @@ class Autostart:
 
     installers: Mapping[AutostartMethod, CrontabInstaller | SystemdInstaller]
     omitted_secrets: Sequence[str]  # names of set variables whose values must not be written to a file
+    regular: RegularCommand = RECOVER
     root: Path = _ROOT  # whose files show the processes and logind's settings
 
     @classmethod
     def of(
-        cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None, root: Path = _ROOT
+        cls,
+        ctx: Context,
+        program: tuple[str, ...],
+        runner: Runner | None = None,
+        root: Path = _ROOT,
+        regular: RegularCommand = RECOVER,
     ) -> Autostart:
         """Return the methods for the home of ``ctx``; ``program`` starts jobmon from any directory."""
         home, environment = str(ctx.home.root), ctx.environment
-        command = AutostartCommand(
-            program, exported_env(environment, home, search_path(environment)), marker_for(home)
-        )
+        exported = exported_env(environment, home, search_path(environment))
+        command = AutostartCommand(program, exported, marker_for(home), regular)
         runner = runner or Runner()
         cron, scrontab = Crontab("crontab", runner), Crontab("scrontab", runner)
         folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
@@ -164,7 +171,7 @@ class Autostart:
             CrontabInstaller(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
         )
         secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
-        return cls({installer.method: installer for installer in installers}, secrets, root)
+        return cls({installer.method: installer for installer in installers}, secrets, regular, root)
 
     def statuses(self) -> list[MethodStatus]:
         """Return the status of every method."""
@@ -191,7 +198,9 @@ class Autostart:
                 f"{status.method}: {status.unavailable_because or status.never_runs_because}"
                 for status in statuses
             )
-            raise AutostartUnavailable(f"nothing here can run `jobmon recover` automatically ({reasons})")
+            raise AutostartUnavailable(
+                f"nothing here can run `{self.regular.name}` automatically ({reasons})"
+            )
         return method
 
     def _killed_at_logout(self) -> bool:

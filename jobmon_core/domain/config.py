@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
 from jobmon_core.domain.config_section import SecretSources, Section
+from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_alerts
+from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
@@ -20,6 +23,8 @@ ARRAY_MESSAGES = ("digest", "each")
 PROGRESS_MESSAGES = ("warnings", "none")
 CARD_MESSAGES = ("on", "off")
 ATTACHED = ("bundle", "none")
+ALSO = ("started", "launched", "checkpoint", "progress")
+PROGRAM = "program"  # the type of channels that run a program of the user
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -33,20 +38,36 @@ class Config(NamedTuple):
     monitors: int = 16  # maximum number of monitors on one host; further jobs go to running ones
     agent: AgentSettings = AgentSettings()
     digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
+    alerts: AlertSettings = AlertSettings()
+    routes: tuple[RouteRule, ...] = ()  # the first that matches a message names its channels
+    programs: tuple[ConfiguredChannel, ...] = ()  # of the user: they get everything
 
     attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
-        return next((channel for channel in self.channels if channel.name == name), None)
+        known = (*self.channels, *self.programs)
+        return next((channel for channel in known if channel.name == name), None)
 
     def channels_for(self, route: Route) -> tuple[ConfiguredChannel, ...]:
         """Return the channels that get the messages of a route; of several with the same destination, one."""
-        by_destination: dict[str, ConfiguredChannel] = {}
-        for channel in self.channels:
-            if route in channel.routes:
-                by_destination.setdefault(channel.settings.fingerprint, channel)
-        return tuple(by_destination.values())
+        return _one_per_destination(channel for channel in self.channels if route in channel.routes)
+
+    def channels_of(self, message: Message, groups: Collection[str] = ()) -> tuple[ConfiguredChannel, ...]:
+        """Return the channels that get a message about a job in these groups, without the programs."""
+        for rule in self.routes:
+            if rule.matches(message, groups):
+                return _one_per_destination(
+                    channel for name in rule.channels if (channel := self.channel(name)) is not None
+                )
+        return self.channels_for(message.route)
+
+
+def _one_per_destination(channels: Iterable[ConfiguredChannel]) -> tuple[ConfiguredChannel, ...]:
+    by_destination: dict[str, ConfiguredChannel] = {}
+    for channel in channels:
+        by_destination.setdefault(channel.settings.fingerprint, channel)
+    return tuple(by_destination.values())
 
 
 class ChannelParser(NamedTuple):
@@ -73,11 +94,13 @@ def parse_config(
     top = Section(data, "", faults, secrets)
     messages = top.section("messages")
     heartbeat = top.parsed("heartbeat_url", HeartbeatUrl.parse)
-    policy = _policy(top, messages)
+    programs = _programs(top, channel_types)
+    policy = _policy(top, messages)._replace(has_programs=bool(programs))
     if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
         policy = policy._replace(reported_s=policy.running_s)
+    channels = (*_own_sections(top, channel_types), *_named_channels(top, channel_types))
     config = Config(
-        channels=(*_own_sections(top, channel_types), *_named_channels(top, channel_types)),
+        channels=channels,
         policy=policy,
         backend=top.choice("backend", tuple(backends), backends[0]),
         heartbeat=heartbeat,
@@ -85,6 +108,9 @@ def parse_config(
         agent=_agent(top),
         digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
         attach=messages.choice("attach", ATTACHED, ATTACHED[0]) == ATTACHED[0],
+        alerts=parse_alerts(messages),
+        programs=programs,
+        routes=parse_routes(top.objects("routes"), [channel.name for channel in channels]),
     )
     messages.close()
     top.close()
@@ -119,6 +145,17 @@ def _named_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[Co
         if settings:
             channels.append(ConfiguredChannel(name, kind, routes, settings))
     return channels
+
+
+def _programs(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
+    """Return a channel for each command line of ``on_event``."""
+    programs: list[ConfiguredChannel] = []
+    for number, command in enumerate(top.texts("on_event"), 1):
+        section = top.part({"command": command}, f"on_event[{number - 1}]")
+        settings = types[PROGRAM].settings(section) if PROGRAM in types else None
+        if settings:
+            programs.append(ConfiguredChannel(f"on_event_{number}", PROGRAM, tuple(Route), settings))
+    return tuple(programs)
 
 
 def _routes(section: Section) -> tuple[Route, ...]:
@@ -161,6 +198,7 @@ def _policy(top: Section, messages: Section) -> Policy:
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
         progress_messages=messages.choice("progress", PROGRESS_MESSAGES, "warnings") == "warnings",
+        also=messages.choices("also", ALSO),
         cards=messages.choice("card", CARD_MESSAGES, "on") == "on",
         doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
     )

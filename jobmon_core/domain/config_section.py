@@ -51,6 +51,18 @@ class Section:
         path = f"{self._path}.{key}" if self._path else key
         return Section(self._take(key, {}), path, self._faults, self._secrets)
 
+    def part(self, value: object, path: str) -> Section:
+        """Return an object that is read like a section at ``path``, with the same list of faults."""
+        return Section(value, path, self._faults, self._secrets)
+
+    def choices(self, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a list of some of ``allowed``; empty if the key is missing. Others are faults, left out."""
+        chosen = self.texts(key)
+        for each in chosen:
+            if each not in allowed:
+                self.fault(key, f"expected one or more of {', '.join(allowed)}, found {each!r}")
+        return tuple(each for each in chosen if each in allowed)
+
     def sections(self) -> Iterator[tuple[str, Section]]:
         """Yield each key not read yet, with its object; report and skip values that are not objects."""
         for key, value in list(self._unread.items()):

@@ -238,9 +238,12 @@ def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
 
 
 def _next_per_channel(job: WatchedJob) -> tuple[OutboxEntry, ...]:
-    """Return each channel's oldest pending message, and the oldest without a channel: the order is kept."""
-    oldest: dict[str, OutboxEntry] = {}
+    """Return each channel's oldest pending message, and the oldest without a channel: the order is kept.
+
+    Return also each message that is held: it delays no other one.
+    """
+    oldest: dict[tuple[str, str], OutboxEntry] = {}
     for entry in job.outbox:
         if entry.is_open:
-            oldest.setdefault(entry.channel, entry)
+            oldest.setdefault((entry.channel, entry.message.id if entry.held else ""), entry)
     return tuple(oldest.values())

@@ -16,7 +16,7 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.delivery.outbox import delivery_status
+from jobmon_core.domain.delivery.outbox import delivery_status, reopened, with_replacements
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -72,6 +72,7 @@ class MonitorDeps:
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
+    take_replay: Callable[[], bool] = lambda: False  # whether the user asked to send given-up messages again
     group: Callable[[], GroupSettings | None] = lambda: (
         None
     )  # the settings of the job's group, if it is in one
@@ -113,6 +114,8 @@ class JobMonitor:
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
+        if self._deps.take_replay():
+            self._save(replace(self.job, outbox=tuple(reopened(entry) for entry in self.job.outbox)))
         self._check_queue()
         self._follow_agents()
         self._apply_known_accounting()
@@ -140,6 +143,12 @@ class JobMonitor:
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
+        policy = self._deps.policy
+        is_news = job.tasks is not self.job.tasks or job.name != self.job.name
+        if is_news and (policy.has_programs or policy.also):
+            from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
+
+            job = with_change_messages(self.job, job, policy, self._deps.clock.now())
         if _needs_saving(job, self._saved):
             self._log_changes(job)
             self._deps.store.save(job)
@@ -200,10 +209,16 @@ class JobMonitor:
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
-        if self._policy.progress_messages and events:
-            from jobmon_core.domain.messages.progress_alerts import with_progress_alerts  # rarely needed
+        policy = self._policy
+        if events and (policy.progress_messages or policy.also):
+            from jobmon_core.domain.messages.progress_alerts import (  # rarely needed
+                with_further_events,
+                with_progress_alerts,
+            )
 
-            self._save(with_progress_alerts(self.job, events, self._deps.clock.now()))
+            now_s = self._deps.clock.now()
+            job = with_further_events(self.job, events, policy.also, now_s)
+            self._save(with_progress_alerts(job, events, now_s) if policy.progress_messages else job)
 
     def _perform(self, action: Action) -> None:
         match action:
@@ -302,8 +317,7 @@ class JobMonitor:
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
         """Return the job with the entry ``key`` of its outbox replaced."""
-        parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
-        return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
+        return replace(self.job, outbox=with_replacements(self.job.outbox, key, replacements))
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.config import PROGRAM
 from jobmon_core.domain.delivery.digest import DIGEST_TIMEOUT_S
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
@@ -14,12 +15,15 @@ from jobmon_core.domain.delivery.outbox import (
     Receipt,
     apply_receipt,
     mark_attempt,
+    reopened,
     route_to,
     unconfirmed_until_s,
 )
+from jobmon_core.domain.delivery.reminders import reminder
+from jobmon_core.domain.delivery.routing import takeover
 from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.domain.messages.jobs_ended import digest_message
+from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.delivery.outbox import Message
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
+    from jobmon_core.monitor.messages.gate import AlertGate
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
@@ -49,6 +55,12 @@ class Outbox:
     worker: Worker
     clock: Clock
     dead_channels: DeadChannels
+    gate: AlertGate | None = None  # None: nothing holds or limits messages
+
+    def _groups(self, message: Message, config: Config) -> tuple[str, ...]:
+        """Return the groups that a message is about, if a route asks for them."""
+        is_needed = self.gate and any(rule.groups for rule in config.routes)
+        return self.gate.groups(message) if self.gate and is_needed else ()
 
     def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
@@ -64,15 +76,50 @@ class Outbox:
             config = self.configuration()
         except ConfigInvalid as error:
             return (self._await_valid_config(entry, error),)
-        if not entry.channel or not config.channels_for(entry.message.route):
-            return _route(entry, config)
+        routed = config.channels_of(entry.message, self._groups(entry.message, config))
+        observer = next((each for each in config.programs if each.name == entry.channel), None)
+        if observer:
+            return self._run_program(observer, entry, save)
+        if not entry.channel or not routed:
+            return _route(entry, config, routed)
         if not config.attach:
             entry = replace(entry, message=replace(entry.message, attachment=""))
         channel = config.channel(entry.channel)
         if channel is None:
             why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
-            return (replace(entry, given_up=why, fingerprint=""),)
-        return (self._deliver_to(channel, entry, save, config.digest_from),)
+            return self._with_takeover(replace(entry, given_up=why, fingerprint=""), routed, config)
+        now_s = self.clock.now()
+        if self.gate and entry.is_fresh:
+            entry = self.gate.admit(entry, channel, config.alerts, now_s)
+            if not entry.is_open or entry.next_try_s > now_s:
+                return (entry,)
+        entry = self._deliver_to(channel, entry, save, config.digest_from)
+        next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
+        return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
+
+    def _run_program(
+        self, program: ConfiguredChannel, entry: OutboxEntry, save: Save
+    ) -> tuple[OutboxEntry, ...]:
+        """Run a program of the user; a change of state that it got is forgotten."""
+        entry = self._deliver_to(
+            program, replace(entry, message=replace(entry.message, digestible=False)), save, 0
+        )
+        return () if entry.message.changes and entry.delivered_s else (entry,)
+
+    def _with_takeover(
+        self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
+    ) -> tuple[OutboxEntry, ...]:
+        """Return the entry, and one for another channel if this one will not get the message."""
+        if not entry.given_up:
+            return (entry,)
+        is_dead = self.dead_channels.why
+        working = [
+            channel
+            for channel in config.channels
+            if channel.kind != PROGRAM and not is_dead(channel.settings.fingerprint)
+        ]
+        other = takeover(entry, routed, working)
+        return (replace(entry, told_on=other.channel), other) if other else (entry,)
 
     def _deliver_to(
         self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
@@ -152,22 +199,36 @@ class Outbox:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
-def new_outbox(ctx: Context, close_fds: Iterable[int]) -> Outbox:
-    """Return the outbox of a home; its child processes close the descriptors ``close_fds``."""
+def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outbox:
+    """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
+
+    ``job_id`` is the state id of the job that the messages are about; empty for messages of no single job.
+    """
+    from jobmon_core.monitor.messages.gate import AlertGate
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
 
-    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels)
+    from jobmon_core.store.messages.group_names import groups_of_job, groups_of_message
+
+    def groups(message: Message) -> tuple[str, ...]:
+        return groups_of_job(ctx.groups, job_id) if job_id else groups_of_message(ctx.groups, message.id)
+
+    gate = AlertGate(ctx.alerts, job_id, groups)
+    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
 
 
-def _route(entry: OutboxEntry, config: Config) -> tuple[OutboxEntry, ...]:
-    route = entry.message.route
-    channels = [channel.name for channel in config.channels_for(route)]
-    if not channels:
-        why = f"no {route} webhook is configured; after `jobmon init` run `jobmon recover`"
-        return (replace(entry, given_up=why, fingerprint=""),)
-    return route_to(entry, channels)
+def _route(
+    entry: OutboxEntry, config: Config, routed: tuple[ConfiguredChannel, ...]
+) -> tuple[OutboxEntry, ...]:
+    # an entry of version 0.1 that was attempted has its channel already, see `route_to`
+    programs = () if entry.attempts else route_to(entry, (program.name for program in config.programs))
+    if entry.message.changes:
+        return programs  # none if the user has just removed the last program
+    if not routed:
+        why = f"no {entry.message.route} webhook is configured; after `jobmon init` run `jobmon recover`"
+        return (replace(entry, given_up=why, fingerprint=""), *(() if entry.channel else programs))
+    return (*route_to(entry, (channel.name for channel in routed)), *programs)
 
 
 def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:
@@ -177,10 +238,9 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
     if entry.channel:
         channels = [channel for channel in config.channels if channel.name == entry.channel]
     else:
-        channels = list(config.channels_for(entry.message.route))
+        channels = list(config.channels_of(entry.message))
     is_unchanged = any(channel.settings.fingerprint == entry.fingerprint for channel in channels)
     works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
     if not channels or (is_unchanged and not works_again):
         return entry
-    entry = replace(entry, given_up="", channel_was_dead=False, plain=False)
-    return replace(entry, attempts=0, unconfirmed_attempts=0, next_try_s=0.0)
+    return reopened(entry)

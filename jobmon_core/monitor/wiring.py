@@ -112,8 +112,16 @@ class MonitorFactory:
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
             group=partial(self.groups(log).settings_of, job.id),
+            take_replay=partial(self._take_replay, job.id),
         )
         return JobMonitor(job, deps)
+
+    def _take_replay(self, job_id: str) -> bool:
+        request = self._ctx.replay_request(job_id)
+        if not request.is_pending():
+            return False
+        request.clear()
+        return True
 
     def groups(self, log: Log) -> GroupKeeper:
         """Return the object that polls the groups of jobs, and does nothing if there are none."""
@@ -236,7 +244,7 @@ class MonitorFactory:
         ctx = self._ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        return new_outbox(ctx, ctx.locks).deliver(entry, save)
+        return new_outbox(ctx, ctx.locks, job_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.domain.config import ChannelParser
 from jobmon_core.notify.base import ChannelType
 from jobmon_core.notify.discord import settings as discord_settings
+from jobmon_core.notify.program import settings as program_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +27,19 @@ def _build_discord_cards(settings: discord_settings.DiscordSettings) -> CardChan
     return DiscordCards(settings.webhook)
 
 
+def _build_program(settings: program_settings.ProgramSettings) -> Channel:
+    from jobmon_core.notify.program.channel import ProgramChannel  # only needed to send
+
+    return ProgramChannel(settings)
+
+
 CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
     "discord": ChannelType(
         ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section),
         _build_discord,
         _build_discord_cards,
     ),
+    "program": ChannelType(ChannelParser(program_settings.parse_channel), _build_program),
 }
 
 

@@ -104,6 +104,16 @@ class Home(NamedTuple):
         return self.runs / f"{job_id}.json"
 
     @property
+    def patrol_file(self) -> Path:
+        """The file with what the last patrols saw."""
+        return self.monitors / "patrol.json"
+
+    @property
+    def patrol_log(self) -> Path:
+        """The log that an installed patrol without a channel writes."""
+        return self.logs / "patrol.log"
+
+    @property
     def notes(self) -> Path:
         """The user's notes about jobs."""
         return private_folder(self.state / "notes")
@@ -111,6 +121,11 @@ class Home(NamedTuple):
     def note_file(self, job_id: str) -> Path:
         """Return the file with the user's notes about a job."""
         return self.notes / f"{job_id}.json"
+
+    @property
+    def alerts(self) -> Path:
+        """What the user muted and acknowledged, and what each channel got lately."""
+        return private_folder(self.state / "alerts")
 
     @property
     def messages(self) -> Path:
@@ -163,6 +178,10 @@ class Home(NamedTuple):
         """Return the file that asks the owner of a job to stop watching it."""
         return self.monitors / f"{job_id}.drop"
 
+    def replay_file(self, job_id: str) -> Path:
+        """Return the file that asks the owner of a job to send its given-up messages again."""
+        return self.monitors / f"{job_id}.replay"
+
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files and folders that killed processes left over a day ago; yield each.
 
@@ -170,7 +189,7 @@ class Home(NamedTuple):
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages):
+        for folder in (self.root, self.state, *folders, self.messages, self.alerts):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

@@ -44,6 +44,7 @@ def _files(home: Home, job_id: str) -> Iterator[Path]:
     yield home.log_file(job_id).with_suffix(".log.1")
     yield from home.logs.glob(f"{job_id}.*diagnostics.txt")
     yield home.cancel_file(job_id)
+    yield home.replay_file(job_id)
     yield home.progress_file(job_id)
     yield home.run_file(job_id)
     yield home.note_file(job_id)

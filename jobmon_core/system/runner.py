@@ -105,10 +105,18 @@ class Runner:
 
     def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Result:
         """Run a query with these variables in addition: others may read its arguments, but not those."""
+        return self._captured(variables, argv, timeout_s, "")
+
+    def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:
+        """Run a program with ``text`` as its input; it is killed after ``timeout_s`` seconds."""
+        return self._captured({}, argv, timeout_s, text)
+
+    @staticmethod
+    def _captured(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
         try:
             process = subprocess.Popen(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**query_environment(os.environ), **variables},
@@ -117,7 +125,7 @@ class Runner:
         except OSError as error:
             return NotStarted(tuple(argv), _reason(error))
         try:
-            out, err = process.communicate(timeout=timeout_s)
+            out, err = process.communicate(stdin.encode() if stdin else None, timeout=timeout_s)
         except subprocess.TimeoutExpired as expired:
             _kill(process)
             return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))

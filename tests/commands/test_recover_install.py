@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon.commands.recover_install import status_line
+from jobmon.commands.autostart import status_line
 from jobmon_core.domain.autostart.command import AutostartMethod, MethodStatus
 from tests.support import fake_crontab
 from tests.support.processes import kill

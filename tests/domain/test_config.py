@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
+from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
+from jobmon_core.domain.delivery.routing import OUTCOMES, RouteRule
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
@@ -51,6 +53,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert example.monitors == Config().monitors
     assert example.agent == AgentSettings()
     assert example.digest_from == Config().digest_from
+    assert (example.alerts, example.routes, example.programs) == (AlertSettings(), (), ())
 
 
 def test_every_fault_is_reported_at_once_with_its_place() -> None:
@@ -325,6 +328,76 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
         "channels.e.webhook",
         "backend",
     ]
-    assert found[0] == "channels.a.type: expected one of discord, found 'pigeon'"
+    assert found[0] == f"channels.a.type: expected one of {', '.join(parsers())}, found 'pigeon'"
     assert found[1] == "channels.b.messages: expected success or error, found 'all'"
     assert TOKEN not in str(found)
+
+
+def test_limits_quiet_hours_and_reminders_are_off_unless_they_are_configured() -> None:
+    assert parsed({}).alerts == AlertSettings()
+    messages = {
+        "throttle_s": 600,
+        "per_hour": 20,
+        "quiet_hours": "22:00-07:00",
+        "quiet_critical": "hold",
+        "reminder_s": 900,
+    }
+    assert parsed({"messages": messages}).alerts == AlertSettings(
+        600, 20, QuietHours(22 * 60, 7 * 60), hold_critical=True, reminder_s=900
+    )
+    assert faults({"messages": {"quiet_hours": "at night", "reminder_s": 5, "per_hour": 1.5}}) == [
+        "messages.reminder_s: must be 0 or at least 60, found 5",
+        "messages.per_hour: expected a whole number, found 1.5",
+        "messages.quiet_hours: expected two times of day like 22:00-07:00, found 'at night'",
+    ]
+
+
+def test_a_route_names_levels_outcomes_groups_and_channels_that_exist() -> None:
+    channels = {"team": {"type": "discord", "webhook": URL, "messages": []}}
+    route = {"level": ["critical"], "outcome": ["doubtful"], "group": ["sweep*"], "channels": ["team"]}
+    config = parsed({"channels": channels, "routes": [route, {"channels": ["team"]}]})
+    assert config.routes == (
+        RouteRule(("team",), (Level.CRITICAL,), ("doubtful",), ("sweep*",)),
+        RouteRule(("team",)),
+    )
+    assert faults(
+        {
+            "channels": channels,
+            "routes": [
+                {"channels": []},
+                {"channels": ["taem"]},
+                {"level": ["urgent"], "outcome": ["lost"], "channels": ["team"], "to": 1},
+                7,
+            ],
+        }
+    ) == [
+        "routes[3]: expected an object, found a number",
+        "routes[0].channels: name at least one channel",
+        "routes[1].channels: no channel is named 'taem'; configured: team",
+        "routes[2].level: expected one or more of critical, warning, info, progress, found 'urgent'",
+        f"routes[2].outcome: expected one or more of {', '.join(OUTCOMES)}, found 'lost'",
+        "routes[2].to: unknown key",
+    ]
+
+
+def test_each_command_of_on_event_is_a_program_that_gets_every_change() -> None:
+    config = parsed({"on_event": ["/usr/bin/logger 'a job'", "/opt/hook"]})
+    assert [channel.name for channel in config.programs] == ["on_event_1", "on_event_2"]
+    assert config.channel("on_event_2") == config.programs[1]
+    assert not config.channels_for(Route.ERROR)  # they are no substitute for a webhook
+    assert config.policy.has_programs
+    assert not parsed({}).policy.has_programs
+    assert faults({"on_event": ["hook", ""]}) == [
+        "on_event[0].command: expected the absolute path of a program, then its arguments",
+        "on_event[1].command: missing",
+    ]
+    channels = {"pager": {"type": "program", "command": "/opt/page", "messages": ["error"]}}
+    assert [each.name for each in parsed({"channels": channels}).channels_for(Route.ERROR)] == ["pager"]
+
+
+def test_messages_about_starts_checkpoints_and_progress_are_off_unless_they_are_named() -> None:
+    assert parsed({}).policy.also == ()
+    assert parsed({"messages": {"also": ["started", "progress"]}}).policy.also == ("started", "progress")
+    assert faults({"messages": {"also": ["strated"]}}) == [
+        "messages.also: expected one or more of started, launched, checkpoint, progress, found 'strated'"
+    ]

@@ -25,8 +25,8 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
+from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.domain.messages.job_ended import job_ended_messages
-from jobmon_core.domain.messages.jobs_ended import digest_message
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab

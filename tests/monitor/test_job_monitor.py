@@ -275,3 +275,27 @@ def test_many_hints_at_once_are_served_by_one_query(tmp_path: Path, agents: Scri
     for watch in watches:
         watch.poll_once()
     assert slurm.asked["queue"] == asked + 1
+
+
+def test_a_given_up_message_is_sent_again_once_the_user_asks_for_that(tmp_path: Path) -> None:
+    requests = [True, False]
+    job = replace(ENDED, outbox=(replace(ENDED.outbox[0], channel="error", given_up="404", attempts=3),))
+    deps = monitor_deps(tmp_path, FakeScheduler(), FakeClock(250.0))
+    monitor = JobMonitor(job, replace(deps, take_replay=lambda: requests.pop(0)))
+    assert monitor.poll_once() is None
+    assert [(entry.given_up, entry.delivered_s) for entry in monitor.job.outbox] == [("", 250.0)]
+
+
+def test_programs_of_the_user_get_each_change_of_state(tmp_path: Path) -> None:
+    slurm, clock = FakeScheduler(), FakeClock()
+    slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
+    slurm.records = [(record("12", "PENDING"),), (record("12", "RUNNING"),)]
+    deps = monitor_deps(tmp_path, slurm, clock)
+    monitor = JobMonitor(
+        WatchedJob("slurm-12-x", 12, 100.0, user="me"), replace(deps, policy=Policy(has_programs=True))
+    )
+    monitor.poll_once()
+    clock.now_s += 61.0
+    monitor.poll_once()
+    changes = [change for entry in monitor.job.outbox for change in entry.message.changes]
+    assert [(change.before, change.after) for change in changes] == [("", "PENDING"), ("PENDING", "RUNNING")]

@@ -215,12 +215,16 @@ def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
     """Return the judgement; doubtful if what was to show the end of the work is missing."""
     if not missing:
         return judged
+    what_failed = (
+        f"its {missing[0]} is missing"
+        if len(missing) == 1
+        else f"its {' and its '.join(missing)} are missing"
+    )
+    explanation = (
+        "Nothing of this was written since its start, although the job configuration names it (done)."
+    )
     return replace(
-        judged,
-        is_verified=False,
-        cause=MISSING_OUTPUTS,
-        what_failed=f"its {' and its '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
-        explanation="Its job configuration names this (done), but nothing of it was written since its start.",
+        judged, is_verified=False, cause=MISSING_OUTPUTS, what_failed=what_failed, explanation=explanation
     )
 
 

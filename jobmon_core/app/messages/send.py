@@ -19,19 +19,21 @@ WAIT_S = 10.0
 _STEP_S = 0.5
 
 
-def send_message(ctx: Context, message: Message, wait_s: float = WAIT_S) -> StoredMessage:
+def send_message(
+    ctx: Context, message: Message, wait_s: float = WAIT_S, *, channel: str = ""
+) -> StoredMessage:
     """Save a message, then try to send it for up to ``wait_s`` seconds; return its record.
 
     If it is still open then, a process in the background goes on, and so do all monitors. If a message with
-    this id exists already, no second one is created.
+    this id exists already, no second one is created. With ``channel``, it is sent to this channel only.
 
     Raises:
         StorageFailed: the message cannot be saved.
     """
     store, sender = ctx.messages, MessageSender(ctx)
-    store.create(message)
+    store.create(message, channel)
     deadline_s = ctx.clock.now() + wait_s
-    stored = StoredMessage.of(message)
+    stored = StoredMessage.of(message, channel)
     while ctx.clock.now() < deadline_s:
         with suppress(StorageFailed):  # the message is saved, and the disk may have room again soon
             sender.send_due()

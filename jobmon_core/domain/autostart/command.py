@@ -1,4 +1,4 @@
-"""The command that restarts monitors after a reboot, logout or kill, and the methods that run it. Pure."""
+"""A command of jobmon that this machine runs regularly, and the methods that run it. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from zlib import crc32
 
 from jobmon_core.domain.errors import JobmonError
 
-EVERY_MINUTES = 10
-
 # cron and systemd do not set these; without them another cluster may answer, or messages cannot be sent
 _EXPORTED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 class AutostartUnavailable(JobmonError):
-    """`jobmon recover` cannot be run automatically in the requested way on this machine."""
+    """A command cannot be run automatically in the requested way on this machine."""
 
 
 class AutostartMethod(StrEnum):
-    """What runs `jobmon recover` periodically, in order of preference (see `best_method`)."""
+    """What runs a command periodically, in order of preference (see `best_method`)."""
 
     CRON = "cron"  # the user's crontab on this host
     SYSTEMD = "systemd"  # a timer of the user's own systemd instance
@@ -52,17 +50,49 @@ class MethodStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class RegularCommand:
+    """What is run regularly, and when."""
+
+    name: str  # as the user calls it, e.g. ``jobmon recover``
+    arguments: tuple[str, ...]
+    cron: str  # when, as crontab(5) writes it
+    calendar: str  # the same, as systemd.time(7) writes it
+    purpose: str  # for the description of a unit
+    starts_monitors: bool = False  # run it at boot too, and let what it started go on when it ends
+    slurm_arguments: tuple[str, ...] = ()  # further ones where Slurm runs it as a job
+    marker_suffix: str = ""
+
+
+RECOVER = RegularCommand(
+    "jobmon recover",
+    ("recover", "--quiet"),
+    "*/10 * * * *",
+    "*:0/10",
+    "restart jobmon monitors after a reboot or a kill",
+    starts_monitors=True,
+    # when a job ends, Slurm kills all its processes: it must stay until its monitors end
+    slurm_arguments=("--stay",),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class AutostartCommand:
     """The command that every method runs."""
 
     program: tuple[str, ...]  # jobmon's absolute path, with the arguments before the subcommand
     environment: Mapping[str, str]
-    marker: str  # identifies the entries that jobmon installed for this home
+    home_marker: str  # identifies the entries that jobmon installed for this home
+    regular: RegularCommand = RECOVER
+
+    @property
+    def marker(self) -> str:
+        """What identifies the entries for this command and home."""
+        return self.home_marker + self.regular.marker_suffix
 
     def argv(self, *options: str) -> tuple[str, ...]:
         """Return the command line. It sets the variables through ``env``, so that it needs no shell."""
         settings = (f"{name}={value}" for name, value in self.environment.items())
-        return ("/usr/bin/env", *settings, *self.program, "recover", "--quiet", *options)
+        return ("/usr/bin/env", *settings, *self.program, *self.regular.arguments, *options)
 
     def line(self, *options: str) -> str:
         """Return the command line quoted for a shell.
@@ -84,7 +114,7 @@ def marker_for(home: str) -> str:
 
 
 def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
-    """Return the environment of ``jobmon recover``; a proxy URL with a password is left out."""
+    """Return the environment of the command; a proxy URL with a password is left out."""
     exported = {name: environment[name] for name in _EXPORTED if environment.get(name)}
     proxies = {name: value for name, value in _proxies(environment).items() if not _has_password(value)}
     return {"JOBMON_HOME": home, **exported, **proxies, "PATH": path}

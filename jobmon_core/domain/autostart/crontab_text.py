@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand
+from jobmon_core.domain.autostart.command import AutostartCommand
 
 
 def cron_lines(command: AutostartCommand) -> tuple[str, ...]:
-    """Return the lines for cron: run at boot, and every few minutes.
+    """Return the lines for cron: run at the times of the command, and at boot if it starts monitors.
 
     Raises:
         AutostartUnavailable: an argument has a character that a crontab cannot hold.
     """
     line = command.line().replace("%", r"\%")  # cron reads an unescaped % as a newline
-    return tuple(f"{when} {line} # {command.marker}" for when in ("@reboot", f"*/{EVERY_MINUTES} * * * *"))
+    times = (*(("@reboot",) if command.regular.starts_monitors else ()), command.regular.cron)
+    return tuple(f"{when} {line} # {command.marker}" for when in times)
 
 
 def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
     """Return the lines for Slurm's crontab.
-
-    When a job ends, Slurm kills all its processes: ``--stay`` keeps ``recover`` running until its monitors
-    end.
 
     Raises:
         AutostartUnavailable: an argument has a character that a crontab cannot hold.
     """
     return (
         f"{_options_prefix(command.marker)} --output=/dev/null",
-        f"*/{EVERY_MINUTES} * * * * {command.line('--stay')} # {command.marker}",
+        f"{command.regular.cron} {command.line(*command.regular.slurm_arguments)} # {command.marker}",
     )
 
 

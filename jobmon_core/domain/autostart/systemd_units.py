@@ -1,30 +1,32 @@
-"""The unit files of a systemd timer for `jobmon recover`. Pure. Source: systemd.service(5), .unit(5)."""
+"""The unit files of a systemd timer for a command of jobmon. Pure. Source: systemd.service(5), .unit(5)."""
 
 from __future__ import annotations
 
-from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand, AutostartUnavailable
+from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable
 
 _UNIT = """\
-# written by `jobmon recover --install`; `jobmon recover --uninstall` removes it
+# written by `{name} --install`; `{name} --uninstall` removes it
 [Unit]
-Description=restart jobmon monitors after a reboot or a kill
+Description={purpose}
 
 """
-_SERVICE = f"""\
-{_UNIT}[Service]
+_SERVICE = """\
+[Service]
 Type=oneshot
-ExecStart={{command}}
+ExecStart={command}
+"""
+_KEEP_CHILDREN = """\
 # the monitors that it starts must keep running when it ends
 KillMode=process
 """
-_TIMER = f"""\
-{_UNIT}[Timer]
-OnStartupSec=1min
-OnCalendar=*:0/{EVERY_MINUTES}
+_TIMER = """\
+[Timer]
+{at_boot}OnCalendar={calendar}
 
 [Install]
 WantedBy=timers.target
 """
+_AT_BOOT = "OnStartupSec=1min\n"
 
 
 def unit_files(command: AutostartCommand) -> dict[str, str]:
@@ -35,7 +37,13 @@ def unit_files(command: AutostartCommand) -> dict[str, str]:
     """
     line = " ".join(_quoted(argument) for argument in command.argv())
     service, timer = unit_names(command.marker)
-    return {service: _SERVICE.format(command=line), timer: _TIMER}
+    regular = command.regular
+    unit = _UNIT.format(name=regular.name, purpose=regular.purpose)
+    at_boot = _AT_BOOT if regular.starts_monitors else ""
+    return {
+        service: unit + _SERVICE.format(command=line) + (_KEEP_CHILDREN if regular.starts_monitors else ""),
+        timer: unit + _TIMER.format(at_boot=at_boot, calendar=regular.calendar),
+    }
 
 
 def unit_names(marker: str) -> tuple[str, str]:

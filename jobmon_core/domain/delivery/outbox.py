@@ -8,11 +8,13 @@ from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.channels import Level, Route
+from jobmon_core.domain.slurm.states import Outcome
 
 _MIN_WAIT_S = 2.0
 _MAX_WAIT_S = 300.0
-# Each repeat may be a duplicate, but without any the message may be lost: so a few, at growing intervals.
-_UNCONFIRMED_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
+# Each repeat may be a duplicate, but without any the message may be lost: so a few, at growing intervals,
+# the last one after more than 72 hours: longer than a weekend without a network
+_UNCONFIRMED_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 86_400.0, 86_400.0)
 _ARRIVAL_S = 10.0  # a request may still arrive for this long after its sender was killed
 
 
@@ -56,6 +58,15 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A change of state, as Slurm writes states."""
+
+    ref: str  # of the job or task
+    before: str  # empty if it was not known
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
@@ -78,6 +89,19 @@ class Message:
     attachment: str = ""  # the path of a text file to attach, if there still is one and the channel takes it
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
     stated_level: Level | None = None  # None: the usual one of the tone, also before version 0.6
+    outcome: Outcome | None = None  # of the job whose end it reports, or of one of its tasks
+    changes: tuple[Change, ...] = ()  # if it has any, it is for the programs of the user alone
+
+    @property
+    def ref(self) -> str:
+        """The job or task that it is about, e.g. ``12_3``."""
+        return self.id.partition("/")[0]
+
+    @property
+    def kind(self) -> str:
+        """What it is about, without the job and the time, e.g. ``end`` or ``progress-stalled``."""
+        parts = self.id.partition("/")[2].replace("/", "-").split("-")
+        return "-".join(part for part in parts if not part.isdigit())
 
     @property
     def level(self) -> Level:
@@ -93,6 +117,7 @@ class DeliveryOutcome(StrEnum):
     MAYBE_DELIVERED = "maybe delivered"  # sent without a response: a repeat may be a duplicate
     REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may be accepted
     CHANNEL_DEAD = "channel dead"  # the channel will accept no message at all
+    GIVE_UP = "give up"  # no further attempt is to be made, for a reason of this message alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +162,16 @@ class OutboxEntry:
     channel: str = ""  # the configured name
     fingerprint: str = ""  # of the channel's settings at the latest attempt
     offered_s: float | None = None  # since when a digest may include it
+    held: str = ""  # why it waits until ``held_until_s`` without delaying others, e.g. ``quiet hours``
+    held_until_s: float | None = (
+        None  # ``next_try_s`` may be earlier: then jobmon looks whether it still holds
+    )
+    is_carrier: bool = False  # it will also tell what was counted while it waits, see `alert_history`
+    counted: str = ""  # why it is not sent on its own: another message tells how many there were
+    instead_of: str = ""  # the channel that did not accept it, so that this one gets it
+    told_on: str = ""  # the channel that gets it, since this one did not accept it
+    reminders: int = 0  # the number of this reminder, see `reminders`; 0: it is none
+    reminds_of_s: float | None = None  # when the message that it reminds of was delivered
 
     @property
     def key(self) -> tuple[str, str]:
@@ -146,7 +181,23 @@ class OutboxEntry:
     @property
     def is_open(self) -> bool:
         """Whether this message is still to be sent."""
-        return self.delivered_s is None and not self.given_up
+        return self.delivered_s is None and not self.given_up and not self.counted
+
+    @property
+    def is_undelivered(self) -> bool:
+        """Whether it is pending or was given up."""
+        return self.delivered_s is None and not self.counted
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no process can have sent it yet."""
+        return self.attempts == 0 and self.offered_s is None
+
+    @property
+    def must_stay(self) -> bool:
+        """Whether it cannot be replaced by later news: it was attempted, or other messages depend on it."""
+        is_held_critical = self.held != "" and self.message.level is Level.CRITICAL
+        return not self.is_fresh or self.is_carrier or self.counted != "" or is_held_critical
 
     @property
     def is_repeat(self) -> bool:
@@ -159,6 +210,24 @@ def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, 
     if entry.attempts:  # of version 0.1, see OutboxEntry
         return (replace(entry, channel=entry.message.route.value),)
     return tuple(replace(entry, channel=channel) for channel in channels)
+
+
+def reopened(entry: OutboxEntry) -> OutboxEntry:
+    """Return the entry to be sent again if it was given up."""
+    if not entry.given_up:
+        return entry
+    entry = replace(entry, given_up="", channel_was_dead=False, plain=False)
+    return replace(entry, attempts=0, unconfirmed_attempts=0, next_try_s=0.0)
+
+
+def with_replacements(
+    outbox: tuple[OutboxEntry, ...], key: tuple[str, str], replacements: tuple[OutboxEntry, ...]
+) -> tuple[OutboxEntry, ...]:
+    """Return an outbox with the entry ``key`` replaced; a channel gets each message once."""
+    others = {entry.key for entry in outbox if entry.key != key}
+    new = tuple(entry for entry in replacements if entry.key not in others)
+    parts = (new if entry.key == key else (entry,) for entry in outbox)
+    return tuple(entry for part in parts for entry in part)
 
 
 def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
@@ -201,7 +270,7 @@ def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxE
             return _repeat_or_give_up(ended, receipt, now_s)
         case DeliveryOutcome.REFUSED_BODY if not entry.plain:
             return replace(ended, next_try_s=now_s, plain=True)
-        case DeliveryOutcome.REFUSED_BODY | DeliveryOutcome.CHANNEL_DEAD:
+        case DeliveryOutcome.REFUSED_BODY | DeliveryOutcome.CHANNEL_DEAD | DeliveryOutcome.GIVE_UP:
             is_dead = receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
             return replace(ended, given_up=receipt.why, channel_was_dead=is_dead)
 
@@ -215,13 +284,15 @@ def delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
     """Return what became of a message, for the log; no reason contains a webhook's URL."""
     if after.channel != entry.channel:
         return f"goes to channel {after.channel}"
-    if after.delivered_s or after.given_up:
-        return after.given_up or "delivered"
+    if after.delivered_s or after.given_up or after.counted:
+        return after.given_up or (after.counted and f"is counted: {after.counted}") or "delivered"
+    if after.held:
+        return f"is held: {after.held}"
     return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
 
 
 def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
-    """Schedule a repeat after an attempt without a response; give up after the sixth such attempt."""
+    """Schedule a repeat after an attempt without a response; give up after the ninth such attempt."""
     attempts = entry.unconfirmed_attempts + 1
     entry = replace(entry, maybe_delivered=True, unconfirmed_attempts=attempts)
     if attempts > len(_UNCONFIRMED_WAITS_S):

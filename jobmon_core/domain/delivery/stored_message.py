@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, with_replacements
 
 KEPT_S = 7 * 86_400.0  # after its delivery: while its record exists, the message is not created again
 _GIVEN_UP_KEPT_S = 90 * 86_400.0  # `jobmon status` names it, and `jobmon recover` may send it
@@ -18,9 +18,9 @@ class StoredMessage:
     outbox: tuple[OutboxEntry, ...]
 
     @classmethod
-    def of(cls, message: Message) -> StoredMessage:
-        """Return the record of a new message."""
-        return cls(message.id, (OutboxEntry(message),))
+    def of(cls, message: Message, channel: str = "") -> StoredMessage:
+        """Return the record of a new message; with ``channel``, for this channel only."""
+        return cls(message.id, (OutboxEntry(message, channel=channel),))
 
     @property
     def message(self) -> Message:
@@ -53,8 +53,7 @@ class StoredMessage:
 
     def with_entries(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> StoredMessage:
         """Return the record with the entry ``key`` of its outbox replaced."""
-        parts = (replacements if entry.key == key else (entry,) for entry in self.outbox)
-        return replace(self, outbox=tuple(entry for part in parts for entry in part))
+        return replace(self, outbox=with_replacements(self.outbox, key, replacements))
 
     def is_outdated(self, now_s: float) -> bool:
         """Whether it was delivered, or given up, so long ago that its record can be removed."""
@@ -62,4 +61,5 @@ class StoredMessage:
             return False
         if self.given_up:
             return now_s - self.message.created_s > _GIVEN_UP_KEPT_S
-        return all(now_s - (entry.delivered_s or now_s) > KEPT_S for entry in self.outbox)
+        sent_s = (entry.delivered_s for entry in self.outbox if not entry.counted)
+        return all(now_s - (at_s or now_s) > KEPT_S for at_s in sent_s)

@@ -85,6 +85,7 @@ def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, 
         summary=_summary(task, end),
         fields=tuple(_task_fields(job, task, end)),
         created_s=int(now_s),
+        outcome=end.outcome,
     )
     return _with_diagnosis(message, job, task, end)
 
@@ -263,6 +264,7 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now
         summary="\n".join((*_group_lines(groups, noun), f"{total}. Details: jobmon show {job.ref}")),
         fields=tuple(_total_fields(job, ended)),
         created_s=int(now_s),
+        outcome=outcome,
     )
     # explain one task: the first with the outcome of the job, of the largest group
     decisive = next((group.keys[0] for group in groups if group.outcome is outcome), None)

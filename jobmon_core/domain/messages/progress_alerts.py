@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.backends import is_local
@@ -25,6 +25,9 @@ _HEADLINES = {
     EventKind.ERROR: "An error in the log",
     EventKind.TROUBLE: "Something is wrong",
     EventKind.RECOVERED: "Recovered",
+    EventKind.LAUNCHED: "Launched",
+    EventKind.CHECKPOINT: "Checkpoint saved",
+    EventKind.MILESTONE: "Progress",
 }
 _ADVICE = {
     EventKind.LAUNCH_FAILED: "`jobmon show JOBID` shows what is missing; jobmon does not stop it.",
@@ -87,6 +90,35 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     return job
 
 
+_FURTHER = {
+    EventKind.LAUNCHED: "launched",
+    EventKind.CHECKPOINT: "checkpoint",
+    EventKind.MILESTONE: "progress",
+}
+
+
+def with_further_events(
+    job: WatchedJob, events: Sequence[Event], also: Collection[str], now_s: float
+) -> WatchedJob:
+    """Return the job with a queued message for each event of the kinds that the user also wants.
+
+    ``also`` has the values of ``messages.also`` in the configuration.
+    """
+    for event in events:
+        subject = f"progress-{event.kind}-{event.at_s:.0f}"
+        alerted = f"{event.task}:{subject}"
+        if event.is_quiet or _FURTHER.get(event.kind) not in also or alerted in job.alerted:
+            continue
+        message = replace(
+            _message(job, event, subject, now_s, is_last=False),
+            route=Route.SUCCESS,
+            tone=Tone.RESOLVED,
+            summary="The job is still running.",
+        )
+        job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, OutboxEntry(message)))
+    return job
+
+
 def headline(event: Event) -> str:
     """Return what happened, in a few words."""
     return event.title or _HEADLINES[event.kind]
@@ -102,7 +134,7 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
 
     They say that the job is running, and might arrive after the message about its end.
     """
-    outbox = tuple(entry for entry in job.outbox if entry.attempts or _SUBJECT not in entry.message.id)
+    outbox = tuple(entry for entry in job.outbox if entry.must_stay or _SUBJECT not in entry.message.id)
     return replace(job, outbox=outbox)
 
 
@@ -114,7 +146,7 @@ def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
     entries = tuple(
         entry for entry in job.outbox if entry.message.id.startswith(start) and entry.message.id.endswith(end)
     )
-    return () if any(entry.attempts for entry in entries) else entries
+    return () if any(entry.must_stay or entry.counted for entry in entries) else entries
 
 
 def _ends(event: Event, warning: Event) -> bool:

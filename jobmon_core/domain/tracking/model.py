@@ -296,7 +296,7 @@ class WatchedJob:
     @property
     def undelivered(self) -> int:
         """The number of messages that are pending or were given up."""
-        return sum(1 for entry in self.outbox if entry.delivered_s is None)
+        return sum(entry.is_undelivered for entry in self.outbox)
 
     @property
     def outcome(self) -> Outcome | None:

@@ -23,6 +23,8 @@ class Policy(NamedTuple):
     array_messages: str = "digest"  # or "each": one message per task
     progress_messages: bool = True  # whether warnings about the progress are sent
     cards: bool = True  # whether each longer job has a card that is edited as the job goes on
+    also: tuple[str, ...] = ()  # further messages: started, launched, checkpoint, progress
+    has_programs: bool = False  # whether programs of the user get each change of state
     doubtful_success: str = "success"  # the route of a doubtful success; or "error"
     first_s: float = (
         10.0  # between the first queue checks; it grows to half of the job's age, as far as the usual

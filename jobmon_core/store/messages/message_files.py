@@ -37,8 +37,10 @@ class MessageStore:
 
     folder: Path
 
-    def create(self, message: Message) -> bool:
+    def create(self, message: Message, channel: str = "") -> bool:
         """Save a new message durably, to be sent soon; return False if one with its id exists already.
+
+        With ``channel``, it is sent to this channel only.
 
         If several processes create the same message at once, on any hosts, one succeeds. So an event that
         several of them notice is reported once if the id follows from the event.
@@ -46,7 +48,7 @@ class MessageStore:
         Raises:
             StorageFailed: the file cannot be written.
         """
-        return create_exclusive(self.path(message.id), encoded(StoredMessage.of(message)))
+        return create_exclusive(self.path(message.id), encoded(StoredMessage.of(message, channel)))
 
     def save(self, stored: StoredMessage) -> None:
         """Replace the record of a message durably.

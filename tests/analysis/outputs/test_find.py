@@ -116,7 +116,7 @@ def test_a_folder_that_many_tasks_name_is_listed_once(
         asked.append(entry.name)
         return entry.stat()
 
-    monkeypatch.setattr("jobmon_core.observe.artifacts.listing._status", counted)
+    monkeypatch.setattr("jobmon_core.observe.artifacts.listing.status_of", counted)
     array, _ = array_of(job, tmp_path, ["runs"] * 5)
     follow_progress([array], lambda job_id: tmp_path / f"{job_id}.json", START_S + 60.0)
     record = JsonFile(tmp_path / f"{array.id}.json", ProgressState, 2**20, durable=False).read()

@@ -1,29 +1,50 @@
-"""``jobmon recover --install`` and ``--uninstall``: show the changes, ask, apply them."""
+"""``--install`` and ``--uninstall`` of `recover` and `patrol`: show the changes, ask, apply them."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import jobmon_command, stdout_console
+from jobmon.commands.common import stdout_console
 from jobmon.errors import say
-from jobmon_core.app.autostart import Autostart
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
 
 if TYPE_CHECKING:
-    from jobmon_core.context import Context
+    import argparse
+
+    from jobmon_core.app.autostart import Autostart
     from jobmon_core.domain.autostart.command import MethodStatus
 
 _NOT_CHANGED = 1  # exit code
 
 
-def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
-    """Make this machine run ``jobmon recover`` regularly; return the exit code, 1 if the user declines.
+BEST = "best"
+
+
+def add_install_arguments(modes: argparse._ActionsContainer) -> None:
+    """Declare ``--install`` and ``--uninstall``."""
+    modes.add_argument(
+        "--install",
+        nargs="?",
+        const=BEST,
+        choices=(BEST, *(method.value for method in AutostartMethod)),
+        metavar="METHOD",
+        help="run automatically; METHOD is cron, systemd, scrontab or best (default): the best available",
+    )
+    modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
+
+
+def wanted_method(text: str) -> AutostartMethod | None:
+    """Return the method that the user names; None for the best one."""
+    return None if text == BEST else AutostartMethod(text)
+
+
+def install(autostart: Autostart, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
+    """Make this machine run a command regularly; return the exit code, 1 if the user declines.
 
     Raises:
         AutostartUnavailable: the ``wanted`` method (None: every method) cannot be used here.
     """
-    autostart = Autostart.of(ctx, jobmon_command())
     statuses = autostart.statuses()
     method = wanted or autostart.recommended(statuses)
     status = next(each for each in statuses if each.method is method)
@@ -33,23 +54,23 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
     for each in statuses:
         print(*stdout_console().prose(status_line(each), hanging="    "), sep="\n")
     if status.never_runs_because:
-        say(f"warning: {status.never_runs_because}: {method} restarts no monitor until that changes")
+        name = autostart.regular.name
+        say(f"warning: {status.never_runs_because}: {method} does not run `{name}` until that changes")
     installer = autostart.installers[method]
     print(*installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:
-        say(f"${name} is a secret and is not stored; restarted monitors will not have it")
+        say(f"${name} is a secret and is not stored; what {method} starts will not have it")
     if not _confirm(confirmed=confirmed):
         return _NOT_CHANGED
     if installer.install():
-        print(f"installed with {method}; `jobmon recover --uninstall` removes it")
+        print(f"installed with {method}; `{autostart.regular.name} --uninstall` removes it")
     else:
         print(f"already installed with {method}; nothing was changed")
     return 0
 
 
-def uninstall(ctx: Context, *, confirmed: bool) -> int:
+def uninstall(autostart: Autostart, *, confirmed: bool) -> int:
     """Remove what was installed by any method; return the exit code, 1 if the user declines."""
-    autostart = Autostart.of(ctx, jobmon_command())
     installed = [installer for installer in autostart.installers.values() if installer.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")

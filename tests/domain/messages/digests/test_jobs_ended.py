@@ -6,7 +6,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.digest import Offer
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.delivery.send_queue import Entry
-from jobmon_core.domain.messages.jobs_ended import digest_message
+from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.notify.discord.payload import full, plain
 from jobmon_core.notify.discord.settings import Mentions
 from tests.support.discord_rules import faults

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.delivery.send_queue import Entry
-from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.messages.digests.listing import listed
 
-_MAX_CHARS = 2000  # of all lines: about a screen
-_MAX_LINE_CHARS = 200
 _WORDS = {  # the worst first
     Tone.FAILURE: "failed",
     Tone.ATTENTION: "to check",
@@ -37,7 +35,7 @@ def digest_message(message: Message, others: Sequence[Entry]) -> Message:
         route=message.route,
         tone=worst_first[0][0],
         title=_title(tones),
-        evidence=_shown([_line(text) for _, text in worst_first]),
+        evidence=listed((text for _, text in worst_first), _COMMAND),
         advice="" if set(tones) == {Tone.SUCCESS} else "`jobmon show JOB` explains how one of them ended.",
         created_s=min((message.created_s, *(entry.created_s for entry in others))),
     )
@@ -49,20 +47,3 @@ def _title(tones: Counter[Tone]) -> str:
         return f"{total} jobs {_PHRASES[tone]}"
     counts = ", ".join(f"{tones[tone]} {word}" for tone, word in _WORDS.items() if tones[tone])
     return f"{total} jobs ended: {counts}"
-
-
-def _line(text: str) -> str:
-    line = " ".join(redacted(text).split())  # secrets are hidden first: half of one would not be recognised
-    return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
-
-
-def _shown(lines: list[str]) -> tuple[str, ...]:
-    """Return as many lines as fit, and how many more there are."""
-    shown: list[str] = []
-    room = _MAX_CHARS
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            return (*shown, f"and {len(lines) - len(shown)} more: {_COMMAND}")
-        shown.append(line)
-    return tuple(shown)

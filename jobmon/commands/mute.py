@@ -1,0 +1,87 @@
+"""``jobmon mute``: send no messages about a job, a group or everything for a while."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, period_s, result_text
+from jobmon.errors import UsageError, say
+from jobmon.views.model import clock
+from jobmon_core.app.alerts.mute import mute, muted, unmute
+
+if TYPE_CHECKING:
+    from jobmon_core.app.alerts.mute import Muted
+
+DESCRIPTION = """\
+Send no messages about a job, about the jobs of a group, or about all jobs for a while. Messages are counted
+meanwhile; when the mute ends, one message names them. Critical ones (e.g. a crash) are held and then sent in
+full. Without arguments, list what is muted."""
+EPILOG = """\
+examples:
+  jobmon mute 8123 2h
+  jobmon mute sweep1 1d        a group
+  jobmon mute all 30m
+  jobmon mute all --off
+  jobmon mute                  list what is muted
+
+--json prints a list: subject, muted_until (Unix seconds)."""
+_MAX_S = 30 * 86_400.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("target", nargs="?", metavar="JOB|GROUP|all", help=f"a group, `all`, or {JOB_HELP}")
+    parser.add_argument(
+        "time", nargs="?", type=_time_s, metavar="TIME", help="e.g. 30m, 2h or 1d; at most 30d"
+    )
+    parser.add_argument("--off", action="store_true", help="end the mute now")
+    parser.add_argument("--json", action="store_true", help="list what is muted as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Mute, end a mute, or list what is muted; 1 if there was no mute to end."""
+    ctx = open_context()
+    if options.target is None:
+        return _list(muted(ctx), ctx.clock.now(), as_json=options.json)
+    if options.json:
+        raise UsageError("--json lists what is muted and takes no arguments")
+    if options.off == (options.time is not None):
+        raise UsageError(f"give a time or --off, e.g. `jobmon mute {options.target} 2h`")
+    if options.off:
+        ended = unmute(ctx, options.target)
+        if not ended.changed:
+            say(f"{ended.subject}: not muted; nothing was changed")
+            return 1
+        print(result_text(ended.subject, "not muted any more; what was held back follows within 5 minutes"))
+        return 0
+    new = mute(ctx, options.target, options.time)
+    until = clock(new.until_s or 0.0, ctx.clock.now())
+    print(
+        result_text(
+            new.subject, f"muted until {until}; critical messages and the number of others follow then"
+        )
+    )
+    return 0
+
+
+def _list(mutes: list[Muted], now_s: float, *, as_json: bool) -> int:
+    if as_json:
+        import json
+
+        print(
+            json.dumps([{"subject": each.subject, "muted_until": each.until_s} for each in mutes], indent=2)
+        )
+        return 0
+    for each in mutes:
+        print(result_text(each.subject, f"muted until {clock(each.until_s or 0.0, now_s)}"))
+    if not mutes:
+        print("nothing is muted")
+    return 0
+
+
+def _time_s(text: str) -> float:
+    seconds = period_s(text)
+    if not 0 < seconds <= _MAX_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most 30d, e.g. 2h")
+    return seconds

@@ -1,0 +1,190 @@
+"""``jobmon patrol``: look once at everything watched: one line, and what has changed since the last time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon.commands.autostart import add_install_arguments, install, uninstall, wanted_method
+from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s, stdout_console
+from jobmon.errors import UsageError, say
+from jobmon.views.console import Console
+from jobmon.views.patrol.as_json import patrol_json
+from jobmon.views.patrol.facts import seen_job
+from jobmon.views.patrol.lines import patrol_lines
+from jobmon_core.app.patrol.look import look
+from jobmon_core.app.patrol.memory import read_memory, save_memory
+from jobmon_core.app.patrol.targets import named_state_ids
+from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.patrol.compare import compare, remembered
+from jobmon_core.domain.patrol.model import Memory, Patrol, Problem, Severity
+from jobmon_core.domain.patrol.schedule import DEFAULT_MINUTES, patrol_command
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.app.autostart import Autostart
+    from jobmon_core.context import Context
+
+DESCRIPTION = """\
+Look once at everything that is watched, and print one line, even if nothing has changed; lines about what
+has changed since the last patrol follow: states, progress, checkpoints, numbers of output files against the
+expected one, marker files, warnings, and the results that a job configuration names, unchanged. It also
+says what is wrong with jobmon itself: a dead monitor, an old answer of Slurm, a message that was not
+delivered.
+
+It changes nothing, asks Slurm nothing, needs no terminal and takes at most a minute, so it suits cron and
+other programs. With --to, a channel gets the lines too. Each channel, and this command without --to,
+remembers its own last patrol.
+
+--install makes this machine patrol every 30 minutes (--every), after it has shown the entry and asked. The
+lines go to the channel of --to, else to logs/patrol.log. The entry removes itself when nothing is watched
+any more."""
+EPILOG = """\
+exit codes:
+  0   all is well
+  1   a warning: e.g. a stall, a dead monitor, a doubtful success
+  2   critical: a job failed, will probably fail, or its outcome is unknown; or
+      the jobs could not be looked at
+A job that ended counts in the first patrol after its end, and whenever it is named.
+
+--json prints one object: at since exit_code summary done, problems (a list of severity kind text) and
+jobs, each with job_id name state outcome reason new changes problems progress items_processed unit outputs
+expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds; done: nothing
+is watched any more; markers: what `done` of a job configuration names, and whether it is there; results: a
+list of name text new. What is not known is null.
+
+examples:
+  jobmon patrol
+  jobmon patrol 8123 train
+  jobmon patrol --json | jq -r .summary
+  jobmon patrol --to error             the channel with this name gets the lines too
+  jobmon patrol --install --every 30m --to error
+  jobmon patrol --uninstall"""
+_LOG_READER = "log of --unattended"
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A patrol, and what the next one must remember."""
+
+    patrol: Patrol
+    memory: Memory
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
+    modes = parser.add_mutually_exclusive_group()
+    add_install_arguments(modes)
+    modes.add_argument(
+        "--unattended",
+        action="store_true",
+        help="print nothing, and remove the entry when nothing is watched any more (what --install runs)",
+    )
+    parser.add_argument(
+        "--every",
+        type=period_s,
+        metavar="TIME",
+        help=f"with --install: how often, e.g. 15m, 1h, 1d (default: {DEFAULT_MINUTES}m)",
+    )
+    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Patrol, and return the exit code by the worst problem; or install or uninstall the entry."""
+    ctx = open_context()
+    if options.install or options.uninstall:
+        return _change_entry(ctx, options)
+    if options.yes or options.every:
+        raise UsageError(f"{'--yes' if options.yes else '--every'} requires --install")
+    if options.to:
+        from jobmon_core.app.patrol.send import check_channel
+
+        check_channel(ctx, options.to)
+    state_ids = named_state_ids(ctx, options.job)
+    if options.job and not state_ids:
+        raise JobmonError("no run of this group was submitted yet")
+    reader = options.to or (_LOG_READER if options.unattended else "")
+    known = read_memory(ctx, reader)
+    done = in_bounded_time(_Done, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
+    return _tell(ctx, done, reader, options)
+
+
+def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Done:
+    seen = look(ctx, state_ids, memory)
+    problems = [Problem(text, kind="jobmon") for text in (*filter(None, [problem]), *seen.problems)]
+    patrol = compare(
+        map(seen_job, seen.jobs),
+        problems,
+        memory,
+        seen.at_s,
+        names_jobs=bool(state_ids),
+        is_done=seen.is_done,
+    )
+    return _Done(patrol, remembered(memory, patrol, names_jobs=bool(state_ids)))
+
+
+def _tell(ctx: Context, done: _Done, reader: str, options: argparse.Namespace) -> int:
+    """Print, log and send the lines; then save what the next patrol must know. Return the exit code."""
+    patrol, plain = done.patrol, [*patrol_lines(done.patrol, Console())]
+    if options.unattended:
+        if patrol.is_done:
+            plain += remove_entries(_autostart(ctx))
+        if not options.to:
+            log_patrol(ctx, plain)
+    elif options.json:
+        print(json.dumps(patrol_json(patrol), indent=2))
+    else:
+        print(*patrol_lines(patrol, stdout_console()), sep="\n")
+    severity = patrol.severity
+    try:
+        if options.to:
+            severity = max(severity, _send(ctx, options.to, patrol.severity, plain))
+        save_memory(ctx, reader, done.memory)
+    except StorageFailed as error:
+        say(f"the next patrol will say the same again: {error}")
+        severity = max(severity, Severity.WARNING)
+    return 0 if options.unattended else int(severity)
+
+
+def _send(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) -> Severity:
+    from jobmon_core.app.patrol.send import send_patrol  # needs the HTTP library
+
+    stored = send_patrol(ctx, channel, severity, lines)
+    if not stored.problem:
+        return Severity.WELL
+    say(f"channel {channel} has not accepted the message yet: {stored.problem}")
+    return Severity.WARNING
+
+
+def _autostart(ctx: Context, every_s: float | None = None, channel: str = "") -> Autostart:
+    from jobmon_core.app.autostart import Autostart
+
+    minutes = DEFAULT_MINUTES if every_s is None else every_s / _MINUTE_S
+    return Autostart.of(ctx, jobmon_command(), regular=patrol_command(int(minutes), channel))
+
+
+def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
+    if options.job or options.json:
+        raise UsageError("an installed patrol looks at everything: name no job, and use no --json")
+    if options.uninstall:
+        return uninstall(_autostart(ctx), confirmed=options.yes)
+    from jobmon_core.app.patrol.send import check_channel
+
+    if options.to:
+        check_channel(ctx, options.to)
+    autostart = _autostart(ctx, options.every, options.to)
+    if in_bounded_time(_Done, lambda: _patrol(ctx, (), Memory(), "")).patrol.is_done:
+        raise JobmonError(
+            "nothing is watched, so a patrol has nothing to look at; submit or watch a job first"
+        )
+    return install(autostart, wanted_method(options.install), confirmed=options.yes)

@@ -1,0 +1,52 @@
+"""``jobmon replay``: send the messages of jobs again that were given up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, result_text
+from jobmon.errors import say
+from jobmon.views.console import one_line
+from jobmon_core.app.alerts.replay import replay
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Send the messages of jobs again that jobmon gave up sending, e.g. because a webhook was deleted and now
+exists again. `jobmon show JOB` says which were given up and why. `jobmon recover` sends those of all jobs
+whose channel was changed in the configuration; this command sends them in any case."""
+EPILOG = """\
+examples:
+  jobmon replay 8123
+  jobmon replay latest"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Send again for each job, even after an error with another one; return the highest exit code.
+
+    It is 1 for a job without a given-up message.
+    """
+    ctx = open_context()
+    starter = MonitorStarter(ctx)
+    exit_code = 0
+    for argument in options.job:
+        try:
+            result = replay(ctx, starter, argument)
+        except JobmonError as error:
+            say(str(error))
+            exit_code = max(exit_code, error.exit_code)
+            continue
+        if result.is_changed:
+            print(result_text(result.subject, result.action))
+        else:
+            say(one_line(f"{result.subject}: {result.action}"))
+            exit_code = max(exit_code, 1)
+    return exit_code

@@ -1,0 +1,195 @@
+"""The section of a hand-over page about one job."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import one_line
+from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
+from jobmon.views.running import job_progress
+from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.pending.categories import pending_words
+from jobmon_core.domain.provenance.arguments import without_values
+from jobmon_core.domain.provenance.model import ScriptKind
+from jobmon_core.domain.slurm.states import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.app.handover.collect import HandedJob
+    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_TIME = "%Y-%m-%d %H:%M"
+_MAX_TASKS = 8
+
+
+def job_section(handed: HandedJob, now_s: float) -> Iterator[str]:
+    """Yield the lines of the section: what is known, then how to look, stop and resume."""
+    job = handed.job
+    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}"
+    yield ""
+    yield from (f"- {label}: {text}" for label, text in _facts(handed, now_s) if text)
+    for quote in handed.files.results:
+        yield f"- result {code(quote.name)}:"
+        yield ""
+        yield from _fenced("text", quote.text.split("\n"))
+    yield ""
+    yield "Look:"
+    yield ""
+    yield from shell(*_look(handed))
+    yield from _stop(handed)
+    yield from _resume(handed)
+
+
+def _facts(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
+    job = handed.job
+    yield "time", f"{elapsed(job, now_s)} (elapsed/limit)"
+    yield "nodes", ", ".join(dict.fromkeys(task.nodes for task in job.tasks.values() if task.nodes))
+    yield "ended", ", ".join(stamp(at_s, _TIME) for at_s in [_ended_s(handed)] if at_s)
+    yield "why", one_line(cause(job) or doubt(job) or _why_pending(handed))
+    for task in _failed(job)[:_MAX_TASKS] if len(job.tasks) > 1 else ():
+        yield "failed", one_line(failed_task(job, task))
+    yield "progress", job_progress(handed.status, handed.progress, now_s)
+    for live in handed.tasks:
+        yield from (("wrong now", one_line(event.text)) for event in live.ongoing)
+    yield "submitted", _submitted(handed)
+    yield "script", code(job.command) if job.command else ""
+    yield "logs", ", ".join(map(code, handed.logs))
+    yield from _files(handed, now_s)
+    for found in handed.checkpoints:
+        yield from _checkpoints(found, now_s)
+    for note in handed.notes:
+        yield f"note of {stamp(note.at_s, _TIME)}", one_line(note.text)
+
+
+def _why_pending(handed: HandedJob) -> str:
+    reason = pending_reason(handed.job) if group_of(handed.job) is Group.PENDING else ""
+    return f"{pending_words(reason)} ({reason})" if reason else ""
+
+
+def _failed(job: WatchedJob) -> list[Task]:
+    return in_order([task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE])
+
+
+def _ended_s(handed: HandedJob) -> int | None:
+    """Return when the last task ended; None if not all have, or that is not known."""
+    ends = [task.end for task in handed.job.tasks.values()]
+    if not handed.job.ended or not all(ends):
+        return None
+    return max((end.ended_s or 0 for end in ends if end), default=0) or None
+
+
+def _submitted(handed: HandedJob) -> str:
+    record = handed.record
+    if record is None or record.arguments_hidden:
+        return f"in {code(handed.job.workdir)}" if handed.job.workdir else ""
+    is_command = record.script is not None and record.script.kind is ScriptKind.COMMAND
+    arguments = record.arguments if is_command else without_values(record.arguments)
+    backend = [] if handed.job.backend == "slurm" else ["--backend", handed.job.backend]
+    words = ("jobmon", "run", "--") if is_command else ("jobmon", "submit", *backend)
+    return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}" if arguments else ""
+
+
+def _files(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
+    expected = handed.job.settings.expected_outputs if handed.job.settings else None
+    for artifacts in handed.progress.artifacts.values():
+        if outputs := artifacts.outputs:
+            number = (
+                f"{outputs.count:,} of {count(expected, 'file')}"
+                if expected
+                else count(outputs.count, "file")
+            )
+            yield "outputs", f"{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
+        if artifacts.disk:
+            looked = age(max(0.0, now_s - artifacts.looked_s))
+            yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
+    for sign, exists in handed.files.markers.items():
+        yield "shows that it is done", f"{code(sign)} ({'is there' if exists else 'not there yet'})"
+
+
+def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
+    best = found.newest_complete
+    yield "checkpoints", f"{count(len(found.checkpoints), 'checkpoint')} in {code(found.folder)}"
+    if best is None:
+        yield "newest complete checkpoint", "none"
+        return
+    label = (
+        "newest complete checkpoint" if best.is_complete else "newest checkpoint, not certain to be complete"
+    )
+    step = "" if best.step is None else f"step {best.step}, "
+    yield label, f"{code(f'{found.folder}/{best.path}')} ({step}saved {age(now_s - best.saved_s)} ago)"
+    if best.resume:
+        yield "resume from it with", code(best.resume)
+
+
+def _look(handed: HandedJob) -> Iterator[str]:
+    ref = handed.job.ref
+    yield f"jobmon show {ref}          # everything known about it"
+    if handed.logs:
+        yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
+    if handed.checkpoints:
+        yield f"jobmon checkpoints {ref}"
+    if group_of(handed.job) is Group.PENDING:
+        yield f"jobmon why {ref}           # why it is pending, and what to do"
+    elif handed.job.closed:
+        yield f"jobmon diagnose {ref}      # why it failed, with the proof and what to do"
+
+
+def _stop(handed: HandedJob) -> Iterator[str]:
+    if not handed.stop:
+        return
+    owner, backend = handed.status.owner, handed.job.backend
+    where = f", on {owner.host}" if owner and backend != "slurm" else ""
+    yield f"Stop the job{where} (`jobmon cancel {handed.job.ref}` would only stop watching it):"
+    yield ""
+    if backend != "slurm":
+        yield f"First see with `jobmon status {handed.job.ref}` that it still runs: its process may be gone."
+        yield ""
+    yield from shell(*handed.stop)
+
+
+def _resume(handed: HandedJob) -> Iterator[str]:
+    resume = handed.resume
+    if not resume.command:
+        yield f"Resume: {one_line(resume.note)}"
+        yield ""
+        return
+    yield "Resume:" if handed.job.closed else "Resume, but only after it has ended (else it runs twice):"
+    yield ""
+    yield from _fenced("sh", [resume.command])
+    if resume.command.startswith("jobmon rerun"):
+        yield "It shows what it submits, and asks first; `--yes` answers for you."
+    if resume.note:
+        yield f"Note: {one_line(resume.note)}"
+    if handed.waits_for and resume.command.startswith("jobmon rerun"):
+        jobs = ", ".join(each.job for each in handed.waits_for)
+        yield f"It waits for {jobs} again; add `--dependency=...` with another job if that one failed."
+    if handed.checkpoints:
+        yield (
+            "It runs the same command again. That continues from the checkpoint only if the program looks for"
+            " one by itself; else give it the checkpoint named above."
+        )
+    yield ""
+
+
+def code(text: str) -> str:
+    """Return a text as inline code."""
+    text = one_line(text)
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def shell(*commands: str) -> Iterator[str]:
+    """Yield commands as a block that can be copied into a shell, and an empty line."""
+    yield from _fenced("sh", commands)
+    yield ""
+
+
+def _fenced(language: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
+    fence = "````" if any("```" in line for line in lines) else "```"
+    yield f"{fence}{language}"
+    yield from lines
+    yield fence

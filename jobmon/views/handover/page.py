@@ -1,0 +1,163 @@
+"""The hand-over page, in Markdown: a stranger can look at, resume and stop each job by it alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon.views.handover.job import code, job_section, shell
+from jobmon.views.model import stamp, state
+from jobmon.views.running import job_progress
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jobmon_core.app.handover.collect import HandedJob, Handover
+    from jobmon_core.domain.groups.model import Group
+
+_MAX_DONE = 20
+
+
+class Setting(NamedTuple):
+    """Where the page was written, and what makes its commands work in a new shell."""
+
+    version: str
+    user: str
+    host: str
+    setup: tuple[str, ...]  # shell commands
+
+
+def handover_page(found: Handover, setting: Setting) -> str:
+    """Return the whole page, without secrets."""
+    return redacted("\n".join(_page(found, setting))) + "\n"
+
+
+def _page(found: Handover, setting: Setting) -> Iterator[str]:
+    yield f"# Hand-over: the jobs of {setting.user}"
+    yield ""
+    at = stamp(found.at_s, "%Y-%m-%d %H:%M")
+    yield (
+        f"jobmon {setting.version} wrote this page on {at}. jobmon watches the jobs below and sends a message"
+        " when one ends or makes no progress any more. The states are those of that time; the first commands"
+        " show how things are now."
+    )
+    yield ""
+    yield from _first_commands(found, setting)
+    yield from _overview(found)
+    yield from _order(found.jobs)
+    yield from _groups(found.groups)
+    for job in found.jobs:
+        yield from job_section(job, found.at_s)
+    yield from _done(found)
+
+
+def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
+    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.finished}
+    yield "## The first commands"
+    yield ""
+    yield f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:"
+    yield ""
+    yield from shell(
+        *setting.setup,
+        "jobmon patrol     # one line: how everything is, and what has changed",
+        "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
+        "jobmon status     # the list of jobs",
+    )
+    yield (
+        "The other commands on this page need these `export` lines, too. `jobmon help COMMAND` explains a"
+        " command. The jobs run without jobmon: if it stops, only the messages stop."
+    )
+    yield ""
+    for problem in found.problems:
+        yield f"**Not known:** {problem}"
+        yield ""
+
+
+def _overview(found: Handover) -> Iterator[str]:
+    yield "## The jobs"
+    yield ""
+    if not found.jobs:
+        yield "No job is running, pending or failed."
+        yield ""
+        return
+    yield "| job | name | state | progress |"
+    yield "|---|---|---|---|"
+    for job in found.jobs:
+        shown = job_progress(job.status, job.progress, found.at_s)
+        cells = (str(job.job.ref), job.job.name, state(job.job), shown)
+        yield f"| {' | '.join(_cell(each) for each in cells)} |"
+    yield ""
+
+
+def _order(jobs: Sequence[HandedJob]) -> Iterator[str]:
+    """Yield which job starts after which: the chains."""
+    names = {str(job.job.job_id): job.job.name for job in jobs}
+    jobs = [job for job in jobs if not job.job.closed]
+    waiting = [(job, each) for job in jobs for each in job.waits_for]
+    chained = [job for job in jobs if job.job.settings and job.job.settings.chain]
+    if not waiting and not chained:
+        return
+    yield "## What waits for what"
+    yield ""
+    for job, each in waiting:
+        other = f"{each.job} {names.get(each.job.partition('_')[0], '')}".rstrip()
+        yield f"- {_title(job)} starts when {other} {each.condition}."
+    for job in chained:
+        if (settings := job.job.settings) and (stage := settings.chain):
+            later = f"; after it: {', '.join(map(code, stage.later))}" if stage.later else ""
+            before = (
+                f", and starts when {_title(found)} has succeeded" if (found := _before(job, chained)) else ""
+            )
+            yield f"- {_title(job)} is stage {stage.number} of {stage.total} of a chain{before}{later}."
+    yield ""
+    yield "If a job fails, those that wait for its success never start. Cancel them, or resume the chain."
+    yield ""
+
+
+def _before(job: HandedJob, chained: Sequence[HandedJob]) -> HandedJob | None:
+    """Return the job of the stage before that of a job: the newest one that names this stage as its next."""
+    stage = job.job.settings.chain if job.job.settings else None
+    found = [
+        each
+        for each in chained
+        if stage
+        and each.job.settings
+        and each.job.settings.chain
+        and each.job.settings.chain.later == (stage.stage, *stage.later)
+        and each.job.job_id < job.job.job_id
+    ]
+    return max(found, key=lambda each: each.job.job_id, default=None)
+
+
+def _groups(groups: Iterable[Group]) -> Iterator[str]:
+    groups = list(groups)
+    if not groups:
+        return
+    yield "## Groups of jobs"
+    yield ""
+    for group in groups:
+        log = f"; its log: {code(group.log.path)}" if group.log.path else ""
+        yield f"- {code(group.name)} has {count(len(group.members), 'run')}{log}"
+    yield ""
+    yield from shell(*(f"jobmon group status {group.name}" for group in groups))
+
+
+def _done(found: Handover) -> Iterator[str]:
+    if not found.done:
+        return
+    yield "## Completed"
+    yield ""
+    for status in found.done[-_MAX_DONE:]:
+        yield f"- {status.job.ref} {status.job.name}".rstrip()
+    if len(found.done) > _MAX_DONE:
+        yield f"- and {len(found.done) - _MAX_DONE:,} earlier ones: `jobmon status`"
+    yield ""
+
+
+def _title(job: HandedJob) -> str:
+    return f"{job.job.ref} {job.job.name}".rstrip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|") or "-"

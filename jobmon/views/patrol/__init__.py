@@ -1,0 +1,1 @@
+"""What a patrol found, as lines and as JSON."""

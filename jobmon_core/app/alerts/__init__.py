@@ -1,0 +1,1 @@
+"""Use cases about alerts: mute, acknowledge, and send again what was given up."""

@@ -1,0 +1,70 @@
+"""Use case: send the messages of a job again that were given up."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.recover import RecoveryResult, name_of
+from jobmon_core.domain.delivery.outbox import reopened
+from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.domain.humanize import count
+from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.system.lock import command_lock
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+_LOCK_TIMEOUT_S = 10.0
+
+
+def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResult:
+    """Send the given-up messages of the job that ``argument`` names again, also to channels that refused all.
+
+    Its monitor does it; if it has none, a new one. Nothing is changed if no message was given up.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job.
+        StateUnreadable: the job has a state file that cannot be read.
+        CommandBusy: a `jobmon recover` is running.
+        StorageFailed: a file cannot be written, or no monitor could be started.
+    """
+    found, _ = find_job(ctx, argument)
+    with command_lock(ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
+        job = ctx.store.load(found.id)
+        given_up = [entry for entry in job.outbox if entry.given_up]
+        if not given_up or job.unwatched_s is not None:
+            why = "jobmon stopped watching it" if given_up else "none of its messages was given up"
+            return RecoveryResult(name_of(job), f"{why}; nothing was changed", is_changed=False)
+        for entry in given_up:
+            ctx.dead_channels.clear(entry.fingerprint)
+        return _send(ctx, starter, job, given_up)
+
+
+def _send(
+    ctx: Context, starter: MonitorStarter, job: WatchedJob, given_up: list[OutboxEntry]
+) -> RecoveryResult:
+    status = job_status(ctx, job)
+    messages = count(len(given_up), "message")
+    if status.health in (Health.ALIVE, Health.REMOTE):
+        _ask_monitor(ctx, status)
+        return RecoveryResult(name_of(job), f"its monitor sends {messages} again")
+    ctx.store.save(replace(job, outbox=tuple(reopened(entry) for entry in job.outbox)))
+    with suppress(AlreadyWatched):  # another monitor adopted it just now, and finds the messages
+        starter.start([job.id])
+    return RecoveryResult(name_of(job), f"sending {messages} again")
+
+
+def _ask_monitor(ctx: Context, status: JobStatus) -> None:
+    ctx.replay_request(status.job.id).create()
+    if status.health is Health.ALIVE and status.owner:
+        with suppress(ProcessLookupError):  # it has just ended; `jobmon replay` again starts another one
+            os.kill(status.owner.pid, signal.SIGUSR1)

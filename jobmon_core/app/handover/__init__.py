@@ -1,0 +1,1 @@
+"""Use case: collect what someone who takes over the jobs needs."""

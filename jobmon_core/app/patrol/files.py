@@ -1,0 +1,86 @@
+"""The files of jobs that a patrol reads itself, results and markers; a dead file server delays it little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.ending.outputs import since_s
+from jobmon_core.analysis.ending.results import read_results
+from jobmon_core.analysis.outputs.done import look_for_done
+from jobmon_core.app.jobs.array_summary import in_order, is_waiting
+from jobmon_core.domain.delivery.outbox import Quote  # noqa: TC001 - the codec reads this module's hints
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+_TIMEOUT_S = 20.0
+_MAX_RESULTS = 6  # of one job
+_MAX_TASKS = 64  # whose markers are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class JobFiles:
+    """What the files of one job show."""
+
+    results: tuple[Quote, ...] = ()
+    markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
+
+
+@dataclass(frozen=True, slots=True)
+class PatrolFiles:
+    """What the files of all jobs show, by state id, or why that is not known."""
+
+    jobs: dict[str, JobFiles] = field(default_factory=dict)
+    problem: str = ""
+
+
+def read_files(jobs: Iterable[WatchedJob]) -> PatrolFiles:
+    """Read the results and look for the markers of the jobs that name any, within 20 seconds."""
+    wanted = [job for job in jobs if job.settings and (job.settings.results or job.settings.done)]
+    if not wanted:
+        return PatrolFiles()
+    try:
+        return Worker().run(
+            PatrolFiles, lambda: PatrolFiles({job.id: _files_of(job) for job in wanted}), _TIMEOUT_S
+        )
+    except WorkerFailed as error:
+        return PatrolFiles(problem=str(error).rstrip().rpartition("\n")[2])
+
+
+def _files_of(job: WatchedJob) -> JobFiles:
+    return JobFiles(tuple(_uniquely_named(_results(job)))[:_MAX_RESULTS], dict(_markers(job)))
+
+
+def _markers(job: WatchedJob) -> Iterator[tuple[str, bool]]:
+    """Yield what the user named as the signs that the job is done, and whether this run has written it."""
+    if job.settings is None or job.settings.done is None:
+        return
+    for task in in_order(list(job.tasks.values()))[:_MAX_TASKS]:
+        if not is_waiting(task):
+            look = look_for_done(job, task)
+            yield from ((name, False) for name in look.missing)
+            yield from ((name, True) for name in look.found)
+
+
+def _results(job: WatchedJob) -> Iterator[Quote]:
+    for task in in_order(list(job.tasks.values())):
+        if task.end and task.end.outcome is Outcome.SUCCESS and task.diagnosis:
+            yield from task.diagnosis.results  # as they were at its end
+        elif not is_waiting(task):
+            yield from read_results(job, task, since_s(job, task)).quotes
+
+
+def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:
+    """Number those that have the name of an earlier one, as in an array; drop the same text of one name."""
+    seen: dict[str, set[str]] = {}
+    for quote in quotes:
+        texts = seen.setdefault(quote.name, set())
+        if quote.text in texts:
+            continue
+        texts.add(quote.text)
+        yield quote if len(texts) == 1 else replace(quote, name=f"{quote.name} ({len(texts)})")

@@ -1,0 +1,42 @@
+"""Use case: read and save what the last patrols saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.patrol.model import Memories, Memory
+from jobmon_core.store.patrol.memory_file import MemoryFile
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+
+_NONE = Memory()
+
+
+class ReadMemory(NamedTuple):
+    """What the last patrol of one reader saw."""
+
+    memory: Memory = _NONE
+    problem: str = ""  # why it is not known, one line; empty if it is, or if there was no patrol
+
+
+def read_memory(ctx: Context, reader: str) -> ReadMemory:
+    """Return the memory of a reader; a damaged file is reported, and replaced by the next `save_memory`."""
+    file = MemoryFile(ctx.home.patrol_file)
+    try:
+        return ReadMemory(file.read_to_change().readers.get(reader, _NONE))
+    except StorageFailed:
+        return ReadMemory(problem=f"the memory of the last patrol is damaged and begins anew: {file.path}")
+
+
+def save_memory(ctx: Context, reader: str, memory: Memory) -> None:
+    """Replace the memory of a reader.
+
+    Two patrols at once may lose what one of them saw: the next one says it again.
+
+    Raises:
+        StorageFailed: the old memory is still there.
+    """
+    file = MemoryFile(ctx.home.patrol_file)
+    file.write(Memories({**file.read().readers, reader: memory}))

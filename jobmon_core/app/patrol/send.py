@@ -1,0 +1,52 @@
+"""Use case: send what a patrol says to one channel."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.messages.send import send_message
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.messages.notice import notice
+from jobmon_core.domain.patrol.model import Severity
+from jobmon_core.domain.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.delivery.stored_message import StoredMessage
+
+
+def check_channel(ctx: Context, channel: str) -> None:
+    """Check that a channel is configured.
+
+    Raises:
+        ConfigInvalid: the configuration has faults.
+        JobmonError: it is not; names those that are.
+    """
+    names = [each.name for each in ctx.configuration().channels]
+    if channel not in names:
+        known = f"the configured ones are {', '.join(names)}" if names else "no channel is configured"
+        raise JobmonError(f"there is no channel {channel!r}: {known}")
+
+
+def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) -> StoredMessage:
+    """Send the lines of a patrol, the first as the title; return what became of the message.
+
+    The monitors send a message of their own about each failure, so that of a patrol is never critical.
+
+    Raises:
+        StorageFailed: the message cannot be saved.
+    """
+    now_s = ctx.clock.now()
+    level = Level.INFO if severity is Severity.WELL else Level.WARNING
+    message_id = f"patrol/{channel}/{int(now_s)}-{os.urandom(4).hex()}"
+    title, *rest = map(redacted, lines)
+    message = notice(message_id, level, f"Patrol {title}", "\n".join(rest), now_s)
+    configured = ctx.configuration().channel(channel)
+    if configured and configured.routes:  # it is sent to this channel, whatever it usually gets
+        message = replace(message, route=configured.routes[0])
+    return send_message(ctx, message, channel=channel)

@@ -1,0 +1,87 @@
+"""Which channels get a message: the routes of the configuration, and who takes over from a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from jobmon_core.domain.channels import ConfiguredChannel, Level
+from jobmon_core.domain.config_section import Section
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.slurm.states import Outcome
+
+DOUBTFUL = "doubtful"  # a success that the log or the outputs speak against
+OUTCOMES = (*(outcome.value for outcome in Outcome), DOUBTFUL)
+
+
+class RouteRule(NamedTuple):
+    """Names the channels of the messages that match; an empty condition matches everything."""
+
+    channels: tuple[str, ...]
+    levels: tuple[Level, ...] = ()
+    outcomes: tuple[str, ...] = ()  # of `OUTCOMES`; only the message about an end has one
+    groups: tuple[str, ...] = ()  # names of groups of jobs, or patterns like ``sweep*``
+
+    def matches(self, message: Message, groups: Collection[str]) -> bool:
+        """Return whether it is for a message about a job in these groups."""
+        if self.levels and message.level not in self.levels:
+            return False
+        if self.outcomes and _outcome(message) not in self.outcomes:
+            return False
+        return not self.groups or any(
+            fnmatchcase(group, pattern) for group in groups for pattern in self.groups
+        )
+
+
+def _outcome(message: Message) -> str | None:
+    is_doubtful = message.outcome is Outcome.SUCCESS and message.tone is Tone.ATTENTION
+    return DOUBTFUL if is_doubtful else message.outcome
+
+
+def parse_routes(routes: Iterable[Section], channels: Collection[str]) -> tuple[RouteRule, ...]:
+    """Read the list ``routes`` of the configuration; ``channels`` are the names of all channels."""
+    return tuple(_parse_route(section, channels) for section in routes)
+
+
+def _parse_route(section: Section, channels: Collection[str]) -> RouteRule:
+    named = section.texts("channels")
+    if not named:
+        section.fault("channels", "name at least one channel")
+    for name in named:
+        if name not in channels:
+            known = ", ".join(sorted(channels)) or "none"
+            section.fault("channels", f"no channel is named {name!r}; configured: {known}")
+    rule = RouteRule(
+        tuple(named),
+        tuple(Level(each) for each in section.choices("level", tuple(Level))),
+        section.choices("outcome", OUTCOMES),
+        tuple(section.texts("group")),
+    )
+    section.close()
+    return rule
+
+
+def takeover(
+    entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
+) -> OutboxEntry | None:
+    """Return the entry by which another channel gets a message that was given up; None if none is needed.
+
+    ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
+    channel takes over from one that took over itself.
+    """
+    if not entry.given_up or not entry.channel or entry.instead_of:
+        return None
+    names = {channel.name for channel in routed} - {entry.channel}
+    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
+    usable.sort(key=lambda channel: channel.name not in names)  # the channels that get such messages first
+    # one that is not configured any more has no fingerprint: it may only have another name now
+    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
+    if not usable or is_told_anyway:
+        return None
+    note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
+    message = replace(entry.message, fields=(note, *entry.message.fields))
+    return OutboxEntry(
+        message, channel=usable[0].name, instead_of=entry.channel, maybe_delivered=entry.maybe_delivered
+    )

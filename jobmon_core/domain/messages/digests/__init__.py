@@ -1,0 +1,1 @@
+"""Messages that each report several events."""

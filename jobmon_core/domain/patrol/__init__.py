@@ -1,0 +1,1 @@
+"""What a patrol over the watched jobs sees, and what has changed since the last one. Pure."""

@@ -1,0 +1,1 @@
+"""Runs a program of the user for each message."""

@@ -1,0 +1,48 @@
+"""Runs a program of the user: one start is one attempt to deliver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.notify.base import AttemptResult
+from jobmon_core.notify.program.event_json import event_json
+from jobmon_core.system.runner import Runner, TimedOut, succeeded
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.program.settings import ProgramSettings
+
+TIMEOUT_S = 30.0
+_MAX_STARTS = 2  # a start that was interrupted is repeated once, and says so
+
+
+class ProgramChannel(NamedTuple):
+    """A program that gets each message as JSON on its standard input."""
+
+    settings: ProgramSettings
+    runner: Runner = Runner()
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def name(self) -> str:
+        """The path of the program, without its arguments."""
+        return f"program {self.settings.argv[0]}"
+
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+        """Run the program once. If it fails, it is not run again: jobmon does not know what it did."""
+        if entry.attempts > _MAX_STARTS:
+            return _given_up(f"{self.name} was interrupted twice")
+        result = self.runner.feed(self.settings.argv, event_json(entry), self.timeout_s)
+        if succeeded(result):
+            return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+        if isinstance(result, TimedOut):
+            return _given_up(f"{self.name} did not end within {self.timeout_s:g} s and was killed")
+        return _given_up(redacted(result.error_text))
+
+
+def _given_up(why: str) -> AttemptResult:
+    return AttemptResult(
+        Receipt(DeliveryOutcome.GIVE_UP, why), "run the program by hand to see what it needs"
+    )

@@ -1,0 +1,26 @@
+"""The groups that a message is about."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StateUnreadable, UnknownGroup
+
+if TYPE_CHECKING:
+    from jobmon_core.store.groups.group_files import GroupStore
+
+
+def groups_of_job(store: GroupStore, state_id: str) -> tuple[str, ...]:
+    """Return the names of the groups that a job is a member of."""
+    found: list[str] = []
+    for name in store.names():
+        with suppress(UnknownGroup, StateUnreadable):  # removed just now; commands about groups report it
+            if store.load(name).name_of(state_id):
+                found.append(name)
+    return tuple(found)
+
+
+def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
+    """Return the name of the group whose state a message of no single job reports."""
+    return tuple(name for name in store.names() if message_id.startswith(f"group-{name}-"))
