@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6  # jobs or runs that a question names
 _WORDS = {Change.CANCEL: "cancelled", Change.HOLD: "held", Change.RELEASE: "released"}
-_YES = "--yes"
+_OWN = _YES, _RETRY = "--yes", "--retry-unclear"
 
 
 def cancel(options: argparse.Namespace) -> int:
@@ -49,8 +49,9 @@ def release(options: argparse.Namespace) -> int:
 
 def resubmit_failed(options: argparse.Namespace) -> int:
     """Submit the failed runs again; return 1 if one of them cannot be, or the user declined."""
-    words = [word for word in options.sbatch_options if word != _YES]  # sbatch has no such option
-    is_confirmed = options.yes or len(words) < len(options.sbatch_options)
+    words = [word for word in options.sbatch_options if word not in _OWN]  # sbatch has no such options
+    is_confirmed = options.yes or _YES in options.sbatch_options
+    retry_unclear = options.retry_unclear or _RETRY in options.sbatch_options
     require_terminal(is_confirmed=is_confirmed)
     ctx = open_context()
     failed = list(failed_runs(runs_of(ctx, ctx.groups.load(options.name))))
@@ -64,7 +65,7 @@ def resubmit_failed(options: argparse.Namespace) -> int:
     say(f"submitting {count(len(runs), 'failed run')} again: {names}")
     if not (is_confirmed or confirmed("Submit them?", "nothing was submitted")):
         return 1
-    submitter = SubmitRuns(ctx, options.name, say, retry_unclear=options.retry_unclear)
+    submitter = SubmitRuns(ctx, options.name, say, retry_unclear=retry_unclear)
     return max(exit_code, submit_all(submitter, runs, options.name))
 
 
