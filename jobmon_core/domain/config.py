@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_alerts
-from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
+
+if TYPE_CHECKING:  # submit reads the configuration, and its user waits
+    from jobmon_core.domain.delivery.outbox import Message
 
 MIN_POLL_S = 5
 _MIN_REPORT_S, _MAX_REPORT_S = 2, 60  # between two reports of an agent

@@ -1,16 +1,17 @@
-"""Which channels get a message: the routes of the configuration, and who takes over from a channel."""
+"""Which channels get a message: the routes of the configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import ConfiguredChannel, Level
+from jobmon_core.domain.channels import Level
 from jobmon_core.domain.config_section import Section
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.slurm.states import Outcome
+
+if TYPE_CHECKING:  # submit reads the configuration, and its user waits
+    from jobmon_core.domain.delivery.outbox import Message
 
 DOUBTFUL = "doubtful"  # a success that the log or the outputs speak against
 OUTCOMES = (*(outcome.value for outcome in Outcome), DOUBTFUL)
@@ -36,6 +37,8 @@ class RouteRule(NamedTuple):
 
 
 def _outcome(message: Message) -> str | None:
+    from jobmon_core.domain.delivery.outbox import Tone  # as above
+
     is_doubtful = message.outcome is Outcome.SUCCESS and message.tone is Tone.ATTENTION
     return DOUBTFUL if is_doubtful else message.outcome
 
@@ -61,27 +64,3 @@ def _parse_route(section: Section, channels: Collection[str]) -> RouteRule:
     )
     section.close()
     return rule
-
-
-def takeover(
-    entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
-) -> OutboxEntry | None:
-    """Return the entry by which another channel gets a message that was given up; None if none is needed.
-
-    ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
-    channel takes over from one that took over itself.
-    """
-    if not entry.given_up or not entry.channel or entry.instead_of:
-        return None
-    names = {channel.name for channel in routed} - {entry.channel}
-    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
-    usable.sort(key=lambda channel: channel.name not in names)  # the channels that get such messages first
-    # one that is not configured any more has no fingerprint: it may only have another name now
-    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
-    if not usable or is_told_anyway:
-        return None
-    note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
-    message = replace(entry.message, fields=(note, *entry.message.fields))
-    return OutboxEntry(
-        message, channel=usable[0].name, instead_of=entry.channel, maybe_delivered=entry.maybe_delivered
-    )
