@@ -37,7 +37,7 @@ def seen_job(looked: LookedAt) -> SeenJob:
     """Return what a patrol saw of a job."""
     status = looked.status
     job, live = status.job, _only_task(looked.tasks)
-    followed = live.followed.progress if live else None
+    followed = live.progress.progress if live else None
     artifacts = _artifacts(looked)
     saved = [each.checkpoints for each in artifacts if each.checkpoints]
     newest = max(
@@ -78,7 +78,7 @@ def _artifacts(looked: LookedAt) -> list[Artifacts]:
 
 def _progress(live: LiveTask) -> str:
     """Return e.g. ``67.3% (67,300/100,000 steps), 1h 13m left``; empty if it is not known."""
-    progress = live.followed.progress
+    progress = live.progress.progress
     if progress is None:
         return ""
     done = units(progress)
