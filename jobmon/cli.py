@@ -53,7 +53,8 @@ GROUPS = {
         "handover": "write a page for someone who takes over the jobs",
     },
     "set up": {
-        "init": "connect jobmon to Discord: write config.json",
+        "init": "connect jobmon to Discord or to a phone: write config.json",
+        "test-alerts": "send an example of each level to each channel",
         "test-discord": "post a test message to each Discord channel",
         "inbox": "try jobmon without Discord: print its messages here",
         "recover": "restart monitors that were killed or lost in a reboot",

@@ -4,20 +4,40 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff why checkpoints verify init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
+        group) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
         patterns) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
     esac
     case $command in
-        "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config" words= kind="file" ;;
+        "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config --group" words= kind="file" ;;
+        "chain") options="-h --help --backend --after" words= kind="text" ;;
         "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
         "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
         "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
         "rerun") options="-h --help --yes" words= kind="job" ;;
+        "mark") options="-h --help -s --status --note" words= kind="text" ;;
+        "group") options="-h --help" words="add submit status list wait log cancel hold release resubmit-failed forget" ;;
+        "group add") options="-h --help --name --as --interval --messages --then --stop-after --hold-when-broken" words= kind="text" ;;
+        "group submit") options="-h --help --backend --retry-unclear --interval --messages --then --stop-after --hold-when-broken" words= kind="text" ;;
+        "group status") options="-h --help --json" words= kind="text" ;;
+        "group list") options="-h --help --json" ;;
+        "group wait") options="-h --help --for --json" words= kind="text" ;;
+        "group log") options="-h --help -n --lines -f --follow" words= kind="text" ;;
+        "group cancel") options="-h --help --yes" words= kind="text" ;;
+        "group hold") options="-h --help --yes" words= kind="text" ;;
+        "group release") options="-h --help --yes" words= kind="text" ;;
+        "group resubmit-failed") options="-h --help --retry-unclear --yes" words= kind="text" ;;
+        "group forget") options="-h --help" words= kind="text" ;;
+        "wait") options="-h --help --for --json" words= kind="job" ;;
         "note") options="-h --help" words= kind="job" ;;
+        "notify") options="-h --help -l --level -t --title --wait" words= kind="text" ;;
         "archive") options="-h --help" words= kind="job" ;;
+        "mute") options="-h --help --off --json" words= kind="job" ;;
+        "ack") options="-h --help" words= kind="job" ;;
+        "replay") options="-h --help" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run --yes" ;;
@@ -27,12 +47,16 @@ _jobmon() {
         "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
         "progress") options="-h --help -f --follow --json" words= kind="job or file" ;;
         "report") options="-h --help --html --json" words= kind="job" ;;
+        "efficiency") options="-h --help --since --json" words= kind="job" ;;
         "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
         "diff") options="-h --help --json" words= kind="job" ;;
         "why") options="-h --help --json" words= kind="job" ;;
         "checkpoints") options="-h --help --json" words= kind="job" ;;
         "verify") options="-h --help --against --count --size --sha256 --records --json" words= kind="job" ;;
-        "init") options="-h --help --no-check" ;;
+        "patrol") options="-h --help --json --to --install --uninstall --unattended --every --yes" words= kind="job" ;;
+        "handover") options="-h --help --output -o" words= kind="job" ;;
+        "init") options="-h --help --phone --no-check" ;;
+        "test-alerts") options="-h --help" words= kind="text" ;;
         "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
         "recover") options="-h --help --install --uninstall --quiet --yes --stay" ;;
@@ -41,12 +65,15 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit check run watch rerun note archive cancel forget prune status top show logs progress report diagnose diff why checkpoints verify init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
         "submit --backend") options= words="slurm local" kind= ;;
         "submit --job-config") options= words= kind="file" ;;
+        "submit --group") options= words= kind="text" ;;
+        "chain --backend") options= words="slurm local" kind= ;;
+        "chain --after") options= words= kind="job" ;;
         "check --backend") options= words="slurm local" kind= ;;
         "check --wait") options= words= kind="text" ;;
         "run --name"|"run --job-name") options= words= kind="text" ;;
@@ -86,16 +113,40 @@ _jobmon() {
         "watch --stall-timeout") options= words= kind="text" ;;
         "watch --check-interval") options= words= kind="text" ;;
         "watch --launch-timeout") options= words= kind="text" ;;
+        "mark -s"|"mark --status") options= words= kind="text" ;;
+        "mark --note") options= words= kind="text" ;;
+        "group add --name") options= words= kind="text" ;;
+        "group add --as") options= words= kind="text" ;;
+        "group add --interval") options= words= kind="text" ;;
+        "group add --messages") options= words="all failures none" kind= ;;
+        "group add --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group add --stop-after") options= words= kind="text" ;;
+        "group submit --backend") options= words= kind="text" ;;
+        "group submit --interval") options= words= kind="text" ;;
+        "group submit --messages") options= words="all failures none" kind= ;;
+        "group submit --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group submit --stop-after") options= words= kind="text" ;;
+        "group wait --for") options= words= kind="text" ;;
+        "group log -n"|"group log --lines") options= words= kind="text" ;;
+        "wait --for") options= words= kind="text" ;;
+        "notify -l"|"notify --level") options= words="critical warning info progress" kind= ;;
+        "notify -t"|"notify --title") options= words= kind="text" ;;
+        "notify --wait") options= words= kind="text" ;;
         "prune --older-than") options= words= kind="text" ;;
         "status --name") options= words= kind="text" ;;
         "status --since") options= words= kind="text" ;;
         "status --limit") options= words= kind="text" ;;
         "logs -n"|"logs --lines") options= words= kind="text" ;;
         "report --html") options= words= kind="file" ;;
+        "efficiency --since") options= words= kind="text" ;;
         "diagnose --state") options= words= kind="text" ;;
         "diagnose --exit-code") options= words= kind="text" ;;
         "verify --against") options= words= kind="text" ;;
         "verify --records") options= words= kind="text" ;;
+        "patrol --to") options= words= kind="text" ;;
+        "patrol --install") words="best cron systemd scrontab" kind= ;;
+        "patrol --every") options= words= kind="text" ;;
+        "handover --output"|"handover -o") options= words= kind="file" ;;
         "inbox --port") options= words= kind="text" ;;
         "recover --install") words="best cron systemd scrontab" kind= ;;
     esac

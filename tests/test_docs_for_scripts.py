@@ -18,15 +18,13 @@ from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-_TO_COME = {"wait", "patrol", "handover"} - set(COMMANDS)  # commands of this version that are merged later
 PAGE = (CHECKOUT / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
 
 
 def command_lines() -> list[str]:
     """Return the command lines of the page that a test runs, in their order."""
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.split()[1] not in _TO_COME]
+    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
 def test_its_commands_run(tmp_path: Path) -> None:
@@ -56,7 +54,6 @@ def test_its_commands_run(tmp_path: Path) -> None:
 def test_it_names_only_commands_and_options_that_exist(code: str) -> None:
     command, *words = code.split()[1:]
     known = command_parser(command).format_help() if command in COMMANDS else command
-    assert command in COMMANDS or command in ("COMMAND", "help", *_TO_COME)
-    words = [] if command in _TO_COME else words
+    assert command in COMMANDS or command in ("COMMAND", "help")
     for option in (word for word in words if word.startswith("--")):
         assert option in known, option

@@ -28,6 +28,7 @@ for an array, the worst task is explained. A name stands for the newest watched 
 `latest` for the newest of all. An argument that is an existing file is a log; - is standard input."""
 EPILOG = """\
 The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.
+`jobmon patrol` has an exit code by the worst problem of all watched jobs.
 
 examples:
   jobmon diagnose 8123

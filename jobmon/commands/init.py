@@ -45,7 +45,12 @@ keeps it in a file that only you can read.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = f"{WHAT}\n{HOW_TO}\n{PRIVACY}\nOn a pipe, give both URLs, one per line."
-    parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
+    parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt\n  jobmon init --phone"
+    parser.add_argument(
+        "--phone",
+        action="store_true",
+        help="instead, make a secret ntfy topic for a phone, show it as a QR code, and send examples to it",
+    )
     parser.add_argument(
         "--no-check", action="store_true", help="do not ask Discord whether it knows the webhooks"
     )
@@ -57,6 +62,12 @@ def run(options: argparse.Namespace) -> int:
     Return 1 if the pipe lacks one, 130 after Ctrl-C.
     """
     ctx = open_context()
+    if options.phone:
+        from jobmon.commands.init_phone import connect_phone
+
+        code = connect_phone(ctx)
+        _send_undelivered(ctx)
+        return code
     if not sys.stdin.isatty():
         return _read_pipe(ctx)
     exists = bool(setup.existing_config(ctx))  # reports an unusable file before the user types anything

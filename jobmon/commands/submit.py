@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
-from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissing
+from jobmon_core.domain.errors import Invalid, JobmonError, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return the exit code of sbatch."""
     try:
         return _submit(list(arguments))
-    except (ConfigInvalid, SchedulerMissing, UsageError) as error:  # each is raised before sbatch starts
+    except (Invalid, SchedulerMissing, UsageError) as error:  # each is raised before sbatch starts
         return report(error, "nothing was submitted: ")
 
 
@@ -174,13 +174,19 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
 
 
 def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable[[NewJob], None]:
-    """Make the group if there is none; return what adds the job to it, with a message instead of an error."""
-    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name  # rarely needed
+    """Return what adds the job to a group, which is made if there is none; it prints errors.
 
-    open_group(ctx, group)
+    Raises:
+        Invalid: no group can have this name.
+    """
+    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name  # rarely needed
+    from jobmon_core.domain.groups.model import checked_name
+
+    checked_name(group)
 
     def add(job: NewJob) -> None:
         try:
+            open_group(ctx, group)
             run = add_submitted(ctx, group, job, submission_name(arguments))
         except JobmonError as error:
             say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
+from jobmon.errors import say
 from jobmon_core.app.setup import try_channels
 
 if TYPE_CHECKING:
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Post an example of a message to each channel and print the result."
+    parser.description = (
+        "Post an example of a message to each Discord channel and print the result. "
+        "`jobmon test-alerts` tests channels of every type."
+    )
     parser.epilog = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
     parser.add_argument(
         "--largest",
@@ -22,13 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test every channel; return 0 only if each accepted the message and no route lacks a channel."""
+    """Test every Discord channel; return 0 only if each accepted the message and no route lacks a channel."""
     console = stdout_console()
-    failed = 0
-    for result in try_channels(open_context(), largest=options.largest):
+    failed = tested = 0
+    for result in try_channels(open_context(), "discord", largest=options.largest):
         verdict = "works" if result.worked else "FAILED"
         print(*console.prose(f"{result.channel}: {verdict}, {result.destination}", hanging="  "), sep="\n")
         for line in filter(None, (result.why, result.advice)):
             print(*console.prose(line, "  "), sep="\n")
         failed += not result.worked
+        tested += 1
+    if not tested:
+        say("no Discord channel is configured; `jobmon test-alerts` tests the other channels")
+        return 1
     return 1 if failed else 0

@@ -63,6 +63,7 @@ def show_screen(
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
     from jobmon_core.app.live.jobs import LiveJobs
+    from jobmon_core.app.live.terminal_feed import refresh_s
 
     symbols = UNICODE if has_unicode(os.environ) and not ascii_only else ASCII
     session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))
@@ -70,7 +71,7 @@ def show_screen(
     if not once and is_capable(os.environ):
         from jobmon.views.full_screen import show
 
-        show(session, has_colour=console.colour)
+        show(session, has_colour=console.colour, refresh_s=refresh_s(ctx))
         return True
     for line in session.plain(console.width):
         print("".join(console.styled(span.text, span.style) for span in line).rstrip())

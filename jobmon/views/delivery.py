@@ -63,9 +63,7 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
     if entry.given_up:
         if "`jobmon" in entry.given_up:
             return ""
-        return (
-            "check the channel with `jobmon test-discord`, then `jobmon replay JOB` sends the message again"
-        )
+        return "check the channel with `jobmon test-alerts`, then `jobmon replay JOB` sends the message again"
     if status.health in (Health.DEAD, Health.STALE):
         return "its monitor is gone; `jobmon recover` sends the message"
-    return "jobmon keeps trying; `jobmon test-discord` checks the channel" if entry.problem else ""
+    return "jobmon keeps trying; `jobmon test-alerts` checks the channel" if entry.problem else ""

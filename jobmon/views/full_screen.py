@@ -60,15 +60,21 @@ class Screen(Protocol):
     def press(self, key: str) -> None:
         """Do what a key asks for."""
 
+    def take_bell(self) -> bool:
+        """Return whether the terminal has to ring, once."""
+
     def frame(self, width: int, height: int) -> list[Line]:
         """Return the content of a window of this size."""
 
 
-def show(screen: Screen, *, has_colour: bool) -> None:
-    """Show a screen until the user quits, presses Ctrl-C, or the terminal is closed."""
+def show(screen: Screen, *, has_colour: bool, refresh_s: float = REFRESH_S) -> None:
+    """Show a screen until the user quits, presses Ctrl-C, or the terminal is closed.
+
+    It reads new data every ``refresh_s`` seconds.
+    """
     before = signal.signal(signal.SIGTERM, _terminate)  # so that curses resets the terminal
     try:
-        curses.wrapper(_run, screen, has_colour)
+        curses.wrapper(_run, screen, has_colour, refresh_s)
     except KeyboardInterrupt:
         return
     finally:
@@ -79,7 +85,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _run(window: curses.window, screen: Screen, has_colour: bool) -> None:  # noqa: FBT001 - curses passes it
+def _run(window: curses.window, screen: Screen, has_colour: bool, refresh_s: float) -> None:  # noqa: FBT001 - curses passes it
     curses.set_escdelay(_ESCAPE_MS)
     with suppress(curses.error):  # a terminal that cannot hide its cursor
         curses.curs_set(0)
@@ -88,13 +94,15 @@ def _run(window: curses.window, screen: Screen, has_colour: bool) -> None:  # no
     attributes = {**_ATTRIBUTES, **(_colour_attributes() if has_colour else {})}
     hang_up = select.poll()
     hang_up.register(sys.stdin, 0)  # poll reports a hang-up without being asked for it
-    due_s = time.monotonic() + REFRESH_S
+    due_s = time.monotonic() + refresh_s
     while not (screen.has_quit or hang_up.poll(0)):
         _draw(window, screen, attributes)
         _press(window, screen, due_s - time.monotonic())
         if time.monotonic() >= due_s:
             screen.refresh()
-            due_s = time.monotonic() + REFRESH_S
+            due_s = time.monotonic() + refresh_s
+            if screen.take_bell():
+                curses.beep()
 
 
 def _press(window: curses.window, screen: Screen, wait_s: float) -> None:

@@ -59,8 +59,17 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         discord[f"{route}_webhook"] = url.strip()
         discord.pop(f"{route}_webhook_file", None)  # it would take precedence over the new value
     data["discord"] = discord
-    # the check does not open the files of secrets: a valid webhook stands for what they contain
-    secrets = SecretSources({}, lambda _path: success_webhook)
+    save_config(ctx, data)
+
+
+def save_config(ctx: Context, data: dict[str, object]) -> None:
+    """Write the configuration, after a check that does not open the files of secrets.
+
+    Raises:
+        ConfigInvalid: the configuration has faults; nothing was written.
+        StorageFailed: the file cannot be written.
+    """
+    secrets = SecretSources({}, lambda _path: None, str(ctx.home.root))
     parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, backend_names())
     write_config(ctx.home.config, data)
 
@@ -100,8 +109,8 @@ def existing_config(ctx: Context) -> dict[str, object]:
     return data
 
 
-def try_channels(ctx: Context, *, largest: bool = False) -> Iterator[ChannelTestResult]:
-    """Post a test message to every channel; also yield a result for each route without one.
+def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iterator[ChannelTestResult]:
+    """Post a test message to every channel, or to those of one type; also yield each route without one.
 
     The message is an example; with ``largest``, one whose texts reach the limits of every channel. A channel
     that delivers its message is no longer considered dead.
@@ -112,9 +121,9 @@ def try_channels(ctx: Context, *, largest: bool = False) -> Iterator[ChannelTest
     config = ctx.configuration()
     for route in Route:
         if not config.channels_for(route):
-            why, advice = "No webhook is configured for these messages.", "Run `jobmon init`."
+            why, advice = "No channel is configured for these messages.", "Run `jobmon init`."
             yield ChannelTestResult(route, "none", worked=False, why=why, advice=advice)
-    for configured in config.channels:
+    for configured in (channel for channel in config.channels if kind in ("", channel.kind)):
         route = next(iter(configured.routes), Route.ERROR)
         test_message = worst_case_message if largest else sample_message
         message = test_message(configured.name, route, int(ctx.clock.now()))

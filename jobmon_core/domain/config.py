@@ -25,6 +25,7 @@ CARD_MESSAGES = ("on", "off")
 ATTACHED = ("bundle", "none")
 ALSO = ("started", "launched", "checkpoint", "progress")
 PROGRAM = "program"  # the type of channels that run a program of the user
+NOTIFIES_NOBODY = (PROGRAM, "log", "terminal")  # types that cannot take the place of a channel that failed
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -98,7 +99,7 @@ def parse_config(
     policy = _policy(top, messages)._replace(has_programs=bool(programs))
     if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
         policy = policy._replace(reported_s=policy.running_s)
-    channels = (*_own_sections(top, channel_types), *_named_channels(top, channel_types))
+    channels = _all_channels(top, channel_types)
     config = Config(
         channels=channels,
         policy=policy,
@@ -117,6 +118,33 @@ def parse_config(
     if faults:
         raise ConfigInvalid(source, faults)
     return config
+
+
+def _all_channels(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
+    """Read all channels; each has a name of its own."""
+    channels = (*_own_sections(top, types), *_named_channels(top, types), *_alert_channels(top, types))
+    names = [channel.name for channel in channels]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        top.fault("channels", f"{name} is also a channel of alerts.{name}; rename one or leave one out")
+    return channels
+
+
+def _alert_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:
+    """Read the section ``alerts``: one channel of each type, named like its type, e.g. ``alerts.email``."""
+    channels: list[ConfiguredChannel] = []
+    alerts = top.section("alerts")
+    for kind in [kind for kind in types if alerts.has(kind)]:
+        section = alerts.section(kind)
+        if not section.switch("enabled", True):
+            section.ignore(*section.names())
+            continue
+        routes = _routes(section)
+        settings = types[kind].settings(section)
+        section.close()
+        if settings:
+            channels.append(ConfiguredChannel(kind, kind, routes, settings))
+    alerts.close()
+    return channels
 
 
 def _own_sections(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:

@@ -18,7 +18,9 @@ class SecretSources(NamedTuple):
     """The places outside the configuration file that may hold secrets."""
 
     environment: Mapping[str, str]
-    read_file: Callable[[str], str]  # returns the text of the file at a path; raises OSError
+    # returns the text of the file at a path, None if it is not to be checked; raises OSError
+    read_file: Callable[[str], str | None]
+    folder: str = ""  # of the configuration, from which relative paths count
 
 
 class Section:
@@ -129,6 +131,15 @@ class Section:
         """Return a string without surrounding white space; "" if the key is missing."""
         return self.verbatim(key).strip()
 
+    def path(self, key: str, default: str) -> str:
+        """Return a path; a relative one counts from the folder of the configuration, ``~`` stays as it is."""
+        path = self.text(key) or default
+        return path if path.startswith(("/", "~")) else self.beside(path)
+
+    def beside(self, name: str) -> str:
+        """Return the path of a file in the folder of the configuration."""
+        return f"{self._secrets.folder}/{name}" if self._secrets.folder else name
+
     def verbatim(self, key: str, *, required: bool = False) -> str:
         """Return a string as it is; "" if the key is missing. If it is ``required``, that is a fault."""
         value = self._take(key, "")
@@ -165,9 +176,15 @@ class Section:
         sections = [(item, Section(item, f"{path}[{i}]", self._faults, self._secrets)) for i, item in items]
         return [section for item, section in sections if isinstance(item, dict)]
 
-    def parsed(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty."""
-        return self._parse(key, self.text(key), parse)
+    def parsed(self, key: str, parse: Callable[[str], T], *, required: bool = False) -> T | None:
+        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty.
+
+        It is a fault if a ``required`` string is missing or empty.
+        """
+        text = self.text(key)
+        if required and not text:
+            self.fault(key, "missing")
+        return self._parse(key, text, parse)
 
     def secret(
         self, key: str, parse: Callable[[str], T], *, variable: str = "", required: bool = False
@@ -187,10 +204,13 @@ class Section:
                 self.fault(key, f"missing; set it, or set {key}_file to the path of a file that contains it")
             return self._parse(key, text, parse)
         try:
-            text = self._secrets.read_file(path).strip()
+            content = self._secrets.read_file(path)
         except OSError as error:
             self.fault(f"{key}_file", f"cannot read {path}: {error.strerror}")
             return None
+        if content is None:
+            return None
+        text = content.strip()
         if not text:
             self.fault(f"{key}_file", f"{path} is empty")
         return self._parse(f"{key}_file", text, parse)

@@ -23,7 +23,7 @@ _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
 _SEVERITIES = ("critical", "error", "warning")  # the first two mean the same
 _ON_STALL = "on_stall"
-# alerts are accepted and not read: they may hold a webhook, and config.json has the channels
+# alerts are accepted and not read: they may hold a webhook, so they belong in config.json
 _ALERTS = {
     "email": ("enabled", "address", "smtp_server", "smtp_port"),
     "slack": ("enabled", "webhook"),
@@ -50,13 +50,13 @@ class JobConfig(NamedTuple):
     """A valid job configuration."""
 
     settings: JobSettings
-    unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses
+    unused: tuple[str, ...] = ()  # the dotted paths of keys that only config.json uses
     unknown: tuple[str, ...] = ()  # names of progress patterns that do not say whether they count
 
     @property
     def note(self) -> str:
         """What of the configuration is not used, or not as one may expect; empty if there is nothing."""
-        notes = [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        notes = [f"not used here, but in config.json: {', '.join(self.unused)}"] if self.unused else []
         if self.unknown:
             notes.append(
                 f"progress_patterns: {', '.join(self.unknown)}: shown as a metric; "

@@ -63,7 +63,7 @@ _NAMED_PASSWORD = re.compile(
 _RANDOM_VALUE = r"(?=[A-Za-z_./+~%-]{0,80}[0-9])(?=[0-9_./+~%-]{0,80}[A-Za-z])[\w./+~%-]{8,}=*"
 _NAMED_KEY = re.compile(
     r"(?P<name>token|secret|credentials?"
-    r"|(?:api|access|secret|private|account|auth|signing|encryption|master)[_-]?key)"
+    r"|(?:api|access|secret|private|account|auth|signing|encryption|master|routing|integration)[_-]?key)"
     rf"{_SEPARATOR}(?P<value>{_RANDOM_VALUE})"
     r"|(?P<option>--(?:[a-z]{1,20}-){0,3}(?:token|secret|key)[ \t]{1,4}|\bwandb login |\.login\(key=[\"'])"
     rf"(?P<argument>{_RANDOM_VALUE})",

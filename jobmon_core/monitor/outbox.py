@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import PROGRAM
+from jobmon_core.domain.config import NOTIFIES_NOBODY
 from jobmon_core.domain.delivery.digest import DIGEST_TIMEOUT_S
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
@@ -116,7 +116,7 @@ class Outbox:
         working = [
             channel
             for channel in config.channels
-            if channel.kind != PROGRAM and not is_dead(channel.settings.fingerprint)
+            if channel.kind not in NOTIFIES_NOBODY and not is_dead(channel.settings.fingerprint)
         ]
         other = takeover(entry, routed, working)
         return (replace(entry, told_on=other.channel), other) if other else (entry,)

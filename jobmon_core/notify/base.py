@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
 
 S = TypeVar("S")
+
+
+class Details(StrEnum):
+    """How much of a message a channel gets."""
+
+    FULL = "full"
+    SHORT = "short"  # which job, and how it ended: no cause, no log lines, no paths
 
 
 class AttemptResult(NamedTuple):

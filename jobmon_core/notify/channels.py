@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.config import ChannelParser
@@ -11,6 +12,7 @@ from jobmon_core.notify.program import settings as program_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
     from jobmon_core.notify.base import CardChannel, Channel
 
@@ -27,6 +29,22 @@ def _build_discord_cards(settings: discord_settings.DiscordSettings) -> CardChan
     return DiscordCards(settings.webhook)
 
 
+def _type_in(folder: str) -> ChannelType[Any]:
+    """Return the type in a folder, by its functions ``settings.parse_channel`` and ``channel.build``.
+
+    Both modules are imported when they are needed: every command that reads the configuration has this table,
+    and few users have more than one type of channel.
+    """
+
+    def module(name: str) -> ModuleType:
+        return import_module(f"jobmon_core.notify.{folder}.{name}")
+
+    return ChannelType(
+        ChannelParser(lambda section: module("settings").parse_channel(section)),
+        lambda settings: module("channel").build(settings),
+    )
+
+
 def _build_program(settings: program_settings.ProgramSettings) -> Channel:
     from jobmon_core.notify.program.channel import ProgramChannel  # only needed to send
 
@@ -39,6 +57,17 @@ CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
         _build_discord,
         _build_discord_cards,
     ),
+    "slack": _type_in("slack"),
+    "email": _type_in("mail"),
+    "teams": _type_in("teams"),
+    "telegram": _type_in("telegram"),
+    "ntfy": _type_in("ntfy"),
+    "pagerduty": _type_in("pagerduty"),
+    "matrix": _type_in("matrix"),
+    "webhook": _type_in("webhook"),
+    "apprise": _type_in("apprise_url"),
+    "terminal": _type_in("terminal"),
+    "log": _type_in("log_file"),
     "program": ChannelType(ChannelParser(program_settings.parse_channel), _build_program),
 }
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import logging
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
+_NOT_CONNECTED = (
+    "NewConnectionError",
+    "NameResolutionError",
+    "ConnectTimeoutError",
+    "ProxyError",
+    "SSLCertVerificationError",
+)
 _TIMEOUTS = ("ConnectTimeout", "ReadTimeout", "ConnectTimeoutError", "ReadTimeoutError")
 
 
@@ -34,6 +42,7 @@ class HttpRequest:
     body: bytes  # unused by a GET
     user_agent: str
     content_type: str = "application/json"  # of the body
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # more of them, e.g. with a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,11 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is one of success."""
+        return 200 <= self.status < 300  # noqa: PLR2004 - HTTP status classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +90,58 @@ def patch(request: HttpRequest, timeout_s: float) -> PostResult:
     return _send("PATCH", request, timeout_s)
 
 
+def put(request: HttpRequest, timeout_s: float) -> PostResult:
+    """PUT what a request holds, which may be repeated without harm; otherwise like `post`."""
+    return _send("PUT", request, timeout_s)
+
+
 def get(request: HttpRequest, timeout_s: float) -> PostResult:
     """GET the URL of a request, which changes nothing there; otherwise like `post`."""
     return _send("GET", request, timeout_s)
+
+
+@contextmanager
+def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
+    """Yield a list that gets the result of each request that a library sends by requests meanwhile.
+
+    ``receiver`` is the destination without its secret, for errors. This is for a short-lived process with one
+    thread: the method of the library is replaced for the time of the block.
+    """
+    import requests
+    import urllib3
+
+    logging.getLogger("urllib3").setLevel(logging.CRITICAL)  # its warnings contain the URL
+    results: list[PostResult] = []
+    original = requests.Session.send
+
+    def send(
+        session: requests.Session,
+        request: requests.PreparedRequest,
+        **options: Any,  # noqa: ANN401 - as of requests
+    ) -> requests.Response:
+        try:
+            response = original(session, request, **options)
+        except (OSError, urllib3.exceptions.HTTPError) as error:
+            results.append(_failure(error, receiver, options.get("timeout")))
+            raise
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        results.append(HttpResponse(response.status_code, headers, response.content[:_MAX_BYTES]))
+        return response
+
+    requests.Session.send = send  # type: ignore[method-assign, assignment] # for the block
+    try:
+        yield results
+    finally:
+        requests.Session.send = original  # type: ignore[method-assign] # as before
+
+
+def _failure(error: Exception, receiver: str, timeout: object) -> PostResult:
+    """Return whether a request that another library sent can have arrived."""
+    limits_s = [each for each in (timeout if isinstance(timeout, tuple) else (timeout,)) if each]
+    why = f"{receiver}: {_reason(error, max(limits_s, default=0.0))}"
+    if any(type(cause).__name__ in _NOT_CONNECTED for cause in _causes(error)):
+        return NotSent(f"could not reach {why}")
+    return MaybeSent(f"sent to {why}")
 
 
 def encode_form(parts: Mapping[str, str | tuple[str, bytes, str]]) -> tuple[bytes, str]:
@@ -128,6 +191,7 @@ def _exchange(
     session.auth = _no_credentials  # otherwise requests reads ~/.netrc
     host = urlsplit(request.url).hostname or ""
     headers = {
+        **request.headers,
         "User-Agent": request.user_agent,
         "Content-Type": request.content_type,
         "Accept": "application/json",

@@ -1,10 +1,10 @@
-"""The messages that test a channel: an example, and one whose texts are too long and contain markup."""
+"""The messages that test a channel: examples, and one whose texts are too long and contain markup."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 
 _LONG = "This text is long on purpose, so that it must be shortened. "
@@ -42,6 +42,31 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
         advice="Reduce the batch size, or use gradient accumulation.",
         log_path="logs/train-12345.err",
     )
+
+
+def level_sample(channel: str, level: Level, now_s: int) -> Message:
+    """Return a short example of a level for the channel of this name, created at ``now_s`` (Unix seconds).
+
+    The one of `Level.INFO` ends the problems of the more urgent ones, for services that keep problems open.
+    """
+    tone, kind, what = _LEVEL_SAMPLES[level]
+    return Message(
+        id=f"test-{channel}/{kind}",
+        route=Route.SUCCESS if tone is Tone.SUCCESS else Route.ERROR,
+        tone=tone,
+        title=f"Test of channel {channel}, {level.upper()}: train (12345) {what}",
+        summary="This is a test of jobmon, no such job exists.",
+        created_s=now_s,
+        stated_level=level,
+    )
+
+
+_LEVEL_SAMPLES = {
+    Level.CRITICAL: (Tone.FAILURE, "sample-critical", "failed after 3h 12m: CUDA out of memory"),
+    Level.WARNING: (Tone.ATTENTION, "sample-warning", "has made no progress for 20m"),
+    Level.INFO: (Tone.SUCCESS, "end", "completed in 3h 12m"),
+    Level.PROGRESS: (Tone.ATTENTION, "sample-progress", "is 50 % done"),
+}
 
 
 def worst_case_message(channel: str, route: Route, now_s: int) -> Message:

@@ -31,7 +31,7 @@ def read_config(
     Raises:
         ConfigInvalid: lists every fault, or says why the file cannot be read or that others can access it.
     """
-    secrets = SecretSources(environment, lambda name: _secret(path.parent, name))
+    secrets = SecretSources(environment, lambda name: _secret(path.parent, name), str(path.parent))
     return parse_config(_json(path), str(path), channel_types, secrets, backends)
 
 

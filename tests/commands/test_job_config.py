@@ -43,7 +43,7 @@ def test_the_option_is_not_passed_to_sbatch_and_the_note_is_one_line(sbatch: She
     (sbatch.work / "mine.yaml").write_text("job: {gpu_ids: [0]}\nalerts: {terminal: {enabled: true}}\n")
     done = sbatch.jobmon("submit", *option.split(), "-p", "x", "job.sh")
     assert (done.returncode, done.stdout) == (3, "<-p x job.sh>\n")
-    note = f"jobmon: {sbatch.work}/mine.yaml: not used: alerts.terminal\n"
+    note = f"jobmon: {sbatch.work}/mine.yaml: not used here, but in config.json: alerts.terminal\n"
     assert done.stderr == note
 
 

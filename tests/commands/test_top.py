@@ -11,8 +11,12 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.context import Context
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.notify.terminal.channel import TerminalChannel
+from jobmon_core.notify.terminal.settings import FEED, TerminalSettings
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.drawn_screen import drawn_screen
@@ -184,3 +188,19 @@ def test_a_watched_job_is_followed_and_left_alone(shell: Shell) -> None:
     assert done.returncode == 0
     assert "(673/1,000 steps)" in done.stdout
     assert "already watched" in done.stderr
+
+
+def test_a_message_for_the_terminal_rings_and_shows_its_title(shell: Shell, ctx: Context) -> None:
+    settings = TerminalSettings(str(ctx.home.root / FEED))
+    config = shell.home / "config.json"
+    config.write_text('{"alerts": {"terminal": {"refresh_rate": 0.5}}}', encoding="utf-8")
+    config.chmod(0o600)
+    with drawn_screen("top", environment=os.environ) as screen:
+        screen.shows("67.3%")
+        assert "\a" not in screen.terminal.written
+        message = Message(
+            "12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", created_s=int(time.time())
+        )
+        TerminalChannel(settings).deliver(OutboxEntry(message))
+        screen.shows("train (12) failed")
+        assert screen.terminal.written.count("\a") == 1

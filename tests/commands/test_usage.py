@@ -269,7 +269,7 @@ def test_init_replaces_webhooks_wherever_they_were_kept_and_leaves_the_rest(shel
 def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: Shell) -> None:
     done = shell.jobmon("test-discord")
     assert done.returncode == 1
-    assert done.stdout.count("\n  No webhook is configured for these messages.\n  Run `jobmon init`.") == 2
+    assert done.stdout.count("\n  No channel is configured for these messages.\n  Run `jobmon init`.") == 2
 
 
 def test_the_job_ids_for_completion_are_those_of_the_state_files(shell: Shell) -> None:

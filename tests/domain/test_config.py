@@ -333,6 +333,43 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
     assert TOKEN not in str(found)
 
 
+SEED_ALERTS: dict[str, dict[str, object]] = {
+    "email": {
+        "enabled": True,
+        "address": "user@example.com",
+        "smtp_server": "smtp.gmail.com",
+        "smtp_port": 587,
+    },
+    "slack": {"enabled": True, "webhook": "https://hooks.slack.com/services/T0/B0/xxxxxxxx"},
+    "terminal": {"enabled": True, "refresh_rate": 1},
+}
+
+
+def test_the_section_alerts_has_a_channel_of_each_type_that_is_enabled() -> None:
+    config = parsed({"alerts": SEED_ALERTS})
+    assert [(channel.name, channel.kind, channel.routes) for channel in config.channels] == [
+        (kind, kind, tuple(Route)) for kind in ("slack", "email", "terminal")
+    ]
+    off = {kind: {**keys, "enabled": False} for kind, keys in SEED_ALERTS.items()}
+    assert parsed({"alerts": off}).channels == ()
+    assert parsed({"alerts": {"slack": {"enabled": False}}}).channels == ()
+
+
+def test_faults_of_alerts_are_reported_and_two_channels_cannot_have_one_name() -> None:
+    email = {"type": "email", "address": "me@example.org"}
+    data = {
+        "alerts": {"email": {"address": "nobody"}, "slak": {}, "terminal": {"enabled": "yes"}},
+        "channels": {"email": email},
+    }
+    assert [fault.partition(": ")[0] for fault in faults(data)] == [
+        "alerts.email.address",
+        "alerts.terminal.enabled",
+        "alerts.slak",
+    ]
+    both = faults({"alerts": {"email": {"address": "me@example.org"}}, "channels": {"email": email}})
+    assert both == ["channels: email is also a channel of alerts.email; rename one or leave one out"]
+
+
 def test_limits_quiet_hours_and_reminders_are_off_unless_they_are_configured() -> None:
     assert parsed({}).alerts == AlertSettings()
     messages = {

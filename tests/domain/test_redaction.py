@@ -80,6 +80,7 @@ KEYED = [
     "HF_TOKEN={}",
     "export WANDB_API_KEY={}",
     "api_key='{}'",
+    "routing_key: {}",
     '"apiKey": "{}"',
     r"{{\"access_token\": \"{}\"}}",
     "aws_secret_access_key = {}",

@@ -172,6 +172,16 @@ def test_what_one_channel_refuses_another_one_tells_once(home: Home) -> None:
     assert (note.name, note.value) == ("Instead of", "channel team: 404 Unknown Webhook")
 
 
+def test_a_log_file_and_a_screen_take_the_place_of_no_channel(home: Home) -> None:
+    log, screen = PHONE._replace(kind="log"), PAGER._replace(kind="terminal", routes=())
+    late = ConfiguredChannel("late", "mailbox", (), MailboxSettings("late"))
+    home.config = Config((TEAM, log, screen, late))
+    home.answers = {"team": _GONE}
+    home.queue(END)
+    home.run(1)
+    assert home.arrived == [("phone", END.title), ("late", END.title)]
+
+
 def test_no_channel_takes_over_while_another_one_gets_the_message_anyway(home: Home) -> None:
     home.config = Config((TEAM, PHONE, PAGER._replace(routes=())))
     home.answers = {"team": _GONE}

@@ -99,7 +99,9 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
     code = "import sys, jobmon_core.monitor.main, jobmon_core.monitor.job_monitor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {
+        "apprise",
         "requests",
+        "smtplib",
         "traceback",
         "jobmon_core.domain.config",
         "jobmon_core.analysis.explainer",

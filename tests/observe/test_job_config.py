@@ -124,7 +124,10 @@ def test_every_key_is_read(file: Path) -> None:
 def test_the_note_names_what_is_not_used_and_shows_no_webhook(file: Path) -> None:
     file.write_text(WHOLE)
     config = read_job_config(file)
-    assert config.note == f"{file}: not used: alerts.email, alerts.slack, alerts.terminal"
+    assert (
+        config.note
+        == f"{file}: not used here, but in config.json: alerts.email, alerts.slack, alerts.terminal"
+    )
     assert "sEcReT" not in repr(config)
     file.write_text("job: {num_workers: 2}")
     assert read_job_config(file).note == ""

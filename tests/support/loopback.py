@@ -18,6 +18,10 @@ class QuietHandler(BaseHTTPRequestHandler):
         """Answer a request to change something."""
         self.answer()
 
+    def do_PUT(self) -> None:
+        """Answer a request that may be repeated."""
+        self.answer()
+
     def do_GET(self) -> None:
         """Answer a request without a body."""
         self.answer_get()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, result_text
-from jobmon.commands.groups.asking import confirmed, require_terminal
+from jobmon.commands.common import is_confirmed, open_context, result_text
+from jobmon.commands.groups.asking import require_terminal
 from jobmon.commands.groups.editing import submit_all
 from jobmon.errors import say
 from jobmon.views.console import one_line
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6  # jobs or runs that a question names
 _WORDS = {Change.CANCEL: "cancelled", Change.HOLD: "held", Change.RELEASE: "released"}
-_YES = "--yes"
+_OWN = _YES, _RETRY = "--yes", "--retry-unclear"
 
 
 def cancel(options: argparse.Namespace) -> int:
@@ -49,9 +49,10 @@ def release(options: argparse.Namespace) -> int:
 
 def resubmit_failed(options: argparse.Namespace) -> int:
     """Submit the failed runs again; return 1 if one of them cannot be, or the user declined."""
-    words = [word for word in options.sbatch_options if word != _YES]  # sbatch has no such option
-    is_confirmed = options.yes or len(words) < len(options.sbatch_options)
-    require_terminal(is_confirmed=is_confirmed)
+    words = [word for word in options.sbatch_options if word not in _OWN]  # sbatch has no such options
+    is_sure = options.yes or _YES in options.sbatch_options
+    retry_unclear = options.retry_unclear or _RETRY in options.sbatch_options
+    require_terminal(is_confirmed=is_sure)
     ctx = open_context()
     failed = list(failed_runs(runs_of(ctx, ctx.groups.load(options.name))))
     if not failed:
@@ -62,9 +63,9 @@ def resubmit_failed(options: argparse.Namespace) -> int:
         return exit_code
     names = _list([run.name for run in runs])
     say(f"submitting {count(len(runs), 'failed run')} again: {names}")
-    if not (is_confirmed or confirmed("Submit them?", "nothing was submitted")):
+    if not (is_sure or is_confirmed("Submit them?", "nothing was submitted")):
         return 1
-    submitter = SubmitRuns(ctx, options.name, say, retry_unclear=options.retry_unclear)
+    submitter = SubmitRuns(ctx, options.name, say, retry_unclear=retry_unclear)
     return max(exit_code, submit_all(submitter, runs, options.name))
 
 
@@ -114,7 +115,7 @@ def _change(options: argparse.Namespace, change: Change) -> int:
         return 0
     if not options.yes:
         say(f"{change} {count(len(jobs), 'job')} of group {group.name}: {_list(_names(jobs))}")
-        if not confirmed(f"{change.capitalize()} them?", "nothing was changed"):
+        if not is_confirmed(f"{change.capitalize()} them?", "nothing was changed"):
             return 1
     exit_code = 0
     for answer in change_jobs(ctx, change, jobs):

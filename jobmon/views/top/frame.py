@@ -17,6 +17,7 @@ from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
 from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import dated
+from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.progress.events.event import EventKind
 
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
 
 _START = View()
+_MESSAGE_STYLES = {
+    Level.CRITICAL: Style.BAD,
+    Level.WARNING: Style.ATTENTION,
+    Level.INFO: Style.ACTIVE,
+    Level.PROGRESS: Style.ACTIVE,
+}
 _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
 _PRINTED_PAGE_HEIGHT = 40  # lines
@@ -65,13 +72,24 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
     """Return the content of a window: at most ``height`` lines of at most ``width`` columns."""
     if width < 1 or height < 1:
         return []
-    has_keys = height >= _MIN_WITH_KEYS
-    room = height - 1 - has_keys
-    lines = [_header(model, width), *_page(model, width, room)]
-    if has_keys:
-        lines += [()] * (height - 1 - len(lines))
-        lines.append(_keys(model, width))
+    below = _below(model, width, height)
+    lines = [_header(model, width), *_page(model, width, height - 1 - len(below))]
+    if below:
+        lines += [()] * (height - len(below) - len(lines))
+        lines += below
     return [fitted(line, width, model.symbols) for line in lines[:height]]
+
+
+def _below(model: Model, width: int, height: int) -> list[Line]:
+    """Return the lines at the bottom: the newest message, and the keys, which it replaces below a log."""
+    if height < _MIN_WITH_KEYS:
+        return []
+    keys, message = _keys(model, width), model.listing.message
+    if message is None:
+        return [keys]
+    at = clock(message.created_s, model.listing.at_s)
+    line = text_line(f"{message.level.upper()} {at}  {message.text}", _MESSAGE_STYLES[message.level])
+    return [line] if model.view.page is Page.LOG and not model.view.is_typing else [line, keys]
 
 
 def log_rows(height: int) -> int:

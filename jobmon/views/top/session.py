@@ -27,6 +27,7 @@ class Session:
         self._tail: LogTail | None = None
         self._errors: tuple[str, LogErrors] | None = None  # of the task with this id
         self._height = 0  # of the window, in lines
+        self._rings = False
         self._listing = jobs.listing()
         self._view = reselected(View(), self._listing)
         if opens_single and len(self._listing.tasks) == 1:
@@ -39,8 +40,14 @@ class Session:
 
     def refresh(self) -> None:
         """Read the files that have changed."""
-        self._listing = self._jobs.listing()
+        before, self._listing = self._listing.message, self._jobs.listing()
+        self._rings = self._rings or self._listing.message not in (None, before)
         self._view = reselected(self._view, self._listing)
+
+    def take_bell(self) -> bool:
+        """Return whether a message has come since the last call."""
+        rings, self._rings = self._rings, False
+        return rings
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""

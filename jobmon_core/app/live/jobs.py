@@ -11,6 +11,7 @@ from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import LiveAgents
+from jobmon_core.app.live.terminal_feed import TerminalFeed
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.store.jobs import Unreadable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.app.live.log_errors import LogErrors
+    from jobmon_core.app.live.terminal_feed import LiveMessage
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.slurm.job_ids import JobRef
@@ -38,6 +40,7 @@ class Listing:
     as_of_s: float | None = None  # of the oldest data that are not stale
     stale_since_s: float | None = None  # of the oldest stale data
     unreadable: int = 0  # number of state files that cannot be read
+    message: LiveMessage | None = None  # the newest one for the terminal
 
 
 class _Known(NamedTuple):
@@ -65,6 +68,7 @@ class LiveJobs:
         self._states = ChangedFiles(self._read_state)
         self._progress = ChangedFiles(self._read_progress)
         self._agents = LiveAgents(ctx)
+        self._feed = TerminalFeed(ctx)
         self._policy = policy(ctx)
         self._known: dict[str, _Known] = {}  # by state id
 
@@ -86,7 +90,8 @@ class LiveJobs:
         self._shown_jobs |= {task.job.id for task in tasks}
         tasks = sorted(self._agents.added_to(tasks), key=_sort_key)
         unreadable = sum(isinstance(each, Unreadable) for each in entries)
-        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
+        message = self._feed.newest(now_s)
+        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable, message=message))
 
     def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
         """Look again at the jobs that have changed, or at which the last look was some time ago."""

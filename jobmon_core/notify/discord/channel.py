@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon_core import __version__
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome
-from jobmon_core.notify.discord.attached import FormFile, attached_file, form_body
+from jobmon_core.notify.attached import attached_file
+from jobmon_core.notify.discord.form import form_body
 from jobmon_core.notify.discord.payload import full, plain
 from jobmon_core.notify.discord.responses import interpret_response
 from jobmon_core.notify.http import HttpRequest, HttpResponse, post
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.attached import AttachedFile
     from jobmon_core.notify.base import AttemptResult
     from jobmon_core.notify.discord.settings import DiscordSettings
     from jobmon_core.notify.http import PostResult
@@ -50,7 +52,7 @@ class DiscordChannel:
                 return attempt
         return interpret_response(self._post(payload))
 
-    def _post(self, payload: dict[str, Any], file: FormFile | None = None) -> PostResult:
+    def _post(self, payload: dict[str, Any], file: AttachedFile | None = None) -> PostResult:
         webhook = self.settings.webhook
         body, content_type = json.dumps(payload).encode(), "application/json"
         if file:

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome
+from jobmon_core.notify.clean_text import one_line
 from jobmon_core.notify.discord.channel import USER_AGENT
-from jobmon_core.notify.discord.markdown import one_line
 from jobmon_core.notify.discord.responses import interpret_response
 from jobmon_core.notify.http import HttpRequest, HttpResponse, get
 

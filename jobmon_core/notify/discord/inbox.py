@@ -14,7 +14,7 @@ from typing import Self
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.humanize import size
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.markdown import one_line
+from jobmon_core.notify.clean_text import one_line
 
 _HOST = "127.0.0.1"
 _MAX_BYTES = 1_048_576

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.redaction import redacted
+from jobmon_core.notify.clean_text import clean, cut_middle, is_visible, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,21 +13,6 @@ if TYPE_CHECKING:
 EMPTY = "—"  # stands for an invisible value, which Discord may refuse
 _FENCE = "```"
 _FENCE_COST = 2 * len(_FENCE) + 2
-_GAP = " … "
-_LINE_GAP = "\n…\n"
-
-# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes. Nothing is
-# shortened before secrets are hidden: half a token would not be recognised as one.
-_ANSI = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
-)
-# Control characters except tab and newline, and characters that reorder or hide text: bidirectional
-# controls, byte order mark, tag characters.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-)
-_SEPARATORS = re.compile("[\u2028\u2029]")
-_SURROGATES = re.compile("[\ud800-\udfff]")  # from log bytes that are not UTF-8
 # What Discord reads as markup, and no more, because notifications and copied text show the backslashes: an
 # underscore within a word, as in ``my_file.py``, a lone ``~`` or ``|`` and ``<`` before a number are none.
 _MARKUP = re.compile(
@@ -46,28 +31,6 @@ _CODE_SPAN = re.compile("(?<!`)(`[^`\n]+`)(?!`)")
 _ADJACENT = re.compile("(?<=`)(?=`)")
 
 
-def clean(text: str) -> str:
-    """Return ``text`` as a terminal would finally show it, with secrets hidden.
-
-    Invisible characters are removed before that, because one may split a secret.
-    """
-    visible = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
-    visible = _SEPARATORS.sub("\n", _INVISIBLE.sub("", visible))
-    return redacted(_SURROGATES.sub("\ufffd", visible))
-
-
-def cut_middle(text: str, limit: int) -> str:
-    """Shorten ``text`` to ``limit`` code points by dropping its middle: causes are at either end."""
-    if len(text) <= limit:
-        return text
-    gap = _LINE_GAP if "\n" in text else _GAP
-    room = limit - len(gap)
-    if room < len(gap):
-        return text[: max(limit, 0)]
-    head = room * 2 // 5
-    return text[:head] + gap + text[len(text) - (room - head) :]
-
-
 def escape(text: str) -> str:
     """Return ``text`` so that Discord shows it literally: no markup, no mention, no timestamp."""
     return _CALLS.sub("@\u200b", _MARKUP.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text))
@@ -76,13 +39,13 @@ def escape(text: str) -> str:
 def prose(text: str, limit: int) -> str:
     """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is visible."""
     cleaned = clean(text).strip()
-    return _fit(cleaned, limit, escape) if _is_visible(cleaned) else ""
+    return _fit(cleaned, limit, escape) if is_visible(cleaned) else ""
 
 
 def prose_with_code(text: str, limit: int) -> str:
     """Return what `prose` does, with texts between backticks as inline code."""
     cleaned = clean(text).strip()
-    return _fit(cleaned, limit, _escape_around_code) if _is_visible(cleaned) else ""
+    return _fit(cleaned, limit, _escape_around_code) if is_visible(cleaned) else ""
 
 
 def _escape_around_code(text: str) -> str:
@@ -96,7 +59,7 @@ def code_block(text: str, limit: int) -> str:
     Empty if nothing is visible or there is no room.
     """
     cleaned = clean(text).strip("\n")
-    if not _is_visible(cleaned) or limit <= _FENCE_COST:
+    if not is_visible(cleaned) or limit <= _FENCE_COST:
         return ""
     return f"{_FENCE}\n{_fit(cleaned, limit - _FENCE_COST, _without_fences)}\n{_FENCE}"
 
@@ -104,28 +67,14 @@ def code_block(text: str, limit: int) -> str:
 def code_span(text: str, limit: int) -> str:
     """Return ``text`` as inline code; as prose if it has a backtick, which inline code cannot show."""
     cleaned = one_line(text)
-    if "`" in cleaned or not _is_visible(cleaned):
+    if "`" in cleaned or not is_visible(cleaned):
         return prose(text, limit)
     return f"`{cut_middle(cleaned, limit - 2)}`"
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` cleaned and on one line, neither shortened nor escaped."""
-    return " ".join(clean(text).split())
-
-
-def _last_state(line: str) -> str:
-    """Return the last visible state of a line that a progress bar rewrote with carriage returns."""
-    return next((state for state in reversed(line.split("\r")) if not state.isspace() and state), "")
 
 
 def _without_fences(text: str) -> str:
     """Separate adjacent backticks, which cannot be escaped inside a code block."""
     return _ADJACENT.sub("\u200b", text)
-
-
-def _is_visible(text: str) -> bool:
-    return any(char.isprintable() and not char.isspace() for char in text)
 
 
 def _fit(text: str, limit: int, escape_text: Callable[[str], str]) -> str:

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jobmon_core.domain.delivery.card import CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
-from jobmon_core.notify.discord.markdown import (
-    EMPTY,
-    code_block,
-    code_span,
-    cut_middle,
-    one_line,
-    prose,
-    prose_with_code,
-)
+from jobmon_core.notify.clean_text import cut_middle, one_line
+from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, prose, prose_with_code
 from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import AttemptResult
-from jobmon_core.notify.discord.markdown import cut_middle, one_line
+from jobmon_core.notify.clean_text import cut_middle, one_line
 from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it

@@ -1,0 +1,69 @@
+"""``jobmon test-alerts``: send an example of each level to each channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.errors import say
+from jobmon_core.app.channels.test_alerts import channels_under_test
+from jobmon_core.domain.channels import Level
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.channels.test_alerts import ChannelUnderTest
+    from jobmon_core.context import Context
+
+_WIDTH = max(map(len, Level))
+EPILOG = """\
+A channel that answers is no longer considered dead. The messages about jobs that waited for it are sent by
+`jobmon recover`. On PagerDuty, the example of INFO resolves the incident that the others opened.
+
+examples:
+  jobmon test-alerts
+  jobmon test-alerts email phone"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    levels = ", ".join(level.upper() for level in Level)
+    parser.description = (
+        f"Send a short example of each level ({levels}) to each channel, whatever levels it is configured "
+        "for, and print each answer."
+    )
+    parser.epilog = EPILOG
+    parser.add_argument("channel", nargs="*", metavar="CHANNEL", help="test only these channels, by name")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test the channels; return 0 only if each accepted every example."""
+    return send_samples(open_context(), options.channel)
+
+
+def send_samples(ctx: Context, names: Sequence[str] = ()) -> int:
+    """Send the examples and print the answers; return 0 only if each was accepted, and there is a channel."""
+    channels = channels_under_test(ctx, names)
+    if not channels:
+        say("no channel is configured; run `jobmon init` or `jobmon init --phone`")
+        return 1
+    failed = [channel.name for channel in channels if not _send(channel, stdout_console())]
+    return 1 if failed else 0
+
+
+def _send(channel: ChannelUnderTest, console: Console) -> bool:
+    print(*console.prose(f"{channel.name}: {channel.destination}", hanging="  "), sep="\n", flush=True)
+    worked, answers = True, 0
+    for result in channel.results:
+        answers += 1
+        answer = "delivered" if result.worked else f"FAILED: {result.why}"
+        level = f"  {result.level.upper():<{_WIDTH}}  "
+        indent = " " * len(level)
+        print(*console.prose(answer, level, indent), sep="\n", flush=True)
+        if not result.worked and result.advice:
+            print(*console.prose(result.advice, indent), sep="\n", flush=True)
+        worked &= result.worked
+    if answers < len(Level):
+        print(f"  {'':<{_WIDTH}}  The examples of the other levels were not sent.", flush=True)
+    return worked

@@ -1,0 +1,1 @@
+"""Set up channels and test them."""

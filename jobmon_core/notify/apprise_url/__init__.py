@@ -1,0 +1,1 @@
+"""Any other service, by the optional library Apprise."""

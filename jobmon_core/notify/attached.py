@@ -1,0 +1,36 @@
+"""The file that a message attaches, for channels that take one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+
+_MAX_BYTES = 2**20
+_MAX_ATTEMPTS = 3  # a network or a proxy that lets no file through must not cost the message
+
+
+class AttachedFile(NamedTuple):
+    """One file to attach."""
+
+    name: str
+    content: bytes
+
+
+def attached_file(entry: OutboxEntry) -> AttachedFile | None:
+    """Return the file that a message attaches at this attempt; None if it attaches none.
+
+    It attaches none if the file was removed or is too large, in the plain form, after an attempt that got
+    no response, and after several attempts.
+    """
+    path = entry.message.attachment
+    if not path or entry.plain or entry.maybe_delivered or entry.attempts > _MAX_ATTEMPTS:
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+    return AttachedFile(Path(path).name, content) if 0 < len(content) <= _MAX_BYTES else None

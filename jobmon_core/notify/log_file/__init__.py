@@ -1,0 +1,1 @@
+"""A file with one JSON object per message."""

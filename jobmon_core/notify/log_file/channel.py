@@ -1,0 +1,46 @@
+"""Appends each message as one JSON object to a file; the keys are described in `json_form`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.notify.base import AttemptResult
+from jobmon_core.notify.json_form import json_form
+from jobmon_core.notify.json_lines import append
+from jobmon_core.system.files import make_folder
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.log_file.settings import LogFileSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LogFileChannel:
+    """One file. A repeat of a message that is in the file already is not written again."""
+
+    settings: LogFileSettings
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return f"log file ({self.settings.path})"
+
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+        """Make one attempt to write a message; what prevents it may be over later, such as a full disk."""
+        try:
+            path = Path(self.settings.path).expanduser()
+            make_folder(path.parent)
+            append(path, json_form(entry), is_repeat=entry.maybe_delivered)
+        except (StorageFailed, RuntimeError, ValueError) as error:  # ~ of an unknown user, a NUL in the path
+            advice = "Check `path` in the configuration. Messages about jobs are retried automatically."
+            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), advice)
+        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+
+
+def build(settings: LogFileSettings) -> LogFileChannel:
+    """Return the channel of these settings."""
+    return LogFileChannel(settings)

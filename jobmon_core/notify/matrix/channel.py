@@ -1,0 +1,116 @@
+"""Turns a message into an event of a Matrix room.
+
+Sent without Apprise, which may try to register a user when a login fails. Each message has a transaction id
+of its own, so that the homeserver accepts it once, however often it is sent: a repeat after an attempt
+without a response is no duplicate here.
+
+Source: Matrix specification, "Client-Server API" 1.x: ``PUT .../send/{eventType}/{txnId}``,
+``m.room.message`` (``m.text``, ``org.matrix.custom.html``), ``m.mentions`` (empty: nobody is mentioned), size
+limits (an event has up to 65,536 bytes), standard errors and ``M_LIMIT_EXCEEDED`` with ``retry_after_ms``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from jobmon_core.domain.channels import Level
+from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.plain_text import Kind, PlainText, fit, utf8_size
+from jobmon_core.notify.responses import (
+    DEAD,
+    REFUSED,
+    TEST_AGAIN,
+    Service,
+    ServiceError,
+    json_object,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.http import HttpResponse
+    from jobmon_core.notify.matrix.settings import MatrixSettings
+
+_MAX_BODY = 8000  # bytes
+_MAX_HTML_PART = 4000  # bytes
+_MAX_HTML = 30_000  # bytes
+_MAX_LEAD = 300
+_OUTCOMES = {
+    "M_UNKNOWN_TOKEN": DEAD,
+    "M_MISSING_TOKEN": DEAD,
+    "M_FORBIDDEN": DEAD,
+    "M_NOT_FOUND": DEAD,
+    "M_TOO_LARGE": REFUSED,
+    "M_BAD_JSON": REFUSED,
+    "M_NOT_JSON": REFUSED,
+}
+
+
+def build(settings: MatrixSettings) -> HttpChannel:
+    """Return the channel of a room."""
+    name = f"Matrix ({settings.server}, room {settings.room})"
+    secrets = (settings.token.value,)
+    return HttpChannel(name, settings.server.host, MATRIX, lambda entry: _request(settings, entry), secrets)
+
+
+def _request(settings: MatrixSettings, entry: OutboxEntry) -> JsonRequest:
+    room = quote(settings.room, safe="")
+    url = (
+        f"{settings.server.url.rstrip('/')}/_matrix/client/v3/rooms/{room}"
+        f"/send/m.room.message/{transaction_id(entry)}"
+    )
+    headers = {"Authorization": f"Bearer {settings.token.value}"}
+    return JsonRequest(url, plain(entry) if entry.plain else full(entry), headers, is_put=True)
+
+
+def transaction_id(entry: OutboxEntry) -> str:
+    """Return the id by which the homeserver recognises a repeat of this message in this form."""
+    message = entry.message
+    text = f"{message.id}|{message.created_s}|{entry.channel}|{entry.plain}"
+    return f"jobmon-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def plain(entry: OutboxEntry) -> dict[str, Any]:
+    """Return the minimal form, for a message whose full form was refused."""
+    return _plain(entry, PlainText.of(entry))
+
+
+def _plain(entry: OutboxEntry, text: PlainText) -> dict[str, Any]:
+    """Return the form without HTML; ``m.text``, which notifies, is for what needs attention."""
+    is_urgent = entry.message.level in (Level.CRITICAL, Level.WARNING)
+    shown = f"{text.lead(_MAX_LEAD)}\n\n{text.body(_MAX_BODY, utf8_size)}".strip()
+    return {"msgtype": "m.text" if is_urgent else "m.notice", "body": shown, "m.mentions": {}}
+
+
+def full(entry: OutboxEntry) -> dict[str, Any]:
+    """Return the full form, which also has HTML."""
+    message = PlainText.of(entry)
+    pieces = [f"<strong>{escape(message.lead(_MAX_LEAD))}</strong>"]
+    room = _MAX_HTML
+    for part in message.parts:
+        text = escape(fit(part.text, _MAX_HTML_PART, utf8_size))
+        is_text = part.kind in (Kind.TEXT, Kind.FIELDS)
+        piece = f"<p>{text.replace(chr(10), '<br>')}</p>" if is_text else f"<pre><code>{text}</code></pre>"
+        room -= utf8_size(piece)
+        if room < 0:
+            break
+        pieces.append(piece)
+    return {**_plain(entry, message), "format": "org.matrix.custom.html", "formatted_body": "".join(pieces)}
+
+
+def _read_error(response: HttpResponse) -> ServiceError:
+    data = json_object(response)
+    code = str(data.get("errcode") or "")
+    text = f"{code} {data.get('error') or ''}".strip() or response.body.decode(errors="replace")
+    wait_ms = seconds(data.get("retry_after_ms"))
+    return ServiceError(text, _OUTCOMES.get(code), None if wait_ms is None else wait_ms / 1000)
+
+
+MATRIX = Service(
+    "Matrix",
+    f"Check the access token, and that its user is in the room and may write there. {TEST_AGAIN}",
+    _read_error,
+)

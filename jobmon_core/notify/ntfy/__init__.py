@@ -1,0 +1,1 @@
+"""ntfy topics, e.g. for a phone without an account."""

@@ -1,0 +1,1 @@
+"""PagerDuty's Events API."""

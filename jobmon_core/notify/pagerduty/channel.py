@@ -1,0 +1,122 @@
+"""Turns a message into an event of PagerDuty's Events API v2: it opens an incident, or resolves one.
+
+Sent without Apprise, which opens an incident for anything but a success. Here a critical message or a warning
+opens the incident of its job, and a message that the job succeeded, was cancelled or is back to normal
+resolves it; PagerDuty accepts that also if there is none. Anything else is a change event, which notifies
+nobody.
+
+Source: PagerDuty's documentation, "Send an Event", "Send Change Events" and "Events API v2 Overview":
+``dedup_key`` up to 255 characters, ``summary`` 1024, severity critical, error, warning or info, 512 KB in
+all; 202 accepted, 400 invalid, 429 too many, 5xx retry.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.plain_text import PlainText, fit
+from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError, json_object
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+    from jobmon_core.notify.http import HttpResponse
+    from jobmon_core.notify.pagerduty.settings import PagerDutySettings
+
+_MAX_SUMMARY = 1000  # of 1024
+_MAX_KEY = 255
+_MAX_TEXT, _MAX_VALUE = 10_000, 500
+_YEAR_10000_S = 253_402_300_800
+_SEVERITIES = {Level.CRITICAL: "critical", Level.WARNING: "warning"}  # of what opens an incident
+
+
+def build(settings: PagerDutySettings) -> HttpChannel:
+    """Return the channel of a service."""
+    key = settings.routing_key.value
+    return HttpChannel(
+        f"PagerDuty ({settings.server}, key …{key[-4:]})",
+        settings.server.host,
+        PAGERDUTY,
+        lambda entry: _request(settings, entry),
+        (key,),
+    )
+
+
+def _request(settings: PagerDutySettings, entry: OutboxEntry) -> JsonRequest:
+    server, event = settings.server.url.rstrip("/"), event_of(entry)
+    url = f"{server}/v2/enqueue" if "event_action" in event else f"{server}/v2/change/enqueue"
+    return JsonRequest(url, {"routing_key": settings.routing_key.value, **event})
+
+
+def event_of(entry: OutboxEntry) -> dict[str, Any]:
+    """Return the event of a message, without the key of the service; a change event has no action."""
+    message = entry.message
+    about = {"dedup_key": dedup_key(message), "client": "jobmon"}
+    if is_resolved(message):
+        return {"event_action": "resolve", **about}
+    payload = _payload(entry)
+    severity = _SEVERITIES.get(message.level)
+    if severity is None:
+        return {"payload": payload}
+    component = message.id.partition("/")[0] or "jobmon"
+    return {
+        "event_action": "trigger",
+        **about,
+        "payload": {**payload, "severity": severity, "component": component},
+    }
+
+
+def is_resolved(message: Message) -> bool:
+    """Return whether a message says that nothing is wrong any more with what it is about."""
+    is_good_end = message.id.endswith("/end") and message.tone in (Tone.SUCCESS, Tone.CANCELLED)
+    return message.tone is Tone.RESOLVED or is_good_end
+
+
+def _payload(entry: OutboxEntry) -> dict[str, Any]:
+    """Return what events and change events have in common."""
+    text = PlainText.of(entry)
+    payload: dict[str, Any] = {
+        "summary": text.headline(_MAX_SUMMARY),
+        "source": os.uname().nodename,
+        **_timestamp(entry.message.created_s),
+    }
+    if entry.plain:
+        return payload
+    details = {
+        "text": fit(text.explanation, _MAX_TEXT),
+        "log_lines": fit(text.log_lines, _MAX_TEXT),
+        **{fit(field.name, _MAX_VALUE): fit(field.value, _MAX_VALUE) for field in text.fields},
+    }
+    return {**payload, "custom_details": details}
+
+
+def dedup_key(message: Message) -> str:
+    """Return the key of the incident that a message opens or resolves: one per job and per outage."""
+    subject = message.id.partition("/")[0].removesuffix("-over")
+    return f"jobmon-{subject}"[:_MAX_KEY]
+
+
+def _timestamp(at_s: int) -> dict[str, str]:
+    if not 0 < at_s < _YEAR_10000_S:
+        return {}
+    return {"timestamp": datetime.fromtimestamp(at_s, tz=UTC).isoformat()}
+
+
+def _read_error(response: HttpResponse) -> ServiceError:
+    """Read an error, e.g. ``{"status": "invalid event", "errors": ["Length of 'routing_key' is ..."]}``."""
+    data = json_object(response)
+    errors = data.get("errors")
+    words = [str(data.get("message") or ""), *map(str, errors if isinstance(errors, list) else ())]
+    text = "; ".join(filter(None, words)) or response.body.decode(errors="replace")
+    return ServiceError(text, DEAD if "routing" in text.lower() and "key" in text.lower() else None)
+
+
+PAGERDUTY = Service(
+    "PagerDuty",
+    f"Check the integration key: service, Integrations, Events API v2. {TEST_AGAIN}",
+    _read_error,
+)

@@ -1,0 +1,99 @@
+"""Secrets of channels: URLs and tokens that never appear in a text by accident, and their fingerprints."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from jobmon_core.domain.webhook import is_loopback, split_address
+
+HIDDEN = "[hidden]"  # as in domain/redaction, whose regexes are more than a monitor should load
+_MIN_SECRET_CHARS = 6  # a shorter text may occur by chance; hiding it would make the rest unreadable
+_TOKEN = re.compile(r"[!-~]{1,500}")
+
+
+class SecretUrl(NamedTuple):
+    """An http(s) URL, whose path and query are a secret. ``str`` and ``repr`` show only the host."""
+
+    url: str
+
+    @classmethod
+    def parse(cls, text: str) -> SecretUrl:
+        """Read a URL.
+
+        Raises:
+            ValueError: not a URL, or plain http to another machine; the message does not quote it.
+        """
+        parts = split_address(text.strip(), "not a URL")
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            raise ValueError(
+                "plain http shows the secret to the network: use https (http works for localhost only)"
+            )
+        return cls(text.strip())
+
+    @property
+    def host(self) -> str:
+        """The host and port."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The parts that no text may show, the longest first."""
+        parts = urlsplit(self.url)
+        pieces = {parts.path.strip("/"), parts.query, *parts.path.split("/"), *re.split("[&=]", parts.query)}
+        return long_enough(*pieces, *map(unquote, pieces))
+
+    def __str__(self) -> str:
+        return self.host
+
+    def __repr__(self) -> str:
+        return f"SecretUrl({self.host})"
+
+
+class Secret(NamedTuple):
+    """A token or a password. ``str`` and ``repr`` do not show it."""
+
+    value: str
+
+    @classmethod
+    def parse_token(cls, text: str) -> Secret:
+        """Read a token, which is one word.
+
+        Raises:
+            ValueError: it has white space or characters outside ASCII; the message does not quote it.
+        """
+        if not _TOKEN.fullmatch(text):
+            raise ValueError("not a token: it contains white space or characters outside ASCII")
+        return cls(text)
+
+    def __str__(self) -> str:
+        return HIDDEN
+
+    def __repr__(self) -> str:
+        return f"Secret({HIDDEN})"
+
+
+def fingerprint(name: str, *secrets: str) -> str:
+    """Return a text for state files that changes with the name or with a secret, and shows none."""
+    return f"{name} ({zlib.crc32(chr(0).join(secrets).encode()):08x})"
+
+
+def password_fingerprint(name: str, password: str) -> str:
+    """Return what `fingerprint` does, with so few bits of the password that nobody can check guesses."""
+    return f"{name} ({zlib.crc32(password.encode()) & 0xFFF:03x})" if password else name
+
+
+def long_enough(*secrets: str) -> tuple[str, ...]:
+    """Return the secrets that can be hidden in a text, the longest first."""
+    return tuple(
+        sorted({secret for secret in secrets if len(secret) >= _MIN_SECRET_CHARS}, key=len, reverse=True)
+    )
+
+
+def without_secrets(text: str, secrets: tuple[str, ...]) -> str:
+    """Return a text, e.g. of a server that repeats what it was sent, without these secrets."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text

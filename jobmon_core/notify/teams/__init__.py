@@ -1,0 +1,1 @@
+"""Microsoft Teams, by a workflow that takes webhook requests."""

@@ -1,0 +1,1 @@
+"""The terminal: an open `jobmon top` rings and shows the message."""

@@ -1,0 +1,82 @@
+"""Passes each message to every open `jobmon top`, which rings the terminal's bell and shows one line.
+
+The messages go into a small file in jobmon's home that `top` reads again when it has changed. A message is
+delivered once it is in the file, also if no `top` is open: the next one shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.notify.base import AttemptResult
+from jobmon_core.notify.clean_text import one_line
+from jobmon_core.notify.json_lines import append, keep_last, records
+from jobmon_core.notify.plain_text import fit
+from jobmon_core.system.files import make_folder
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.terminal.settings import TerminalSettings
+
+_MAX_TITLE = 300
+_KEPT, _MAX_BYTES = 50, 65_536
+
+
+class TerminalLine(NamedTuple):
+    """One message in an open `top`."""
+
+    id: str
+    created_s: int  # Unix seconds
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalChannel:
+    """The file of one home."""
+
+    settings: TerminalSettings
+
+    @property
+    def name(self) -> str:
+        """What gets the messages."""
+        return "terminal (an open `jobmon top`)"
+
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+        """Make one attempt to write the title of a message."""
+        message, path = entry.message, Path(self.settings.path)
+        record = {
+            "id": message.id,
+            "created_at": message.created_s,
+            "level": message.level.value,
+            "title": fit(one_line(message.title), _MAX_TITLE),
+        }
+        try:
+            make_folder(path.parent)
+            append(path, record, is_repeat=entry.maybe_delivered)
+            keep_last(path, _KEPT, _MAX_BYTES)
+        except StorageFailed as error:
+            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), "")
+        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+
+
+def build(settings: TerminalSettings) -> TerminalChannel:
+    """Return the channel of these settings."""
+    return TerminalChannel(settings)
+
+
+def read_lines(content: bytes) -> list[TerminalLine]:
+    """Return the messages in the content of the file, oldest first."""
+    lines = []
+    for record in records(content):
+        created_s, text = record.get("created_at"), record.get("title")
+        if isinstance(created_s, int) and isinstance(text, str):
+            level = record.get("level")
+            known = Level(level) if level in tuple(Level) else Level.WARNING
+            lines.append(TerminalLine(str(record.get("id")), created_s, known, text))
+    return lines

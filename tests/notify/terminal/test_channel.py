@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome
+from jobmon_core.notify.terminal.channel import TerminalChannel, TerminalLine, read_lines
+from jobmon_core.notify.terminal.settings import TerminalSettings
+from tests.support.channel_cases import ENTRY, FAILED, NOW, config_of
+
+
+def test_a_message_becomes_one_line_without_escape_sequences(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "terminal.jsonl"
+    message = replace(FAILED, title="\x1b[31mtrain\x1b[0m\nfailed\a")
+    channel = TerminalChannel(TerminalSettings(str(path)))
+    receipt = channel.deliver(replace(ENTRY, message=message)).receipt
+    assert receipt.outcome is DeliveryOutcome.DELIVERED
+    assert read_lines(path.read_bytes()) == [TerminalLine(FAILED.id, NOW, Level.CRITICAL, "train failed")]
+
+
+def test_the_file_keeps_the_last_messages_and_damage_costs_only_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "terminal.jsonl"
+    path.write_bytes(b'{"id": "x"}\n' * 10_000 + b"\xff{broken\n")
+    channel = TerminalChannel(TerminalSettings(str(path)))
+    channel.deliver(ENTRY)
+    assert path.stat().st_size < 10_000
+    assert [line.text for line in read_lines(path.read_bytes())] == [FAILED.title]
+
+
+def test_the_refresh_rate_is_a_setting() -> None:
+    config = config_of({"alerts": {"terminal": {"enabled": True, "refresh_rate": 1}}})
+    (channel,) = config.channels
+    assert channel.settings == TerminalSettings("/home/me/jobmon/state/terminal.jsonl", 1)
