@@ -20,8 +20,8 @@ from jobmon_core.domain.delivery.outbox import (
     unconfirmed_until_s,
 )
 from jobmon_core.domain.delivery.reminders import reminder
+from jobmon_core.domain.delivery.routes.takeover import takeover
 from jobmon_core.domain.delivery.send_queue import Turn
-from jobmon_core.domain.delivery.takeover import takeover
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
