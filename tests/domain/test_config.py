@@ -227,6 +227,12 @@ def test_the_heartbeat_has_an_address_and_an_empty_one_is_none() -> None:
     assert TOKEN not in repr(config)
 
 
+def test_no_interval_is_shorter_than_the_floor_that_a_site_asks_for() -> None:
+    policy = parsed({"poll": {"floor_s": 90, "running_s": 20, "pending_s": 120}}).policy
+    assert (policy.running_s, policy.pending_s, policy.floor_s) == (90, 120, 90)
+    assert policy.of_group(60, "none").running_s == 90
+
+
 def test_with_a_heartbeat_agents_do_not_make_queries_rarer() -> None:
     assert parsed({"poll": {"running_s": 20}}).policy.reported_s == 300.0
     assert parsed({"poll": {"running_s": 20}, "heartbeat_url": HEARTBEAT}).policy.reported_s == 20.0

@@ -127,6 +127,16 @@ def test_a_hint_of_the_end_leads_to_early_queries_for_half_a_minute() -> None:
     assert [interval_s(job, Policy(), now_s + later_s) for later_s in (0, 29, 30)] == [5, 5, 30]
 
 
+def test_a_group_is_checked_at_its_interval_whatever_hints_at_an_end() -> None:
+    job, now_s = reported(600)
+    policy = Policy().of_group(60, "none")
+    hinted = replace(job, agents_since_s=None, end_hint_s=now_s)
+    assert [interval_s(each, policy, now_s) for each in (job, hinted)] == [60, 60]
+    new = replace(hinted, registered_s=now_s - 5)
+    assert interval_s(new, policy, now_s) == 60
+    assert interval_s(hinted, Policy(floor_s=20.0), now_s) == 20
+
+
 def test_an_accounting_query_may_not_take_longer_than_the_grace() -> None:
     play = Play(POLICY).queue(row("12", "TIMEOUT")).record(record("12", "TIMEOUT"))
     assert timeout_s(play) == 30
@@ -184,6 +194,28 @@ def test_a_completed_job_causes_one_message_on_the_success_route() -> None:
     assert entry.message.route is Route.SUCCESS
     assert play.actions == (Deliver(entry.message.id),)
     assert len(play.later(60).job.outbox) == 1
+
+
+@pytest.mark.parametrize(
+    ("end_messages", "state", "messages"),
+    [
+        ("all", "COMPLETED", 1),
+        ("failures", "COMPLETED", 0),
+        ("failures", "FAILED", 1),
+        ("failures", "CANCELLED", 0),
+        ("none", "FAILED", 0),
+    ],
+)
+def test_a_member_of_a_group_has_a_message_of_its_own_if_the_user_wants_it(
+    end_messages: str, state: str, messages: int
+) -> None:
+    play = (
+        Play(POLICY.of_group(300, end_messages)).queue(row("12", "RUNNING")).later(30).queue(row("12", state))
+    )
+    play.record(record("12", state)).later(3).accounting(sacct_row("12", state))
+    play.later(60)
+    assert len(play.job.outbox) == messages
+    assert play.job.concluded_s is not None
 
 
 def test_failures_are_diagnosed_before_successes_within_the_bound() -> None:
