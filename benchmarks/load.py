@@ -29,6 +29,7 @@ from benchmarks.load_parts.measurements import (
     ending_array,
     many_adopted,
     monitor_per_job,
+    one_group,
     one_monitor,
 )
 from benchmarks.load_parts.poll_cpu import poll_cpu_s
@@ -53,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         figures = [
             *per_job,
             *one_monitor(folder / "one", sizes),
+            *one_group(folder / "group", sizes),
             *ending_array(folder / "array", sizes),
             *many_adopted(folder / "adopted", sizes),
         ]

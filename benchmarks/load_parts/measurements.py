@@ -13,9 +13,10 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.load_parts.controller import OWN, RECORD, CountedSacct, RequestCounts, request_counts
 from benchmarks.load_parts.processes import Cpu, cpu, memory
-from benchmarks.load_parts.user import BenchmarkUser
+from benchmarks.load_parts.user import BenchmarkUser, wait_until
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.config import MIN_POLL_S
+from jobmon_core.domain.groups.model import Group, GroupSettings, Member
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.new_job import NewJob
@@ -85,6 +86,28 @@ def one_monitor(folder: Path, sizes: Sizes) -> list[Figure]:
     ]
 
 
+def one_group(folder: Path, sizes: Sizes) -> list[Figure]:
+    """Measure one monitor of a group with all jobs, which logs a poll of the group in each interval."""
+    with _user(folder, sizes.jobs) as (user, sacct):
+        state_ids = _save_submitted(user, sizes.jobs)
+        members = {f"run{number}/task/epoch0": Member(state_id) for number, state_id in enumerate(state_ids)}
+        user.ctx.groups.create(Group("load", time.time(), GroupSettings(interval_s=MIN_POLL_S), members))
+        user.jobmon("recover")
+        pids = user.settle(sizes.jobs)
+        user.wait_for_poll()
+        pss = max(memory(pid).pss for pid in user.settle(sizes.jobs))
+        load = _load(user, sacct, pids, sizes.intervals)
+        wait_until(lambda: user.ctx.groups.load("load").complete_s is not None, "the group is not complete")
+        name = f"a group of {sizes.jobs}"
+        return [
+            *_requests(f"{name}, {len(pids)} monitor", load, sizes),
+            Figure(f"CPU of the monitor of {name}, % of a core", _percent(load.cpu[0].own_s, sizes), 2.0),
+            Figure(f"PSS of the monitor of {name}, kB", pss, 40 * MB),
+            Figure(f"state file of {name}, kB", user.ctx.groups.path("load").stat().st_size / 1000, 250),
+            Figure(f"digests about {name}", len(user.ctx.messages.paths()), 1),
+        ]
+
+
 def many_adopted(folder: Path, sizes: Sizes) -> list[Figure]:
     """Measure the memory of one monitor that adopted even more jobs."""
     with _user(folder, sizes.jobs) as (user, _):
@@ -121,11 +144,18 @@ def ending_array(folder: Path, sizes: Sizes) -> list[Figure]:
 
 def _adopt(user: BenchmarkUser, jobs: int) -> None:
     """Submit jobs and have `recover` start a monitor that adopts them."""
-    for job_id in user.sbatch(jobs, *_LATER):
-        name = state_id("slurm", JobRef(job_id))
-        now_s = time.time()
-        user.ctx.store.save(NewJob(name, job_id, now_s, now_s - 3600, "slurm", user=user_name()))
+    _save_submitted(user, jobs)
     user.jobmon("recover")
+
+
+def _save_submitted(user: BenchmarkUser, jobs: int) -> list[str]:
+    """Submit jobs and save their state files; return their state ids."""
+    names = []
+    for job_id in user.sbatch(jobs, *_LATER):
+        names.append(state_id("slurm", JobRef(job_id)))
+        now_s = time.time()
+        user.ctx.store.save(NewJob(names[-1], job_id, now_s, now_s - 3600, "slurm", user=user_name()))
+    return names
 
 
 def _load(user: BenchmarkUser, sacct: CountedSacct, pids: list[int], intervals: int) -> Load:

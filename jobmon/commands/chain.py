@@ -23,7 +23,7 @@ them. Slurm itself starts them (--dependency=afterok), so the chain goes on with
 you. Without Slurm (--backend local), a small process waits for each.
 
 If a stage fails or is cancelled, the later stages never start and leave the queue. The message about
-that stage says so, names them, and shows the command with which to go on; the others send none."""
+that stage says so, lists them, and shows the command to resume the chain; the later ones send nothing."""
 EPILOG = """\
 A STAGE is a script, or in quotes what sbatch gets: options, script, arguments of the script. stdout is
 what sbatch prints. If a stage is refused, those before it are submitted all the same; jobmon then says
@@ -31,7 +31,7 @@ how to submit the rest, or how to cancel.
 
 examples:
   jobmon chain prepare.sbatch train.sbatch eval.sbatch
-  jobmon chain a.sbatch "--gres=gpu:1 b.sbatch --epochs 3" "--wrap 'jobmon notify all done'"
+  jobmon chain a.sbatch "--gres=gpu:1 b.sbatch --epochs 3" "--wrap 'echo done'"
   jobmon chain --after 8123 eval.sbatch report.sbatch
   jobmon chain --backend local prepare.sh train.sh"""
 

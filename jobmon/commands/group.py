@@ -107,7 +107,7 @@ runs in the file. If the submission of a run was cut off, jobmon first looks for
     submitting.add_argument(
         "--retry-unclear",
         action="store_true",
-        help="also submit the runs of which jobmon cannot find out whether they were submitted",
+        help="also submit runs for which jobmon cannot tell whether they were submitted; they may run twice",
     )
     _add_settings(submitting)
 
@@ -118,7 +118,8 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--interval",
         type=_interval_s,
         metavar="TIME",
-        help=f"the time between two STATUS_CHECKs in its log (default: {DEFAULT_INTERVAL_S:g}s)",
+        help="how often Slurm is asked about its jobs, and a STATUS_CHECK is written to its log; replaces "
+        f"poll.running_s and poll.pending_s (default: {DEFAULT_INTERVAL_S:g}s)",
     )
     settings.add_argument(
         "--messages",
@@ -132,7 +133,8 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--then",
         type=_command,
         metavar="COMMAND",
-        help="start this program when all jobs are over, once, without a shell",
+        help="run this program once, without a shell, when all jobs are over, for at most an hour; it gets "
+        "the summary on stdin, and its output goes to logs/group-NAME.then.log",
     )
     settings.add_argument(
         "--stop-after",
@@ -142,7 +144,10 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "0: never (default: 3)",
     )
     settings.add_argument(
-        "--hold-when-broken", action="store_true", default=None, help="then also hold its pending jobs"
+        "--hold-when-broken",
+        action="store_true",
+        default=None,
+        help="then also hold the pending jobs of the group",
     )
 
 
@@ -177,7 +182,7 @@ def _add_changing(verbs: Verbs) -> None:
     again = _verb(
         verbs, "resubmit-failed", "submit the failed runs of a group again", "changing.resubmit_failed"
     )
-    again.usage = "jobmon group resubmit-failed [--yes] NAME [SBATCH-OPTIONS]"
+    again.usage = "jobmon group resubmit-failed [--yes] [--retry-unclear] NAME [SBATCH-OPTIONS]"
     again.description = """\
 Submit the failed runs of a group again, as `jobmon rerun` does: the recorded scripts, with their options and
 arguments; of an array, only the failed tasks. The new jobs take the places of the old ones in the
@@ -191,7 +196,7 @@ group. Options of sbatch after the name are added, and override the recorded one
     again.add_argument(
         "--retry-unclear",
         action="store_true",
-        help="also submit the runs of which jobmon cannot find out whether they were submitted again",
+        help="also submit runs for which jobmon cannot tell whether they were submitted again",
     )
     _add_yes(again)
 

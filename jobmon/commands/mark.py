@@ -18,9 +18,13 @@ Join the steps with && so that a failure leaves no marker; or pass the exit stat
 
 exit codes: 0 if the marker was written, 74 if it cannot be
 
+A marker with another status than 0 proves a failure to jobmon, but
+`test -f` takes it for a success.
+
 examples:
+  jobmon mark out/TRAIN_DONE
   python train.py && jobmon mark out/TRAIN_DONE
-  python train.py; jobmon mark --status $? out/TRAIN_DONE
+  python train.py; jobmon mark --status $? out/TRAIN_ENDED
   until test -f out/TRAIN_DONE; do sleep 30; done && python eval.py"""
 _MAX_STATUS = 255
 

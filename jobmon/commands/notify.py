@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Send a message to your channels, e.g. as the last line of a script on any machine. It is saved before it
-is sent, so it is not lost: if no channel accepts it within ten seconds (--wait), a process in the
-background goes on trying for as long as it takes, and so do all monitors and `jobmon recover`.
+is sent, so it is not lost: if any channel has not accepted it within ten seconds (--wait), a process in
+the background keeps trying through outages, and so do all monitors and `jobmon recover`. An attempt that gets
+no response is repeated for about three days.
 
 Levels critical and warning go to the channels of errors, info and progress to those of successes.
 What looks like a password or a token is not sent."""
@@ -27,13 +28,15 @@ of the text is the title. A message has room for about 3,500 characters; the res
 
 exit codes:
   0   every channel has it
-  1   it was not sent, e.g. because no channel is configured for it; `jobmon status` says why
+  1   at least one channel will not get it, e.g. because none is configured
+      for it; `jobmon status` says why
   3   it is saved and will be sent; some channel has not accepted it yet
+  78  the configuration has faults; nothing was sent
 
 examples:
   jobmon notify 'all three evaluations are done'
   python eval.py && jobmon notify 'eval is done'
-  if sh all.sh; then jobmon notify 'all done'; else jobmon notify -l critical 'all.sh failed'; fi
+  sh all.sh || jobmon notify -l critical 'all.sh failed'
   tail -n 5 eval.log | jobmon notify --title 'results of sweep 7' -"""
 NOT_SENT, QUEUED = 1, 3
 _MAX_STDIN = 1 << 20  # characters

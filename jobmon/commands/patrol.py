@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Look once at everything that is watched, and print one line, even if nothing has changed; lines about what
 has changed since the last patrol follow: states, progress, checkpoints, numbers of output files against the
-expected one, marker files, warnings, and the results that a job configuration names, unchanged. It also
-says what is wrong with jobmon itself: a dead monitor, an old answer of Slurm, a message that was not
+expected one, marker files, warnings, and the result files that a job configuration names, quoted verbatim. It
+also says what is wrong with jobmon itself: a dead monitor, an old answer of Slurm, a message that was not
 delivered.
 
 It changes nothing, asks Slurm nothing, needs no terminal and takes at most a minute, so it suits cron and

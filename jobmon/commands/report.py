@@ -38,6 +38,7 @@ replaced. The file is readable by you alone, since the page quotes the log of th
   verdict, is_bad, explanation, evidence, advice
              what is or was wrong; evidence is a list of lines
   progress   current, total, unit, rate_per_s, average_rate_per_s
+  metrics    further values of the log by name, e.g. step_time_s
   loss       first, last, best, best_at_s, worst, worst_at_s, bad_values
   energy_kwh of all GPUs, while an agent measured
   gpus       a list: node, index, name, mean_percent, highest_percent,

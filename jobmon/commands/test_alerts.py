@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _WIDTH = max(map(len, Level))
 EPILOG = """\
-A channel that answers is no longer considered dead. The messages about jobs that waited for it are sent by
-`jobmon recover`. On PagerDuty, the example of INFO resolves the incident that the others opened.
+If jobmon had stopped using a channel because its service refused it, a successful test makes jobmon use it
+again; `jobmon recover` then sends the messages that waited for it. On PagerDuty, the example of INFO
+resolves the incident that the others opened.
 
 examples:
   jobmon test-alerts
@@ -30,8 +31,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     levels = ", ".join(level.upper() for level in Level)
     parser.description = (
-        f"Send a short example of each level ({levels}) to each channel, whatever levels it is configured "
-        "for, and print each answer."
+        f"Send a short example of each level ({levels}) to each channel, regardless of `messages` and "
+        "`routes`, and print each answer."
     )
     parser.epilog = EPILOG
     parser.add_argument("channel", nargs="*", metavar="CHANNEL", help="test only these channels, by name")

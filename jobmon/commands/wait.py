@@ -31,16 +31,18 @@ way. Then print one line. The exit code says how they ended:
   3  --for has passed, and at least one is not over yet; wait again
   4  none failed, but the outcome of at least one is not known, and will not be:
      jobmon has no record of it, does not watch it any more, or found no proof
-     of how it ended. The line says what to do.
+     of how it ended, or a run of the group was not submitted. The line says
+     what to do. If jobmon does not know a named job or group at all, it waits
+     for nothing, prints no JSON, and exits with 4.
 
 Without --for, jobmon waits for as long as a job is pending or running. If your tool or shell has a
 limit of its own, give a shorter --for. A job whose monitor is gone gets a new one, as by `jobmon recover`; if
-none can be started within a minute, the outcome counts as unknown. So no wait is silent for ever because
-jobmon is dead."""
+none can be started within a minute, the outcome counts as unknown. So a wait never hangs because jobmon
+itself has died."""
 EPILOG = """\
 Waiting costs Slurm nothing: jobmon reads its own files, which the monitors of the jobs keep up to
-date, so 20 waits at once make no query more. While Slurm does not respond, a job counts as running.
-A doubtful success (see `jobmon status --help`) is a success here, and a failure if
+date, so even 20 simultaneous waits cause no extra query. While Slurm does not respond, a job counts as
+running. A doubtful success (see `jobmon status --help`) is a success here, and a failure if
 `messages.doubtful_success` in config.json is `error`. Wrong usage has exit code 2.
 
 --json prints an object: result (success, failure, running, unknown), exit_code, waited_s

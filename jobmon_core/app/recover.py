@@ -11,7 +11,7 @@ from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMi
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.groups.keeper import GroupKeeper
-from jobmon_core.monitor.outbox import reopen
+from jobmon_core.monitor.outbox import reopen_all
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.lock import command_lock
@@ -141,8 +141,7 @@ class RecoverJobs:
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job
-        outbox = tuple(reopen(entry, config, self.ctx.dead_channels) for entry in job.outbox)
-        return replace(job, outbox=outbox)
+        return replace(job, outbox=reopen_all(job.outbox, config, self.ctx.dead_channels))
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
         """Start as few monitors as can watch these jobs, which have none; yield a result for each job."""

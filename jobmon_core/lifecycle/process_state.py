@@ -77,6 +77,12 @@ class ProcessState:
             holder = SlotHolder(Owner.this_process(), len(self.locks), self.env_fingerprint)
             write_slot_holder(self.slot, holder)
 
+    def release_slot(self) -> None:
+        """Give back the slot, if this process has one."""
+        if self.slot is not None:
+            os.close(self.slot)
+            self.slot = None
+
     def acquire_slot(self) -> None:
         """Take a free slot, if this process has none and may have one.
 

@@ -109,8 +109,8 @@ class JobMonitor:
             AlreadyWatched: another monitor has adopted the job, as was noticed before sending a message.
         """
         group = self._deps.group()
-        if group is not None:
-            self._policy = self._deps.policy.of_group(group.interval_s, group.messages)
+        policy = self._deps.policy
+        self._policy = policy if group is None else policy.of_group(group.interval_s, group.messages)
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))

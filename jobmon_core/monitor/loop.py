@@ -94,7 +94,10 @@ class MonitorLoop:
         ``other_due_s`` is when something else is due (Unix seconds), if anything. Without a whole pass over
         the jobs, it also looks every few seconds whether one has become due.
         """
-        due_s = [*self._due_s.values(), *([] if other_due_s is None else [other_due_s])]
+        due_s = [
+            *self._due_s.values(),
+            *([] if other_due_s is None else [max(other_due_s, self._clock.now() + 1.0)]),
+        ]
         left_s = min(min(due_s) - self._clock.now(), _HEARTBEAT_S)
         while True:
             due = self._look()

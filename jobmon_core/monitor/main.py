@@ -88,6 +88,7 @@ class MonitorProcess:
             self._guard(self._send_messages)
             if not remaining and not self._guard(self._adopt_offered):
                 self._guard(self._complete_groups)
+                self._process_state.release_slot()  # a monitor that only sends adopts no jobs
                 self._guard(partial(keep_sending, self._ctx, self._messages))
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
@@ -101,6 +102,7 @@ class MonitorProcess:
 
     def _poll_groups(self, own: tuple[str, ...]) -> None:
         """Poll the groups of these jobs, if that is due."""
+        self._groups_due_s = self._ctx.clock.now() + _GROUP_RETRY_S  # in case this fails
         self._groups_due_s = self._groups.run_due(own)
 
     def _complete_groups(self) -> None:
@@ -158,6 +160,7 @@ class MonitorProcess:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
+            self._loop.lacks_code |= isinstance(error, ImportError)
             self._log_first(internal_error_text(error))
             return None
 

@@ -94,7 +94,9 @@ class Outbox:
             if not entry.is_open or entry.next_try_s > now_s:
                 return (entry,)
         entry = self._deliver_to(channel, entry, save, config.digest_from)
-        next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
+        # only messages about jobs can be acknowledged
+        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.job_id else 0.0
+        next_one = reminder(entry, reminder_s, self.clock.now())
         return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
 
     def _run_program(
@@ -110,7 +112,7 @@ class Outbox:
         self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
     ) -> tuple[OutboxEntry, ...]:
         """Return the entry, and one for another channel if this one will not get the message."""
-        if not entry.given_up:
+        if not entry.given_up or entry.message.changes:  # a change of state is for a program alone
             return (entry,)
         is_dead = self.dead_channels.why
         working = [
@@ -229,6 +231,21 @@ def _route(
         why = f"no {entry.message.route} webhook is configured; after `jobmon init` run `jobmon recover`"
         return (replace(entry, given_up=why, fingerprint=""), *(() if entry.channel else programs))
     return (*route_to(entry, (channel.name for channel in routed)), *programs)
+
+
+def reopen_all(
+    outbox: tuple[OutboxEntry, ...], config: Config, dead: DeadChannels
+) -> tuple[OutboxEntry, ...]:
+    """Return an outbox in which the given-up messages that can be sent now are open.
+
+    If a channel gets its message again, the one that took over from it does not get it, too.
+    """
+    after = tuple(reopen(entry, config, dead) for entry in outbox)
+    again = {entry.key for before, entry in zip(outbox, after, strict=True) if entry != before}
+    return tuple(
+        before if before.instead_of and (before.message.id, before.instead_of) in again else entry
+        for before, entry in zip(outbox, after, strict=True)
+    )
 
 
 def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:

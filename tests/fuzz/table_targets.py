@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
@@ -142,6 +142,7 @@ def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
         name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", draw.text()),
         usage=Usage(max_rss_bytes=peak_bytes or None),
     )
+    row = replace(row, usage=replace(row.usage, run_s=row.elapsed_s))
     own = {
         "JobID": listed.text,
         "JobIDRaw": str(row.raw_job_id or 100),

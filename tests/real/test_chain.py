@@ -67,7 +67,7 @@ def test_a_chain_that_is_refused_in_the_middle_says_how_to_go_on(user: User) -> 
     for wrong in (["a.sh"], ["a.sh", "nosuch.sh"], ["a.sh", "-d singleton b.sh"], ["a.sh", "b.sh 'x"]):
         done = user.jobmon("chain", *wrong)
         assert (done.returncode, done.stdout) == (2, ""), done
-    assert user.slurm("squeue", "-h") == ""
+    assert user.slurm("squeue", "-h", "-n", "a.sh,b.sh") == ""
     done = user.jobmon("chain", "a.sh", "-p nosuch b.sh", "b.sh")
     assert done.returncode == 1
     (job,) = jobs_of(done.stdout)
@@ -75,5 +75,5 @@ def test_a_chain_that_is_refused_in_the_middle_says_how_to_go_on(user: User) -> 
     assert f"jobmon chain --after {job} '-p nosuch b.sh' b.sh" in done.stderr
     assert f"scancel {job}" in done.stderr
     (user.work / "go").touch()
-    eventually(lambda: user.slurm("squeue", "-h", "-t", "PD,R") == "")
+    eventually(lambda: user.slurm("squeue", "-h", "-t", "PD,R", "-n", "a.sh,b.sh") == "")
     user.told(job)

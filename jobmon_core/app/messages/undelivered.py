@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.stored_message import StoredMessage
-from jobmon_core.monitor.outbox import reopen
+from jobmon_core.monitor.outbox import reopen_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:
     for stored in ctx.messages.all():
         if not isinstance(stored, StoredMessage):
             continue
-        outbox = tuple(reopen(entry, config, ctx.dead_channels) for entry in stored.outbox)
+        outbox = reopen_all(stored.outbox, config, ctx.dead_channels)
         if outbox != stored.outbox:
             ctx.messages.save(replace(stored, outbox=outbox))
             reopened.append(stored.message.title)

@@ -108,7 +108,8 @@ def _count(
     own = {entry.message.id: Counted(entry.message.tone, entry.message.title)}
     lost = history.lost(situation.now_s)
     for key, tally in history.tallies.items():
-        if tally.why == why and not tally.taken and key not in lost:
+        is_told_in_time = why != MUTED or tally.until_s <= until_s  # not with the end of a longer mute
+        if tally.why == why and is_told_in_time and not tally.taken and key not in lost:
             tallies = {**history.tallies, key: replace(tally, messages={**tally.messages, **own})}
             return replace(history, tallies=tallies), replace(entry, counted=why, held="", held_until_s=None)
     tallies = {**history.tallies, entry.message.id: Tally(why, until_s, messages=own)}

@@ -296,7 +296,7 @@ class WatchedJob:
     @property
     def undelivered(self) -> int:
         """The number of messages that are pending or were given up."""
-        return sum(entry.is_undelivered for entry in self.outbox)
+        return sum(entry.is_undelivered and not entry.instead_of for entry in self.outbox)
 
     @property
     def outcome(self) -> Outcome | None:

@@ -60,7 +60,7 @@ class GroupKeeper:
             if next_s is None and not _is_unfinished(group):
                 continue
             if own is not None and not _is_due(group, own, now_s):
-                due_s.append(next_s or now_s + _RETRY_S)
+                due_s.append(_looks_again_s(group, own, now_s))
                 continue
             try:
                 self._poll(name, must_wait=own is None)
@@ -119,6 +119,8 @@ class GroupKeeper:
         if not due_now(group, views, now_s):
             return
         figures = self._figures(group, views) if wants_resources(group) else {}
+        if figures and self.ctx.groups.load(group.name) != group:
+            return  # locks may not reach the host that changed it meanwhile: the next pass reads it again
         log = (
             group.log if group.log.path else replace(group.log, path=str(self.ctx.home.group_log(group.name)))
         )
@@ -182,8 +184,18 @@ def _is_due(group: Group, own: Collection[str], now_s: float) -> bool:
     next_s = group.next_due_s()
     if next_s is None:
         return _is_unfinished(group)
+    return now_s >= _looks_again_s(group, own, now_s)
+
+
+def _looks_again_s(group: Group, own: Collection[str], now_s: float) -> float:
+    """Return when a monitor with these jobs looks at a group again: one without a member waits longer."""
+    next_s = group.next_due_s()
+    if next_s is None:
+        return now_s + _RETRY_S
     is_own = any(member.state_id in own for member in group.members.values())
-    return now_s >= next_s + (0.0 if is_own else group.settings.interval_s + _OVERDUE_S)
+    overdue_s = 0.0 if is_own else group.settings.interval_s + _OVERDUE_S
+    # a group that nobody has polled yet is due for its own monitor at once
+    return max(next_s, group.created_s) + overdue_s
 
 
 def _is_unfinished(group: Group) -> bool:

@@ -39,7 +39,9 @@ class AlertGate:
         if user.mutes:
             targets = targets_of(self.job_id, self.groups(message), message.kind)
             muted_until_s = user.muted_until_s(targets, now_s)
-        if muted_until_s is None and not settings.limits_messages and not entry.is_carrier:
+        fingerprint = channel.settings.fingerprint
+        is_limited = muted_until_s is not None or settings.limits_messages or entry.is_carrier
+        if not (is_limited or self.files.has_history(fingerprint)):
             return replace(entry, held="", held_until_s=None)
         local = time.localtime(now_s)
         situation = Situation(
@@ -49,4 +51,4 @@ class AlertGate:
             minute=60 * local.tm_hour + local.tm_min,
             muted_until_s=muted_until_s,
         )
-        return self.files.admit(channel.settings.fingerprint, entry, situation, settings)
+        return self.files.admit(fingerprint, entry, situation, settings)

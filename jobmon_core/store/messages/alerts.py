@@ -51,6 +51,14 @@ class AlertFiles:
             file.write(changed)
         return changed
 
+    def has_history(self, fingerprint: str) -> bool:
+        """Whether messages to a channel were limited before, so that some may still be told."""
+        return self._history_path(fingerprint).exists()
+
+    def _history_path(self, fingerprint: str) -> Path:
+        # one file per host, because locks may not work between hosts
+        return self.folder / f"{file_name(fingerprint, os.uname().nodename)}.history"
+
     def admit(
         self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
     ) -> OutboxEntry:
@@ -58,11 +66,9 @@ class AlertFiles:
 
         If the disk fails, the message is sent.
         """
-        # one file per host, because locks may not work between hosts
-        path = self.folder / f"{file_name(fingerprint, os.uname().nodename)}.history"
-        file = JsonFile(path, AlertHistory, _MAX_BYTES)
+        file = JsonFile(self._history_path(fingerprint), AlertHistory, _MAX_BYTES)
         with suppress(StorageFailed), lock(file.lock_path):
-            before = file.read()
+            before = file.read_to_change()
             history, admitted = admit(before, entry, situation, settings)
             if history != before:
                 file.write(history)

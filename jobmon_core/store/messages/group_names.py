@@ -23,4 +23,10 @@ def groups_of_job(store: GroupStore, state_id: str) -> tuple[str, ...]:
 
 def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
     """Return the name of the group whose state a message of no single job reports."""
-    return tuple(name for name in store.names() if message_id.startswith(f"group-{name}-"))
+    return tuple(name for name in store.names() if _is_about(message_id, f"group-{name}-"))
+
+
+def _is_about(message_id: str, prefix: str) -> bool:
+    """Whether an id is a group's: its name is followed by the time when it was made."""
+    created_s = message_id.removeprefix(prefix).partition("-")[0]
+    return message_id.startswith(prefix) and created_s.isdecimal()

@@ -85,7 +85,9 @@ def test_a_group_is_polled_at_its_interval_and_completed_by_the_monitor_that_end
 def test_the_monitors_of_other_jobs_leave_a_group_alone_until_it_is_long_overdue(watch: Watch) -> None:
     watch.keeper.run_due(IDS)
     watch.clock.now_s += 100
-    watch.keeper.run_due(("slurm-9-x",))
+    due_s = watch.keeper.run_due(("slurm-9-x",))
+    assert due_s
+    assert due_s > watch.clock.now()  # else the monitor would not wait at all
     assert watch.log_text().count("STATUS_CHECK") == 1
     watch.clock.now_s += 100
     watch.keeper.run_due(("slurm-9-x",))
