@@ -24,7 +24,7 @@ from tests.support.watched_program import QUICK, Watched, Within, watched
 pytestmark = pytest.mark.xdist_group("verdicts of programs")  # all tests use one run
 
 _ROUND_S = 0.5  # between two looks of the monitor
-_WITHIN_S = 400.0  # after a machine stood still, a program must stand still for three times as long
+_WITHIN_S = 1200.0  # after a machine stood still, a program must stand still for three times as long
 _STEPS, _SAMPLES, _SPIKE_SAMPLES = 5, 3, 12  # of the progress, and of the agent, before the fault begins
 _MIB = 2**20
 _MEMORY_BYTES = 128 * _MIB
