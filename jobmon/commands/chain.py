@@ -9,6 +9,7 @@ from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.chains.submit import Chain, InvalidStage, read_stage
 from jobmon_core.context import backend_names
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -109,6 +110,6 @@ def _rest(chain: Chain) -> str:
         f"stage {done + 1} of {total} was not submitted, nor any after it. Submitted before it: job {jobs}",
         f"after a correction of stage {done + 1}, continue with: {go_on}",
     ]
-    if chain.backend != "local":
+    if not is_local(chain.backend or DEFAULT_BACKEND):
         lines.append(f"to cancel what was submitted: scancel {jobs}")
     return "\n".join(lines)

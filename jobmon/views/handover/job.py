@@ -10,6 +10,7 @@ from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.provenance.arguments import without_values
@@ -89,7 +90,7 @@ def _submitted(handed: HandedJob) -> str:
         return f"in {code(handed.job.workdir)}" if handed.job.workdir else ""
     is_command = record.script is not None and record.script.kind is ScriptKind.COMMAND
     arguments = record.arguments if is_command else without_values(record.arguments)
-    backend = [] if handed.job.backend == "slurm" else ["--backend", handed.job.backend]
+    backend = [] if handed.job.backend == DEFAULT_BACKEND else ["--backend", handed.job.backend]
     words = ("jobmon", "run", "--") if is_command else ("jobmon", "submit", *backend)
     return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}" if arguments else ""
 
@@ -143,10 +144,10 @@ def _stop(handed: HandedJob) -> Iterator[str]:
     if not handed.stop:
         return
     owner, backend = handed.status.owner, handed.job.backend
-    where = f", on {owner.host}" if owner and backend != "slurm" else ""
+    where = f", on {owner.host}" if owner and is_local(backend) else ""
     yield f"Stop the job{where} (`jobmon cancel {handed.job.ref}` would only stop watching it):"
     yield ""
-    if backend != "slurm":
+    if is_local(backend):
         yield f"First see with `jobmon status {handed.job.ref}` that it still runs: its process may be gone."
         yield ""
     yield from shell(*handed.stop)

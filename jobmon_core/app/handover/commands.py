@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.runs.rerun import plan_rerun
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.context import backend_names
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.messages.chain_stage import resume_command
 from jobmon_core.domain.provenance.arguments import without_values
@@ -52,7 +53,7 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
     running = [
         task for task in job.tasks.values() if task.end is None and task.state.phase is not Phase.WAITING
     ]
-    if job.backend != "local":
+    if not _runs_scripts_here(job):
         return [task.raw_job_id for task in running if task.raw_job_id is not None]
     from jobmon_core.scheduler.local.client import LocalScheduler
 
@@ -60,6 +61,11 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
     scripts = (scheduler.main_pid(job.job_id, task.raw_job_id or job.job_id) for task in running)
     started = (read_stat(pid) for pid in scripts if pid is not None)
     return [status.parent for status in started if status and status.parent > 1]
+
+
+def _runs_scripts_here(job: WatchedJob) -> bool:
+    """Whether a backend that submits jobs runs them on this machine."""
+    return is_local(job.backend) and job.backend in backend_names()
 
 
 def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Resume:
@@ -71,7 +77,7 @@ def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Re
         if record and not record.arguments_hidden:
             note = "This submits the last stage of the chain, without a wait."
             return Resume(_last_stage(job, record), note)
-    if job.backend not in (DEFAULT_BACKEND, "local"):
+    if is_local(job.backend) and not _runs_scripts_here(job):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
     if record and record.script and record.script.kind is ScriptKind.COMMAND and not record.arguments_hidden:
         command = shlex.join(("jobmon", "run", "--", *record.arguments))
