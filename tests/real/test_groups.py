@@ -32,8 +32,10 @@ def _sbatch_that_kills_jobmon(user: User, *, first: str) -> str:
 
 
 def _job_ids(user: User) -> list[str]:
+    """Return the ids of the jobs of this test: those of others have other folders."""
+    rows = user.slurm("squeue", "-h", "-t", "all", "-o", "%i %Z").splitlines()
     return sorted(
-        user.slurm("squeue", "-h", "-t", "all", "-o", "%i %j", "-n", "named,job.sh").split("\n")[:-1]
+        job_id for job_id, _, folder in (row.partition(" ") for row in rows) if folder == str(user.work)
     )
 
 
