@@ -37,7 +37,7 @@ def figures(slurm: Cluster) -> dict[str, Figure]:
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("who", ["5 jobs, 5 monitors", "5 jobs, 1 monitor"])
+@pytest.mark.parametrize("who", ["5 jobs, 5 monitors", "5 jobs, 1 monitor", "a group of 5, 1 monitor"])
 class TestAnyNumberOfMonitors:
     def test_slurmctld_gets_one_queue_query_per_interval_and_nothing_else(
         self, figures: dict[str, Figure], who: str
@@ -48,6 +48,10 @@ class TestAnyNumberOfMonitors:
 
     def test_one_sacct_serves_all_jobs_that_end_together(self, figures: dict[str, Figure], who: str) -> None:
         assert figures[f"{who}: runs of sacct when all end at once"]["figure"] == 1
+
+
+def test_a_group_has_one_digest(figures: dict[str, Figure]) -> None:
+    assert figures["digests about a group of 5"]["figure"] == 1
 
 
 def test_one_sacct_serves_all_tasks_of_an_array(figures: dict[str, Figure]) -> None:
