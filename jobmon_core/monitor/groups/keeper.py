@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _FIGURES_TIMEOUT_S = 20.0
 _OVERDUE_S = 60.0  # then its own monitors are gone, and another one polls a group
 _RETRY_S = 30.0
+_LOOK_S = 1.0
 _SETTLED_S = 5.0  # a folder may change again at the same modification time
 
 
@@ -37,6 +38,7 @@ class GroupKeeper:
     ctx: Context
     worker: Worker
     log: Callable[[str], None]
+    _looked_s: float = field(default=0.0, init=False)  # Unix seconds
     _folder_stamp: Stamp | None = field(default=None, init=False)
     _groups: dict[str, Group] = field(default_factory=dict, init=False)  # by name; as last read
     _views: dict[str, tuple[Stamp, MemberView]] = field(default_factory=dict, init=False)  # by state id
@@ -79,12 +81,16 @@ class GroupKeeper:
         )
 
     def _read_groups(self) -> Mapping[str, Group]:
-        """Return all groups; their files are read again only if one was changed."""
+        """Return all groups; their files are read again only if one was changed, at most once a second."""
+        now_s = self.ctx.clock.now()
+        if 0 <= now_s - self._looked_s < _LOOK_S:  # each member asks
+            return self._groups
+        self._looked_s = now_s
         stamp = file_stamp(self.ctx.home.groups)
         if stamp is None:
             self._groups = {}
         elif stamp != self._folder_stamp:
-            is_settled = abs(self.ctx.clock.now() - stamp[2] / 1e9) > _SETTLED_S
+            is_settled = abs(now_s - stamp[2] / 1e9) > _SETTLED_S
             self._folder_stamp = stamp if is_settled else None
             self._groups = dict(self._loaded())
         return self._groups
@@ -99,6 +105,7 @@ class GroupKeeper:
     def _poll(self, name: str, *, must_wait: bool) -> None:
         """Poll one group, unless another process does so now."""
         store = self.ctx.groups
+        self._looked_s = 0.0
         try:
             with store.locked(name) if must_wait else store.locked_if_free(name) as group:
                 if group is not None:
