@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config import Config
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
-    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, JobControl, Scheduler, Submitter
+    from jobmon_core.scheduler.base import (
+        AgentLaunch,
+        AgentRequest,
+        JobControl,
+        RemoteJobs,
+        Scheduler,
+        Submitter,
+    )
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.store.groups.group_files import GroupStore
     from jobmon_core.store.job_files.notes import NotesFile
@@ -192,6 +199,13 @@ class Context:
         if control is None:
             raise SchedulerMissing(f"jobmon cannot change jobs of the backend {backend!r}")
         return control(self._resources(backend), cluster)
+
+    def remote_jobs(self, backend: str, service: str) -> RemoteJobs:
+        """Return what finds the jobs of a service, e.g. of a Ray cluster, that names them by text."""
+        remote_jobs = find_backend(backend).remote_jobs
+        if remote_jobs is None:
+            raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
+        return remote_jobs(self._resources(backend), service)
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

@@ -86,7 +86,7 @@ class Heartbeat:
 
 def call_url(address: HeartbeatUrl) -> str:
     """Call the URL once; return why that failed, empty after a success."""
-    from jobmon_core.notify.http import HttpRequest, HttpResponse, post  # only in a child process
+    from jobmon_core.system.http import HttpRequest, HttpResponse, post  # only in a child process
 
     request = HttpRequest(address.url, str(address), b"{}", f"jobmon/{__version__}")
     answer = post(request, _RESPONSE_TIMEOUT_S)

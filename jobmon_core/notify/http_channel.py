@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
-from jobmon_core.notify.http import HttpRequest, post, put
 from jobmon_core.notify.responses import interpret
+from jobmon_core.system.http import HttpRequest, post, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.clean_text import cut_middle, one_line
-from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 from jobmon_core.notify.secret import without_secrets
+from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

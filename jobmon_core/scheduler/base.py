@@ -225,6 +225,41 @@ class JobControl(Protocol):
         ...
 
 
+class RemoteJob(NamedTuple):
+    """A job of a service that names its jobs by text; jobmon's own number stands for it everywhere."""
+
+    ref: JobRef
+    cluster: str  # the service, as `Backend.scheduler` takes it and as users see it
+    name: str  # as the service names it
+    logs: LogPaths  # copies on this machine, which the queries of the queue keep up to date
+    user: str = ""
+    workdir: str = ""
+    command: str = ""
+    submit_s: int | None = None  # Unix seconds
+
+
+class RemoteJobs(Protocol):
+    """Finds the jobs of one service that names them by text."""
+
+    def register(self, name: str) -> RemoteJob:
+        """Return the job with this name; one that is registered already keeps its number.
+
+        Raises:
+            UnknownJob: the service answered that it has no such job.
+            SchedulerUnavailable: the service does not answer.
+            StorageFailed: the job cannot be recorded.
+        """
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all jobs that have not ended.
+
+        Raises:
+            SchedulerUnavailable: the service does not answer, or cannot list jobs.
+        """
+        ...
+
+
 class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
@@ -246,6 +281,7 @@ class Backend(NamedTuple):
         pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
+        remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
     """
 
     name: str
@@ -262,3 +298,4 @@ class Backend(NamedTuple):
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
+    remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None

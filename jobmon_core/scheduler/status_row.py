@@ -53,6 +53,7 @@ class StatusRow:
     command: str = ""
     max_rss_bytes: int | None = None
     cpu_s: float | None = None
+    backend_state: str = ""  # the state in the backend's own word; empty if that is Slurm's
 
     @property
     def job_state(self) -> JobState:
@@ -69,7 +70,7 @@ class StatusRow:
         ran_s = self.end_s - self.start_s if self.end_s is not None and self.start_s is not None else None
         return self._as(
             AccountingRow,
-            raw_state=f"{self.state}{by}",
+            raw_state=self.backend_state or f"{self.state}{by}",
             elapsed_s=None if ran_s is None else max(0, ran_s),
             cluster=cluster,
             usage=Usage(max_rss_bytes=self.max_rss_bytes, cpu_s=self.cpu_s),
@@ -83,7 +84,7 @@ class StatusRow:
         derived = {
             "ref": JobRef(self.job_id, self.task),
             "state": self.job_state,
-            "raw_state": self.state,
+            "raw_state": self.backend_state or self.state,
             "pending_indices": IndexSet.parse(self.pending_indices) if self.pending_indices else None,
         }
         return kind(**{**same_fields(self, kind), **derived, **changes})

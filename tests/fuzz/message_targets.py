@@ -14,7 +14,7 @@ from jobmon_core.domain.webhook import Webhook, mask_webhooks
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.responses import interpret_response
 from jobmon_core.notify.discord.settings import Mentions
-from jobmon_core.notify.http import HttpResponse
+from jobmon_core.system.http import HttpResponse
 from tests.fuzz.choices import SECRET, TOKEN, Choices, only_whole_secrets
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from jobmon_core.notify.http import HttpRequest, HttpResponse, NotSent, PostResult
 from jobmon_core.system.clock import Clock
+from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, PostResult
 from jobmon_core.system.worker import Worker
 from tests.support.fake_discord import Payload
 

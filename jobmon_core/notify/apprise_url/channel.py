@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt, Tone
 from jobmon_core.notify.base import AttemptResult
-from jobmon_core.notify.http import HttpResponse, recorded_results
 from jobmon_core.notify.plain_text import PlainText
 from jobmon_core.notify.responses import DEAD, LATER, REFUSED, TEST_AGAIN, Service, interpret
+from jobmon_core.system.http import HttpResponse, recorded_results
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.notify.apprise_url.settings import AppriseSettings
-    from jobmon_core.notify.http import PostResult
+    from jobmon_core.system.http import PostResult
 
 _MAX_TITLE = 200
 _MAX_BODY = 3500  # most services take 4000 characters or more; Apprise shortens it for the others

@@ -12,7 +12,7 @@ from jobmon_core.notify.base import CardResult
 from jobmon_core.notify.discord.channel import USER_AGENT
 from jobmon_core.notify.discord.payload import USERNAME, card_payload
 from jobmon_core.notify.discord.responses import interpret_response
-from jobmon_core.notify.http import HttpRequest, HttpResponse, patch, post
+from jobmon_core.system.http import HttpRequest, HttpResponse, patch, post
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.card import Card

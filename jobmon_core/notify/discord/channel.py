@@ -12,14 +12,14 @@ from jobmon_core.notify.attached import attached_file
 from jobmon_core.notify.discord.form import form_body
 from jobmon_core.notify.discord.payload import full, plain
 from jobmon_core.notify.discord.responses import interpret_response
-from jobmon_core.notify.http import HttpRequest, HttpResponse, post
+from jobmon_core.system.http import HttpRequest, HttpResponse, post
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.notify.attached import AttachedFile
     from jobmon_core.notify.base import AttemptResult
     from jobmon_core.notify.discord.settings import DiscordSettings
-    from jobmon_core.notify.http import PostResult
+    from jobmon_core.system.http import PostResult
 
 _FORBIDDEN = 403
 # as Discord's reference, "User Agent", demands: other agents may be blocked

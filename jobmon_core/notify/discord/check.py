@@ -9,7 +9,7 @@ from jobmon_core.domain.delivery.outbox import DeliveryOutcome
 from jobmon_core.notify.clean_text import one_line
 from jobmon_core.notify.discord.channel import USER_AGENT
 from jobmon_core.notify.discord.responses import interpret_response
-from jobmon_core.notify.http import HttpRequest, HttpResponse, get
+from jobmon_core.system.http import HttpRequest, HttpResponse, get
 
 if TYPE_CHECKING:
     from jobmon_core.domain.webhook import Webhook

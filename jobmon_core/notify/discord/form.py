@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.notify.http import encode_form
+from jobmon_core.system.http import encode_form
 
 if TYPE_CHECKING:
     from jobmon_core.notify.attached import AttachedFile

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.clean_text import cut_middle, one_line
-from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
+from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
 _TOO_MANY_EDITS, _OLD_EDIT_WAIT_S = 30_046, 600.0  # its 429 states no wait either, but is no block

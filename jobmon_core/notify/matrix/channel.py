@@ -31,8 +31,8 @@ from jobmon_core.notify.responses import (
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.http import HttpResponse
     from jobmon_core.notify.matrix.settings import MatrixSettings
+    from jobmon_core.system.http import HttpResponse
 
 _MAX_BODY = 8000  # bytes
 _MAX_HTML_PART = 4000  # bytes

@@ -20,8 +20,8 @@ from jobmon_core.notify.responses import TEST_AGAIN, Service, ServiceError, json
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.http import HttpResponse
     from jobmon_core.notify.ntfy.settings import NtfySettings
+    from jobmon_core.system.http import HttpResponse
 
 _MAX_MESSAGE = 3800  # of 4096 bytes
 _MAX_TITLE = 240  # bytes

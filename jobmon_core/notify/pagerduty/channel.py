@@ -24,8 +24,8 @@ from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
-    from jobmon_core.notify.http import HttpResponse
     from jobmon_core.notify.pagerduty.settings import PagerDutySettings
+    from jobmon_core.system.http import HttpResponse
 
 _MAX_SUMMARY = 1000  # of 1024
 _MAX_KEY = 255

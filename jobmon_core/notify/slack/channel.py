@@ -20,9 +20,9 @@ from jobmon_core.notify.responses import DEAD, REFUSED, TEST_AGAIN, Service, Ser
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.http import HttpResponse
     from jobmon_core.notify.plain_text import PlainField
     from jobmon_core.notify.slack.settings import SlackSettings
+    from jobmon_core.system.http import HttpResponse
 
 _MAX_LEAD = 300
 _MAX_PLAIN = 3500  # with the lead within the 4000 characters that Slack recommends at most

@@ -20,8 +20,8 @@ from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.http import HttpResponse
     from jobmon_core.notify.telegram.settings import TelegramSettings
+    from jobmon_core.system.http import HttpResponse
 
 _MAX_TEXT = 4000  # of 4096
 _MAX_LEAD = 300

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.reserve_id import reserve_id
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.process import ProcessId, ProcessStatus
@@ -173,28 +174,15 @@ def new_job_dir(root: Path, is_free: Callable[[int], bool] = lambda _: True) -> 
             raise FileExistsError
         path.mkdir(PRIVATE_FOLDER)
 
-    return JobDir(_reserve_id(root, create))
+    return JobDir(reserve_id(root, create))
 
 
 def new_task_id(folder: JobDir) -> int:
     """Reserve the next free job id for an array task of this job."""
     try:
-        return int(_reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name)).name)
+        return int(reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name)).name)
     except OSError:  # a full disk: two tasks with the same id are better than a task that never runs
         return folder.id
-
-
-def _reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
-    """Create the path of the next free id; concurrent submissions get different ones."""
-    job_id = max((int(entry.name) for entry in root.iterdir() if entry.name.isdecimal()), default=0) + 1
-    while True:
-        path = root / str(job_id)
-        try:
-            create(path)
-        except FileExistsError:
-            job_id += 1
-        else:
-            return path
 
 
 def all_job_dirs(root: Path) -> list[JobDir]:

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.http import HttpRequest, HttpResponse, post
+from jobmon_core.system.http import HttpRequest, HttpResponse, post
 from tests.support import discord_answers as answers
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 from tests.support.fake_discord import FakeDiscord

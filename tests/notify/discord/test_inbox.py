@@ -16,7 +16,7 @@ from jobmon_core.notify.discord.cards import DiscordCards
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.settings import DiscordSettings
-from jobmon_core.notify.http import HttpRequest, HttpResponse, post
+from jobmon_core.system.http import HttpRequest, HttpResponse, post
 
 HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
 

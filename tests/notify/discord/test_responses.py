@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome
 from jobmon_core.notify.discord.responses import flatten, interpret_response
-from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent
+from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 

@@ -12,7 +12,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.http import HttpRequest, HttpResponse, MaybeSent, NotSent, PostResult, post
+from jobmon_core.system.http import HttpRequest, HttpResponse, MaybeSent, NotSent, PostResult, post
 from tests.support import discord_answers as answers
 from tests.support.fake_discord import FakeDiscord
 
@@ -245,6 +245,6 @@ def test_a_request_does_not_show_its_address() -> None:
 
 
 def test_the_http_library_is_loaded_only_to_send() -> None:
-    modules = "jobmon_core.notify.http, jobmon_core.notify.discord.channel"
+    modules = "jobmon_core.system.http, jobmon_core.notify.discord.channel"
     check = f"import sys, {modules}; sys.exit('requests' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

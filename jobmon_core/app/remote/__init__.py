@@ -1,0 +1,1 @@
+"""Use cases about jobs of services that name their jobs by text: Ray clusters, hosts reached by ssh."""

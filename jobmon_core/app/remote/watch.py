@@ -1,0 +1,81 @@
+"""Use case: watch a job of a service that names its jobs by text."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.submit import state_id
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.reopen import reopened
+from jobmon_core.system.lock import command_lock
+from jobmon_core.system.users import user_name
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.lifecycle.start import MonitorStarter
+    from jobmon_core.scheduler.base import RemoteJob
+
+_LOCK_TIMEOUT_S = 120.0  # as in `jobmon_core.app.watch`, which takes the same lock
+
+
+def watch_remote(
+    ctx: Context,
+    starter: MonitorStarter,
+    backend: str,
+    service: str,
+    name: str,
+    *,
+    settings: JobSettings | None = None,
+    again: bool = False,
+) -> WatchedJob:
+    """Start a monitor for the job ``name`` of a service, e.g. of a Ray cluster; return the watched job.
+
+    ``settings`` is what the user says about the job; ``again`` has a job that was reported analysed and
+    reported again.
+
+    Raises:
+        AlreadyWatched: it is being watched.
+        AlreadyReported: it ended and was reported, and ``again`` is False.
+        UnknownJob: the service has no such job.
+        SchedulerUnavailable: the service does not answer.
+        CommandBusy: another `jobmon watch` has not finished within two minutes.
+        StorageFailed: a file cannot be written, or the monitor did not start.
+    """
+    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+        remote = ctx.remote_jobs(backend, service).register(name)
+        known = [job for job in ctx.store.find(remote.ref) if job.backend == backend]
+        if any(not job.closed for job in known):
+            raise AlreadyWatched(
+                f"{name} is already watched as job {remote.ref}; see `jobmon show {remote.ref}`"
+            )
+        if known and not again:
+            raise AlreadyReported(
+                f"{name} was already reported as job {remote.ref}; --again analyses and reports it anew",
+                known[-1].id,
+            )
+        job = reopened(known[-1]) if known else _new_job(ctx, backend, remote, settings)
+        ctx.store.save(job)
+        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
+            starter.start([job.id])
+    return job
+
+
+def _new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSettings | None) -> WatchedJob:
+    return WatchedJob(
+        id=state_id(backend, remote.ref),
+        job_id=remote.ref.job_id,
+        registered_s=ctx.clock.now(),
+        submitted_s=remote.submit_s,
+        backend=backend,
+        cluster=remote.cluster,
+        remote=True,  # queries must name the service
+        user=remote.user or user_name(),
+        name=remote.name,
+        workdir=remote.workdir,
+        command=remote.command,
+        logs=remote.logs,
+        settings=settings,
+    )
