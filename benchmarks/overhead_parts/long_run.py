@@ -28,8 +28,9 @@ class LongRun:
     """What an agent took."""
 
     rounds_s: list[float]  # of a look, or of a look and a report
-    half_kb: int  # PSS after half of the time
-    last_kb: int
+    pss_kb: int  # at the end
+    half_private_kb: int  # after half of the time, without the pages that other processes share
+    private_kb: int  # at the end
     files_kb: int  # what it wrote
 
 
@@ -71,7 +72,7 @@ class _FastClock(AgentClock):
         self._until_s = self._now_s + hours * 3600
         self._resumed_s = time.perf_counter()
         self.rounds_s: list[float] = []
-        self.half_kb = 0
+        self.half_private_kb = 0
 
     def now(self) -> float:
         return self._now_s
@@ -79,8 +80,8 @@ class _FastClock(AgentClock):
     def wait(self, seconds: float) -> Wake:
         self.rounds_s.append(time.perf_counter() - self._resumed_s)
         self._now_s += seconds
-        if not self.half_kb and self._now_s > self._started_s + (self._until_s - self._started_s) / 2:
-            self.half_kb = memory(os.getpid()).pss
+        if not self.half_private_kb and self._now_s > self._started_s + (self._until_s - self._started_s) / 2:
+            self.half_private_kb = memory(os.getpid()).private
         self._resumed_s = time.perf_counter()
         return Wake.DUE if self._now_s < self._until_s else Wake.TERMINATE
 
@@ -89,9 +90,10 @@ def _main(hours: str, folder: str, *pids: str) -> None:
     clock = _FastClock(float(hours))
     Agent(AgentOptions(folder, pids=tuple(map(int, pids)), node="n1"), clock).run()
     first = clock.rounds_s.pop(0)  # from its start to its first wait
-    last_kb = memory(os.getpid()).pss
+    last = memory(os.getpid())
     rounds = [round(each, 5) for each in (*clock.rounds_s, first)]
-    print(json.dumps({"rounds_s": rounds, "half_kb": clock.half_kb, "last_kb": last_kb}))
+    memory_kb = {"pss_kb": last.pss, "half_private_kb": clock.half_private_kb, "private_kb": last.private}
+    print(json.dumps({"rounds_s": rounds, **memory_kb}))
 
 
 if __name__ == "__main__":

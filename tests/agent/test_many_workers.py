@@ -25,4 +25,4 @@ def test_a_round_over_many_workers_is_short_and_the_memory_stays_as_it_is(tmp_pa
     assert len(run.rounds_s) >= _ROUNDS_AT_LEAST
     assert statistics.median(run.rounds_s) < _USUAL_S
     assert max(run.rounds_s) < _LONGEST_S
-    assert run.last_kb - run.half_kb < _MORE_KB
+    assert run.private_kb - run.half_private_kb < _MORE_KB
