@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.polling.queue import SharedQueue
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.store.jobs import JobStore
+    from jobmon_core.store.owner import CancelRequest
     from jobmon_core.system.clock import Clock
 
 FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
@@ -72,7 +73,7 @@ class MonitorDeps:
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
-    take_replay: Callable[[], bool] = lambda: False  # whether the user asked to send given-up messages again
+    replay: CancelRequest | None = None  # the user's request to send given-up messages again
     group: Callable[[], GroupSettings | None] = lambda: (
         None
     )  # the settings of the job's group, if it is in one
@@ -114,8 +115,7 @@ class JobMonitor:
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
-        if self._deps.take_replay():
-            self._save(replace(self.job, outbox=tuple(reopened(entry) for entry in self.job.outbox)))
+        self._reopen_on_request()
         self._check_queue()
         self._follow_agents()
         self._apply_known_accounting()
@@ -133,6 +133,12 @@ class JobMonitor:
             for action in due:
                 performed.add(action)
                 self._perform(action)
+
+    def _reopen_on_request(self) -> None:
+        request = self._deps.replay
+        if request is not None and request.is_pending():
+            self._save(replace(self.job, outbox=tuple(reopened(entry) for entry in self.job.outbox)))
+            request.clear()  # last: a monitor that is killed in between does it again, which changes nothing
 
     def _wake_s(self, now_s: float) -> float:
         if self._answer_pending:

@@ -112,16 +112,9 @@ class MonitorFactory:
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
             group=partial(self.groups(log).settings_of, job.id),
-            take_replay=partial(self._take_replay, job.id),
+            replay=ctx.replay_request(job.id),
         )
         return JobMonitor(job, deps)
-
-    def _take_replay(self, job_id: str) -> bool:
-        request = self._ctx.replay_request(job_id)
-        if not request.is_pending():
-            return False
-        request.clear()
-        return True
 
     def groups(self, log: Log) -> GroupKeeper:
         """Return the object that polls the groups of jobs, and does nothing if there are none."""
