@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall, wanted_method
@@ -51,11 +51,12 @@ exit codes:
       the jobs could not be looked at
 A job that ended counts in the first patrol after its end, and whenever it is named.
 
---json prints one object: at since exit_code summary done, problems (a list of severity kind text) and
-jobs, each with job_id name state outcome reason new changes problems progress items_processed unit outputs
-expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds; done: nothing
-is watched any more; markers: what `done` of a job configuration names, and whether it is there; results: a
-list of name text new. What is not known is null.
+--json prints one object: at since exit_code summary done failed_before, problems (a list of severity kind
+text) and jobs, each with job_id name state outcome reason new changes problems progress items_processed
+unit outputs expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds;
+done: nothing is watched any more; failed_before: failed jobs that an earlier patrol reported; markers: what
+`done` of a job configuration names, and whether it is there; results: a list of name text new. What is not
+known is null.
 
 examples:
   jobmon patrol
@@ -130,6 +131,7 @@ def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str
         names_jobs=bool(state_ids),
         is_done=seen.is_done,
     )
+    patrol = replace(patrol, failed_before=seen.failed_before)
     return _Done(patrol, remembered(memory, patrol, names_jobs=bool(state_ids)))
 
 

@@ -124,7 +124,7 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
     step = "" if best.step is None else f"step {best.step}, "
     yield label, f"{code(f'{found.folder}/{best.path}')} ({step}saved {age(now_s - best.saved_s)} ago)"
     if best.resume:
-        yield "resume from it with", code(best.resume)
+        yield "how a program resumes from it", code(best.resume)
 
 
 def _look(handed: HandedJob) -> Iterator[str]:
@@ -145,12 +145,16 @@ def _stop(handed: HandedJob) -> Iterator[str]:
         return
     owner, backend = handed.status.owner, handed.job.backend
     where = f", on {owner.host}" if owner and is_local(backend) else ""
-    yield f"Stop the job{where} (`jobmon cancel {handed.job.ref}` would only stop watching it):"
+    yield f"Stop the job{where}:"
     yield ""
     if is_local(backend):
         yield f"First see with `jobmon status {handed.job.ref}` that it still runs: its process may be gone."
         yield ""
     yield from shell(*handed.stop)
+    yield (
+        f"`jobmon status {handed.job.ref}` then shows that it ended. `jobmon cancel` only stops the watching."
+    )
+    yield ""
 
 
 def _resume(handed: HandedJob) -> Iterator[str]:
@@ -161,9 +165,15 @@ def _resume(handed: HandedJob) -> Iterator[str]:
         return
     yield "Resume:" if handed.job.closed else "Resume, but only after it has ended (else it runs twice):"
     yield ""
+    if handed.job.outcome is Outcome.FAILURE:
+        yield "First mend what made it fail; otherwise it may fail again at the same point."
+        yield ""
     yield from _fenced("sh", [resume.command])
     if resume.command.startswith("jobmon rerun"):
-        yield "It shows what it submits, and asks first; `--yes` answers for you."
+        yield (
+            "It shows what it submits, and asks first; `--yes` answers for you. The new job has a number of"
+            " its own, which the other commands need from then on."
+        )
     if resume.note:
         yield f"Note: {one_line(resume.note)}"
     if handed.waits_for and resume.command.startswith("jobmon rerun"):
@@ -171,8 +181,10 @@ def _resume(handed: HandedJob) -> Iterator[str]:
         yield f"It waits for {jobs} again; add `--dependency=...` with another job if that one failed."
     if handed.checkpoints:
         yield (
-            "It runs the same command again. That continues from the checkpoint only if the program looks for"
-            " one by itself; else give it the checkpoint named above."
+            "It runs the same command again and passes no checkpoint to it. See in the script, and in the"
+            " program that it starts, whether that looks for the newest checkpoint by itself. If not, have"
+            f" the script name the newest complete one, which `jobmon checkpoints {handed.job.ref}` shows."
+            " Once the new job runs, `jobmon logs` shows whether it goes on from there."
         )
     yield ""
 

@@ -36,13 +36,16 @@ def handover_page(found: Handover, setting: Setting) -> str:
 def _page(found: Handover, setting: Setting) -> Iterator[str]:
     yield f"# Hand-over: the jobs of {setting.user}"
     yield ""
-    at = stamp(found.at_s, "%Y-%m-%d %H:%M")
+    at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     yield (
-        f"jobmon {setting.version} wrote this page on {at}. jobmon watches the jobs below and sends a message"
-        " when one ends or makes no progress any more. The states are those of that time; the first commands"
-        " show how things are now."
+        f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
+        " below and sends a message when it ends or makes no progress any more. The states are those of that"
+        " time; the first commands show how things are now."
     )
     yield ""
+    if found.no_messages:
+        yield f"**No messages arrive:** {found.no_messages}. Look at `jobmon status` instead."
+        yield ""
     yield from _first_commands(found, setting)
     yield from _overview(found)
     yield from _order(found.jobs)
@@ -60,9 +63,9 @@ def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
     yield ""
     yield from shell(
         *setting.setup,
-        "jobmon patrol     # one line: how everything is, and what has changed",
         "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
-        "jobmon status     # the list of jobs",
+        "jobmon status     # the list of jobs, those of the last days included",
+        "jobmon patrol     # only what has changed since you last ran it; scheduled patrols do not mind",
     )
     yield (
         "The other commands on this page need these `export` lines, too. `jobmon help COMMAND` explains a"

@@ -20,6 +20,7 @@ def patrol_json(patrol: Patrol) -> dict[str, Any]:
         "exit_code": int(patrol.severity),
         "summary": summary(patrol),
         "done": patrol.is_done,
+        "failed_before": patrol.failed_before,
         "problems": _problems(patrol.problems),
         "jobs": [_job(job) for job in patrol.jobs],
     }

@@ -25,7 +25,8 @@ _QUOTE = "    | "
 
 def summary(patrol: Patrol) -> str:
     """Return the patrol in one line, e.g. ``14:30: 2 running; nothing has changed since 14:00 (30m ago)``."""
-    parts = [_counts(patrol), *_verdict(patrol), _what_changed(patrol), *_still(patrol)]
+    earlier = [f"{patrol.failed_before} failed earlier: `jobmon status`"] if patrol.failed_before else []
+    parts = [_counts(patrol), *_verdict(patrol), _what_changed(patrol), *_still(patrol), *earlier]
     return f"{clock(patrol.at_s, patrol.at_s)}: {'; '.join(parts)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import checkpoint_folder, log_files, read_script
@@ -67,6 +68,11 @@ def _of_task(ctx: Context, job: WatchedJob, task: Task, *, is_running: bool) -> 
         found = find_checkpoints(folder, ctx.clock.now(), is_running=is_running)
         if found.checkpoints:
             break
+    newest = found.newest_complete
+    if newest and newest.saved_s < (
+        task.start_s or 0
+    ):  # by an earlier run, whose pace need not be this one's
+        return replace(found, interval_s=None)
     return found
 
 

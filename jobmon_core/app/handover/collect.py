@@ -10,12 +10,13 @@ from jobmon_core.app.artifacts.checkpoints import checkpoints_of
 from jobmon_core.app.handover.commands import Resume, how_to_resume, how_to_stop
 from jobmon_core.app.jobs.array_summary import worst_task
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.app.jobs.overview import overview
+from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
 from jobmon_core.domain.slurm.states import Outcome
@@ -70,6 +71,7 @@ class Handover:
     done: tuple[JobStatus, ...] = ()  # those that succeeded
     groups: tuple[Group, ...] = ()  # those that are not complete
     problems: tuple[str, ...] = ()  # what could not be looked at
+    no_messages: str = ""  # why messages reach no channel; empty if they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,16 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
         tuple(done),
         tuple(open_groups(ctx)),
         tuple(filter(None, problems)),
+        _no_messages(ctx),
     )
+
+
+def _no_messages(ctx: Context) -> str:
+    if fault := config_fault(ctx):
+        return fault
+    config = ctx.configuration()
+    missing = [route.value for route in Route if not config.channels_for(route)]
+    return f"no channel is configured for {' and '.join(missing)} messages" if missing else ""
 
 
 def _has_succeeded(job: WatchedJob) -> bool:

@@ -9,7 +9,7 @@ from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.app.patrol.files import JobFiles, PatrolFiles, read_files
-from jobmon_core.app.patrol.select import jobs_to_patrol
+from jobmon_core.app.patrol.select import failed_earlier, jobs_to_patrol
 from jobmon_core.app.patrol.targets import open_groups
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
@@ -45,6 +45,7 @@ class Look:
     problems: tuple[str, ...] = ()  # what is wrong beside the jobs, one line each
     is_done: bool = False  # nothing is watched any more
     files: PatrolFiles = field(default_factory=PatrolFiles)
+    failed_before: int = 0  # see `Patrol`
 
 
 def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
@@ -70,7 +71,9 @@ def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
     groups = open_groups(ctx)
     problems += [f"group {each.name}: {each.broken}" for each in groups if each.broken]
     is_done = not groups and all(each.health is Health.DONE for each in known.jobs)
-    return Look(now_s, tuple(jobs), (*problems, *_problems(ctx, files, is_done=is_done)), is_done, files)
+    problems += _problems(ctx, files, is_done=is_done)
+    failed_before = 0 if state_ids else failed_earlier(known.jobs, chosen, now_s)
+    return Look(now_s, tuple(jobs), tuple(problems), is_done, files, failed_before)
 
 
 def _problems(ctx: Context, files: PatrolFiles, *, is_done: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.selection import by_id
+from jobmon_core.app.jobs.selection import Group, Selection, by_id, group_of, select
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def jobs_to_patrol(
         since_s = memory.at_s or now_s - FIRST_PATROL_S
         chosen = [each for each in jobs if _is_watched(each) or _is_news(each.job, memory, since_s)]
     return sorted(chosen, key=by_id)
+
+
+def failed_earlier(jobs: Sequence[JobStatus], chosen: Collection[JobStatus], now_s: float) -> int:
+    """Return the number of failed jobs that `jobmon status` lists and a patrol over ``chosen`` leaves out."""
+    listed = (each.job for each in select(jobs, Selection(), now_s).jobs if each not in chosen)
+    return sum(group_of(job) is Group.FAILED for job in listed)
 
 
 def _is_watched(status: JobStatus) -> bool:

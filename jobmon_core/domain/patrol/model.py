@@ -118,6 +118,7 @@ class Patrol:
     jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then by id
     problems: tuple[Problem, ...] = ()  # what is wrong beside the jobs
     is_done: bool = False  # nothing is watched any more
+    failed_before: int = 0  # jobs that earlier patrols reported as failed, and that `jobmon status` lists
 
     @property
     def severity(self) -> Severity:

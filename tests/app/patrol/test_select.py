@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.patrol.select import jobs_to_patrol
+from jobmon_core.app.patrol.select import failed_earlier, jobs_to_patrol
 from jobmon_core.app.patrol.targets import named_state_ids
 from jobmon_core.app.patrol.unattended import PatrolFailed, in_bounded_time
 from jobmon_core.context import Context
@@ -16,7 +16,7 @@ from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.patrol.model import Memory, Remembered
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.store.home import Home
-from tests.support.job_records import NOW_S, RUNNING, job_of, status_of, succeeded
+from tests.support.job_records import NOW_S, RUNNING, failed, job_of, status_of, succeeded
 
 LAST_S = NOW_S - 1800
 
@@ -40,6 +40,14 @@ def over(job_id: int, concluded_s: float) -> JobStatus:
 )
 def test_each_end_is_in_one_patrol(job: JobStatus, memory: Memory, *, is_chosen: bool) -> None:
     assert bool(jobs_to_patrol([job], (), memory, NOW_S)) is is_chosen
+
+
+def test_failed_jobs_of_earlier_patrols_are_counted() -> None:
+    running = status_of(job_of(RUNNING))
+    failure = status_of(job_of(failed(), job_id=13, concluded_s=NOW_S - 60), Health.DONE)
+    listed = [running, failure, over(14, NOW_S - 60)]
+    assert failed_earlier(listed, [running], NOW_S) == 1
+    assert failed_earlier(listed, listed, NOW_S) == 0
 
 
 def test_a_job_that_is_named_is_looked_at_however_old_and_no_other() -> None:
