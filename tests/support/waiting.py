@@ -7,11 +7,18 @@ from collections.abc import Callable
 
 PATIENCE_S = 180.0  # costs nothing when things go well, and a busy machine may be slow
 _STEP_S = 0.05
+_PAUSE, _LONGEST_PAUSE_S = 4, 2.0  # a pause takes so many times as long as the check before it
 
 
 def eventually(condition: Callable[[], bool], timeout_s: float = PATIENCE_S, step_s: float = _STEP_S) -> None:
-    """Return as soon as ``condition`` holds; fail if it does not within ``timeout_s``."""
-    deadline_s = time.monotonic() + timeout_s
+    """Return as soon as ``condition`` holds; fail if it does not within ``timeout_s``.
+
+    A check that takes long, e.g. because it starts a program, is made less often than every ``step_s``
+    seconds: it would slow down what is waited for.
+    """
+    started_s = checked_s = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline_s, f"not within {timeout_s} s: {condition}"
-        time.sleep(step_s)
+        now_s = time.monotonic()
+        assert now_s - started_s < timeout_s, f"not within {timeout_s} s: {condition}"
+        time.sleep(max(step_s, min(_LONGEST_PAUSE_S, _PAUSE * (now_s - checked_s))))
+        checked_s = time.monotonic()

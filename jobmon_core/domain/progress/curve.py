@@ -6,6 +6,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobmon_core.domain.progress.history import is_sound
 from jobmon_core.domain.progress.model import History
@@ -13,8 +14,7 @@ from jobmon_core.domain.progress.model import History
 _NEXT_TO_NOTHING = 1e-12  # of the units: less is rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """The stretch between two samples."""
 
     start: float  # units
@@ -50,11 +50,15 @@ class Curve:
 
     def time_at(self, units: float) -> float:
         """Return when ``units`` were finished; beyond the curve, the time of its nearer end."""
+        return _interpolate(self.units, self.times_s, (units,))[0]
+
+    def times_at(self, units: Sequence[float]) -> list[float]:
+        """Return when each of ``units`` were finished, as `time_at` does."""
         return _interpolate(self.units, self.times_s, units)
 
     def units_at(self, time_s: float) -> float:
         """Return how much was finished at ``time_s``; beyond the curve, the units of its nearer end."""
-        return _interpolate(self.times_s, self.units, time_s)
+        return _interpolate(self.times_s, self.units, (time_s,))[0]
 
     def pace_from(self, start: float) -> float:
         """Return the seconds per unit since ``start`` units; of the whole curve if nothing was done since."""
@@ -66,8 +70,8 @@ class Curve:
     def paces(self, parts: int) -> list[float]:
         """Return the seconds per unit in each of ``parts`` parts with equal progress."""
         width = self.span_units / parts
-        edges = [self.time_at(self.units[0] + width * index) for index in range(parts)] + [self.times_s[-1]]
-        return [(end - start) / width for start, end in itertools.pairwise(edges)]
+        edges = self.times_at([self.units[0] + width * index for index in range(parts)])
+        return [(end - start) / width for start, end in itertools.pairwise([*edges, self.times_s[-1]])]
 
     def segments(self) -> list[Segment]:
         """Return the stretches between the points."""
@@ -93,7 +97,7 @@ def median(values: Iterable[float]) -> float:
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:
     """Return the weighted median of at least one (value, weight) pair."""
     ordered = sorted(values)
-    half = sum(weight for _, weight in ordered) / 2
+    half = sum([weight for _, weight in ordered]) / 2
     for value, weight in ordered:
         half -= weight
         if half <= 0:
@@ -101,11 +105,15 @@ def weighted_median(values: Iterable[tuple[float, float]]) -> float:
     return ordered[-1][0]
 
 
-def _interpolate(inputs: Sequence[float], outputs: Sequence[float], value: float) -> float:
-    index = bisect_left(inputs, value)
-    if index == 0:
-        return outputs[0]
-    if index == len(inputs):
-        return outputs[-1]
-    start, end = inputs[index - 1], inputs[index]
-    return outputs[index - 1] + (outputs[index] - outputs[index - 1]) * (value - start) / (end - start)
+def _interpolate(inputs: Sequence[float], outputs: Sequence[float], values: Iterable[float]) -> list[float]:
+    found = []
+    for value in values:
+        index = bisect_left(inputs, value)
+        if index == 0:
+            found.append(outputs[0])
+        elif index == len(inputs):
+            found.append(outputs[-1])
+        else:
+            start, before = inputs[index - 1], outputs[index - 1]
+            found.append(before + (outputs[index] - before) * (value - start) / (inputs[index] - start))
+    return found

@@ -104,9 +104,9 @@ def _recent_rate(curve: Curve) -> float:
 
 
 def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
-    curve = without_start(curve)
+    curve, pauses = without_start(curve)
     rest = max(0.0, total - curve.units[-1])
-    smooth, pauses_s = without_regular_pauses(curve, total)
+    smooth, pauses_s = without_regular_pauses(curve, pauses, total)
     change = _change(smooth)
     window = smooth.units_at(smooth.times_s[-1] - _WINDOW * smooth.span_s)
     start = window if change is None else max(window, change)

@@ -6,9 +6,9 @@ pauses and changes of speed outlive the thinning, however long the run.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import le, lt
 
 from jobmon_core.domain.progress.model import History, Sample
 
@@ -50,11 +50,13 @@ def add_sample(history: History, sample: Sample) -> History:
 
 def is_sound(history: History) -> bool:
     """Return whether `add_sample` can have made this history; one from a damaged file may be anything."""
-    values = [history.longest_pause_s, history.median_pause_s]
-    values += [value for sample in history.samples for value in (sample.at_s, sample.current)]
-    return all(0 <= value <= _LARGEST for value in values) and all(
-        before.at_s <= after.at_s and before.current < after.current
-        for before, after in itertools.pairwise(history.samples)
+    times_s = [sample.at_s for sample in history.samples]
+    units = [sample.current for sample in history.samples]
+    ends = (*times_s[:1], *times_s[-1:], *units[:1], *units[-1:])  # all others lie between them
+    return (
+        all(0 <= value <= _LARGEST for value in (history.longest_pause_s, history.median_pause_s, *ends))
+        and all(map(le, times_s, times_s[1:]))
+        and all(map(lt, units, units[1:]))
     )
 
 

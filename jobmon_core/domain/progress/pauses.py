@@ -27,12 +27,11 @@ class Pause:
     duration_s: float  # beyond the usual time for the units finished meanwhile
 
 
-def without_regular_pauses(curve: Curve, total: float) -> tuple[Curve, float]:
+def without_regular_pauses(curve: Curve, found: list[Pause], total: float) -> tuple[Curve, float]:
     """Return ``curve`` without its regular pauses, and the seconds of those still to come before ``total``.
 
-    The curve is returned as it is, with 0.0, if it shows no regular pauses.
+    ``found`` are all pauses of the curve, which is returned as it is, with 0.0, if they are not regular.
     """
-    found = find_pauses(curve)
     pauses = _joined(found, _SAME * curve.span_units)
     period = _period(pauses, curve)
     if period is None:
@@ -42,20 +41,21 @@ def without_regular_pauses(curve: Curve, total: float) -> tuple[Curve, float]:
     return _cut(curve, found), to_come * usual_s
 
 
-def without_start(curve: Curve) -> Curve:
-    """Return ``curve`` without its first stretch if that took much longer than usual, e.g. to compile."""
-    pauses, first = find_pauses(curve), curve.segments()[0]
-    if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(first):
-        return curve
-    return Curve(curve.times_s[1:], curve.units[1:])
+def without_start(curve: Curve) -> tuple[Curve, list[Pause]]:
+    """Return ``curve`` and its pauses, without its first stretch if that is one, e.g. to compile."""
+    pauses = find_pauses(curve)
+    if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(curve.segments()[0]):
+        return curve, pauses
+    curve = Curve(curve.times_s[1:], curve.units[1:])
+    return curve, find_pauses(curve)
 
 
 def find_pauses(curve: Curve) -> list[Pause]:
     """Return the segments that take much longer than usual."""
     segments = curve.segments()
-    pace = weighted_median((segment.duration_s / segment.units, segment.units) for segment in segments)
+    pace = weighted_median([(segment.duration_s / segment.units, segment.units) for segment in segments])
     excess_s = [segment.duration_s - pace * segment.units for segment in segments]
-    noise_s = median(abs(value) for value in excess_s)
+    noise_s = median(map(abs, excess_s))
     bound_s = max(_NOISE * noise_s, _SHORTEST_S, _SHORTEST_SHARE * curve.span_s)
     return [
         Pause(_middle(segment), beyond_s)

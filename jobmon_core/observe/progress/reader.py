@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.open_file import RegularFile
 
 MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, only the last half of this is read
-_LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,32}\Z")
+_NUMBER_BYTES = 32  # no number is longer
+_LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,%d}\Z" % _NUMBER_BYTES)
 _HEAD_BYTES = 2**20  # at the first call, the start of a larger file is read too: totals are announced there
 
 
@@ -54,7 +55,8 @@ class ProgressReader:
     def shown(self) -> LogState:
         """The state after all that was read."""
         # the last number may not be complete
-        return self._after(thinned(split_updates(_LAST_NUMBER.sub(b"", self._unread))))
+        unread, end = self._unread[:-_NUMBER_BYTES], self._unread[-_NUMBER_BYTES:]
+        return self._after(thinned(split_updates(unread + _LAST_NUMBER.sub(b"", end))))
 
     @property
     def progress(self) -> Progress | None:

@@ -25,6 +25,8 @@ TRACES = read_recordings(DATA / "eta_traces") if (DATA / "eta_traces").is_dir() 
 # between 30 and 41 of its 55 minutes, this run needs 22 s a step, as its bar shows; before and after, 6 to 10
 REALLY_SLOW = ("tqdm-sft-postfix", 1800.0, 2460.0)
 
+in_one_worker = pytest.mark.xdist_group("timed logs")  # reading the logs takes long
+
 pytestmark = pytest.mark.skipif(not TRACES, reason=f"no recorded runs at {DATA}")
 
 
@@ -44,6 +46,7 @@ def test_a_healthy_trace_raises_no_alarm(run: Recording) -> None:
     assert false_alarms(run, INTERVAL_S) == []
 
 
+@in_one_worker
 def test_healthy_logs_raise_no_alarm(logs: list[Recording]) -> None:
     slow, since_s, until_s = REALLY_SLOW
     alarms = {
@@ -80,6 +83,7 @@ def test_slowdowns_of_30_percent_are_found_half_of_them_after_a_quarter_of_the_t
     assert_found({run.name: slowdown(run, share, in_parts(run)) for run in TRACES})
 
 
+@in_one_worker
 def test_slowdowns_are_found_by_looks_every_30_seconds(logs: list[Recording]) -> None:
     runs = [run for run in (*TRACES, *logs) if can_be_injected(run, INTERVAL_S)]
     # the run that is left out has been as slow before

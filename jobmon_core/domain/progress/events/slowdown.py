@@ -71,5 +71,5 @@ def _paces(curve: Curve, width: float, start: float, end: float) -> list[float]:
 
 
 def _pace(curve: Curve, width: float, end: float) -> float:
-    times_s = [curve.time_at(end - width * index / _PARTS) for index in range(_PARTS + 1)]
-    return median((until_s - since_s) * _PARTS / width for until_s, since_s in itertools.pairwise(times_s))
+    times_s = curve.times_at([end - width * index / _PARTS for index in range(_PARTS + 1)])
+    return median([(until_s - since_s) * _PARTS / width for until_s, since_s in itertools.pairwise(times_s)])
