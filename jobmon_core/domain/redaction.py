@@ -51,6 +51,14 @@ _KEY_BLOCK = re.compile(
     r"|(?:\n[A-Za-z-]{1,40}: [^\n]*)*(?:\s{1,8}[A-Za-z0-9+/=\\]{16,}(?!\S))*)"
 )
 
+# a row of Ray's table of the processes that use most memory, of all users of the node; Ray's own (`ray::eat`)
+# stay. Without the head of the table, only what looks like a command is hidden
+_PROCESS_TABLE = "PID\tMEM(GB)\tCOMMAND"
+_PROCESS = re.compile(r"^((?:\([^()\n]{1,60}\) )?\d{1,9}\t\d{1,6}\.\d\d\t)(?!ray::)[^\n]+", re.MULTILINE)
+_COMMAND = re.compile(
+    r"^((?:\([^()\n]{1,60}\) )?\d{1,9}\t\d{1,6}\.\d\d\t)(?!ray::)(?=[^\n]{0,400}(?:/| -))[^\n]+", re.MULTILINE
+)
+
 # the text between a name and its value, including JSON and JSON inside JSON
 _SEPARATOR = r"(?P<separator>\\?[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}[bru]?)(?P<quote>\\?[\"'])?"
 _NAMED_PASSWORD = re.compile(
@@ -89,6 +97,7 @@ def redacted(text: str) -> str:
     text = _KEY_BLOCK.sub(_hide_key_block, mask_webhooks(text))
     for expression in (_BY_SHAPE, _SLACK_HOOK, _IN_URL, _IN_QUERY, _IN_HEADER, _BEARER):
         text = expression.sub(_hide_after_prefix, text)
+    text = (_PROCESS if _PROCESS_TABLE in text else _COMMAND).sub(_hide_after_prefix, text)
     return _NAMED_KEY.sub(_hide_key, _NAMED_PASSWORD.sub(_hide_password, text))
 
 

@@ -145,6 +145,19 @@ def flax(folder: Path, step: int) -> Path:
     return folder / f"checkpoint_{step}"
 
 
+def ray_train(folder: Path, step: int) -> Path:
+    """Write a checkpoint that the file of the run names, as Ray does when all workers have reported it."""
+    saved = folder / f"checkpoint_2026-11-22_07-13-{step // 10:02}.946621"
+    torch_file(saved / "model.pt")
+    text_file(folder / ".validate_storage_marker", "")
+    snapshot = folder / "checkpoint_manager_snapshot.json"
+    content = json.loads(snapshot.read_text()) if snapshot.exists() else {"checkpoint_results": []}
+    content["checkpoint_results"].append({"checkpoint_dir_name": saved.name, "metrics": {"step": step}})
+    content["latest_checkpoint_result"] = content["checkpoint_results"][-1]
+    snapshot.write_text(json.dumps(content))
+    return saved
+
+
 def gromacs(folder: Path, step: int) -> Path:
     """Write a checkpoint, which replaces the one before."""
     path = folder / "state.cpt"
@@ -169,6 +182,7 @@ LAYOUTS: dict[str, Callable[[Path, int], Path]] = {
     "keras": keras,
     "torch": plain_torch,
     "flax": flax,
+    "ray_train": ray_train,
     "gromacs": gromacs,
 }
 

@@ -34,11 +34,16 @@ _SENTENCE = re.compile(
     rf"(?: (?:the )?(?:file|folder|directory|disk|model|checkpoint|weights|results?))?:? {_PATH}",
     re.IGNORECASE,
 )
+# Ray Train, of a checkpoint that all workers have reported
+_CREATED = re.compile(
+    r"Checkpoint successfully created at: Checkpoint\(filesystem=local, path=(?P<path>[^\s,)]+)\)"
+)
 _MUST_HOLD = re.compile(r"sav|writ|wrote|export|dump|stor|output|out|dir|path|folder", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|cannot|couldn't|failed|error|unable|would|load(?:ed|ing)?)\b", re.IGNORECASE)
 _FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,12}$")
 _OF_ONE_CHECKPOINT = re.compile(
-    r"^(?:checkpoint|ckpt|step|epoch|iter|global_?step|version)[-_=]?\d+(?:-unsharded)?$", re.IGNORECASE
+    r"^(?:checkpoint|ckpt|step|epoch|iter|global_?step|version)[-_=]?\d+(?:-unsharded|-\d\d-\d\d_[\d.-]+)?$",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[\w.-]*[A-Za-z][\w.-]*")
 _NO_PATH = (
@@ -72,7 +77,7 @@ def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if len(line) > _MAX_LINE or not _MUST_HOLD.search(line):
             continue
-        for match in (*_SETTING.finditer(line), *_OPTION.finditer(line)):
+        for match in (*_SETTING.finditer(line), *_OPTION.finditer(line), *_CREATED.finditer(line)):
             if path := _plausible(match["path"], is_named=True):
                 yield path
         if not _NEGATED.search(line):

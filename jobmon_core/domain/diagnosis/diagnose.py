@@ -25,7 +25,7 @@ from typing import NamedTuple
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.model import NAN_LOSS, Diagnosis, Line, SlurmEvidence
+from jobmon_core.domain.diagnosis.model import ERRORED_TRIALS, NAN_LOSS, Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import (
     CLEAN,
     MIN_RELIABLE_PRECEDENCE,
@@ -162,7 +162,10 @@ class _Diagnoser:
     def _of_completed_job(self) -> Diagnosis:
         """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
         failure, nan = self._analysis.failure_at_end, self._nan_at_end
-        if failure is not None:
+        trials = next((match for match in self._analysis.matches if match.pattern.id == ERRORED_TRIALS), None)
+        if trials is not None:
+            found = self.from_root(trials)
+        elif failure is not None:
             found = self.from_root(self._root() or failure)
             found = replace(found, advice=f"{_STOP_AT_FAILURE} {found.advice}")
         elif nan is not None:

@@ -7,12 +7,12 @@ ended the job. Within it, failures that ended a process after an earlier failure
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 
+from jobmon_core.domain.diagnosis.lines.ordinary import OrdinaryLines
+from jobmon_core.domain.diagnosis.lines.ray_log import without_repeated
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.log_runs import started_again
 from jobmon_core.domain.diagnosis.log_text import is_warning
@@ -62,7 +62,7 @@ _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
 _LABELS_OF_CONNECTION = (GENERIC, "file_not_found", "network_error")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
-_FIRST_VISIBLE = "!"  # empty and indented lines sort before it
+_RECOVERY_ROLES = (Role.SUCCESS, Role.RETRY)
 
 
 class LogAnalysis:
@@ -85,11 +85,11 @@ class LogAnalysis:
         texts = lines.unprefixed
         # code is recognised by the frame above it; ranks without labels may print other lines between the two
         code = {texts[position] for position in first if is_quoted_code(lines, position)}
-        self.matches = tuple(
-            [self._specific(first[position]) for position in sorted(first) if texts[position] not in code]
-        )
+        found = [self._specific(first[position]) for position in sorted(first) if texts[position] not in code]
+        self.matches = without_repeated(found, lines.texts)
         # where the program printed that it succeeded
         self.successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
+        self._recoveries = [match.position for match in self.matches if match.pattern.role in _RECOVERY_ROLES]
 
     def _specific(self, match: Match) -> Match:
         """Return the match with the pattern that its traceback shows.
@@ -175,8 +175,8 @@ class LogAnalysis:
         return None
 
     def _reports_success(self, root: Match, stop: int) -> bool:
-        """Return whether the program printed between a failure and ``stop`` that it succeeded."""
-        return bisect_left(self.successes, stop) > bisect_right(self.successes, root.position)
+        """Return whether between a failure and ``stop`` is printed that it succeeded, or starts again."""
+        return bisect_left(self._recoveries, stop) > bisect_right(self._recoveries, root.position)
 
     def _roots(self) -> list[Match]:
         return [
@@ -244,20 +244,14 @@ class LogAnalysis:
 
     def _count_ordinary_lines(self, root: Match, stop: int) -> int:
         """Count the unindented lines after a failure, from the same rank, that match no pattern."""
-        positions = self._ordinary_positions.get(self.lines.labels[root.position], [])
-        return bisect_left(positions, stop) - bisect_right(positions, root.position)
+        return self._ordinary_lines.count(root.position, stop)
 
     @cached_property
-    def _ordinary_positions(self) -> dict[str, list[int]]:
-        """For each rank label the unindented lines without a match, from the first failure on."""
-        matched = {match.position for match in self.matches}
+    def _ordinary_lines(self) -> OrdinaryLines:
+        """Those from the first failure on."""
         failures = (match.position for match in self.matches if match.pattern.role in _FAILURE_ROLES)
-        first = next(failures, len(self.lines))
-        labels, positions = self.lines.labels, defaultdict[str, list[int]](list)
-        for position, text in enumerate(islice(self.lines.unprefixed, first, None), first):
-            if text >= _FIRST_VISIBLE and position not in matched:
-                positions[labels[position]].append(position)
-        return positions
+        matched = {match.position for match in self.matches}
+        return OrdinaryLines(self.lines, matched, next(failures, len(self.lines)))
 
     @cached_property
     def _may_be_parallel(self) -> bool:

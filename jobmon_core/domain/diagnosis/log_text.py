@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.diagnosis.lines.ray_log import without_repeat_note
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,8 @@ _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 # which report no failure
 _RANK_LABELS = re.compile(
     r"(?: {0,5}\d{1,6}:(?: |$)|\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
-    r"\([^()]{1,60}\bpid=\d+[^()]{0,60}\) ?|"
+    r"\((?:[^()]{1,60}|\S{1,160} )\bpid=\d+[^()]{0,60}\) ?|"
+    r"\((?:raylet|autoscaler|gcs_server)\b[^()]{0,60}\) ?|"
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
 )
@@ -128,7 +131,7 @@ def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
 
 def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
     """Return a line as patterns match it: without labels, and with slurmstepd's name instead of its clock."""
-    text = without_label(line, hosts)
+    text = without_repeat_note(without_label(line, hosts))
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text
     clock = _STEPD_CLOCK.match(text)

@@ -12,6 +12,8 @@ from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 MISSING_OUTPUTS: Final = "missing_outputs"  # of a success that left fewer outputs than expected
 DAMAGED_OUTPUTS: Final = "damaged_outputs"  # of a success of which an output is truncated, corrupt or empty
+# id of the pattern of a part of the work that failed, whatever the program then did
+ERRORED_TRIALS: Final = "python_exception_other.ray_trials"
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 
 
@@ -80,6 +82,8 @@ class Diagnosis:
             return self.headline
         if self.cause == NAN_LOSS:
             return "its last loss is NaN"
+        if self.cause == ERRORED_TRIALS:
+            return f"Ray Tune reports: {self.headline[:1].lower()}{self.headline[1:]}"
         return f"its log ends in {self.headline}"
 
     def with_note(self, note: str) -> Diagnosis:

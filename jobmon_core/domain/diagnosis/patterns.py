@@ -28,6 +28,9 @@ MIN_RELIABLE_PRECEDENCE: Final = 20
 MIN_ROOT_PRECEDENCE: Final = 30  # below, usually a consequence, such as waiting for a rank that died
 AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, it has no cause in the log, e.g. the kernel's OOM kill
 
+# Ray starts such workers again, or the program ends with the failure; only then it is of interest
+_LEFT_TO_RAY: Final = ("python_exception_other.ray_worker_died", "python_exception_other.ray_train")
+
 _OF_JOB = "job_pattern_"
 JOB_PATTERN: Final = "Error pattern of this job: "  # the titles of such patterns start with it
 _JOB_PRECEDENCE = 50  # as most patterns of known failures
@@ -68,6 +71,7 @@ class Role(StrEnum):
     SYMPTOM = "symptom"  # a consequence, such as torchrun reporting that a worker failed
     CONTEXT = "context"  # neither: advice, a harmless message
     SUCCESS = "success"  # the program reports success: it recovered from earlier failures
+    RETRY = "retry"  # what failed before is started again
 
 
 class Severity(StrEnum):
@@ -119,7 +123,7 @@ class Pattern:
 
         A loss that is nan is reported as a divergence, and what the scheduler does by its own states.
         """
-        is_elsewhere = self.id == NAN_LOSS or self.label in SCHEDULER_LABELS
+        is_elsewhere = self.id in (NAN_LOSS, *_LEFT_TO_RAY) or self.label in SCHEDULER_LABELS
         is_reliable = self.precedence >= MIN_RELIABLE_PRECEDENCE and not is_elsewhere
         return self.role is Role.ROOT and self.severity is Severity.ERROR and is_reliable
 

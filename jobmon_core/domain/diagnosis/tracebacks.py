@@ -37,7 +37,7 @@ IN_THREAD = "Exception in thread"
 IGNORED = (
     "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
     "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback",
-    "exception calling callback", "--- Logging error ---",
+    "exception calling callback", "--- Logging error ---", "Exception in thread PlacementGroupCleaner",
 )  # fmt: skip
 # the line below the indented traceback of a .pth file that Python could not execute when it started
 _IGNORED_FILE = "Remainder of file ignored"

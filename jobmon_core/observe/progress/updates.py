@@ -11,6 +11,8 @@ import re
 from itertools import compress
 from operator import lt
 
+from jobmon_core.observe.progress.ray_lines import updates_without_ray
+
 LIMIT = 32 * 1024  # bytes of an update that are read
 BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends behind a multiple of it
 
@@ -42,13 +44,13 @@ def end_of_block(data: bytes, start: int, offset: int) -> int:
 
 
 def split_updates(data: bytes) -> list[bytes]:
-    """Return the non-empty updates of ``data``, in valid UTF-8, without control codes."""
+    """Return the non-empty updates of ``data``, in valid UTF-8, without control codes and Ray's additions."""
     if b"\x1b" in data:
         data = _ANSI.sub(b"", _CURSOR.sub(b"\n", data))
     data = data.translate(_TO_NEWLINE, _CONTROL)
     if not data.isascii():
         data = data.decode("utf-8", "replace").encode()
-    return [update for update in data.split(b"\n") if update]
+    return updates_without_ray(data)
 
 
 def thinned(updates: list[bytes]) -> list[bytes]:

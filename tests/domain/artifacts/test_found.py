@@ -22,6 +22,11 @@ from jobmon_core.domain.artifacts.found import folder_of, likely_folders, paths_
         ("Logs will be saved to: results/03-01/run.log", "results/03-01/run.log"),
         ("Wrote predictions to out/preds.csv (1200 rows)", "out/preds.csv"),
         ("Exported ONNX model to out/model.onnx", "out/model.onnx"),
+        (
+            ("(RayTrainWorker pid=7) Checkpoint successfully created at: Checkpoint(filesystem=local, "
+            "path=/w/tr1/checkpoint_2026-11-22_07-13-28.451546)"),
+            "/w/tr1/checkpoint_2026-11-22_07-13-28.451546",
+        ),
         # settings
         ("output_dir: runs/bert", "runs/bert"),
         ("  'save_dir': '/scratch/me/out',", "/scratch/me/out"),

@@ -126,7 +126,7 @@ def test_all_faults_of_a_file_are_reported_together_by_index_and_key() -> None:
         "rules[0].surplus: unknown key",
         "rules[0].title: must be a non-empty text",
         "rules[0].severity: must be one of error, warning, not 'bad'",
-        "rules[0].role: must be one of root, symptom, context, success, not 3",
+        "rules[0].role: must be one of root, symptom, context, success, retry, not 3",
         "rules[0].precedence: must be an integer, not True",
         "rules[1]: must be an object",
         "rules[2].examples: must be a non-empty list",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
+from jobmon_core.domain.artifacts.checkpoints import ray_train
 from jobmon_core.domain.artifacts.checkpoints.markers import missing_marker, wanted_texts
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence, TreeFile
 from jobmon_core.domain.artifacts.checkpoints.parts import missing_part
@@ -23,7 +24,14 @@ _MUCH_SMALLER = 0.9  # times the usual size
 _MIN_INTERVALS = 2
 _MAX_OTHERS = 20  # checkpoints that one is compared with
 _RENAMED = ("gromacs", "flax", "orbax", "tensorflow")  # they rename, or name in an index, what is finished
-_MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate")  # their last file was found
+_MARKED = (
+    "hf_trainer",
+    "torch_dcp",
+    "megatron",
+    "verl",
+    "accelerate",
+    ray_train.FRAMEWORK,
+)  # their last file was found
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"
 
 __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_texts"]
@@ -67,9 +75,10 @@ def judge(
         is_complete, why = _verdict(candidate, others, evidence)
         if not is_complete and is_running and now_s - candidate.saved_s < _WRITTEN_S:
             is_complete, why = False, "is being written"
+        step = candidate.step if candidate.step is not None else ray_train.reported_step(candidate, evidence)
         found.append(
             Checkpoint(
-                candidate.path, candidate.framework, candidate.step, is_complete, why, candidate.size_bytes,
+                candidate.path, candidate.framework, step, is_complete, why, candidate.size_bytes,
                 candidate.saved_s, resume_hint(candidate, folder),
             )
         )  # fmt: skip

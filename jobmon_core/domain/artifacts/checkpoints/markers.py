@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from jobmon_core.domain.artifacts.checkpoints import ray_train
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
 
 _TRACKERS = {
@@ -26,6 +27,8 @@ def wanted_texts(candidate: Candidate) -> Iterator[str]:
         yield _beside(candidate, tracker)
     if candidate.framework == "lightning":
         yield candidate.path + _UNFINISHED
+    if candidate.framework == ray_train.FRAMEWORK:
+        yield ray_train.snapshot_path(candidate)
     for file in candidate.files:
         if file.name.endswith(".index.json") or file.name == "trainer_state.json":
             yield file.path
@@ -120,4 +123,5 @@ _RULES: dict[str, Callable[[Candidate, list[Candidate], Evidence], str]] = {
     "accelerate": _accelerate,
     "orbax": _orbax,
     "lightning": _lightning,
+    ray_train.FRAMEWORK: ray_train.missing_from_snapshot,
 }

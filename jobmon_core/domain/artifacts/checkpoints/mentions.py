@@ -12,6 +12,10 @@ _SAVED = re.compile(
     r".{0,60}?(?:\b(?:to|at|in|as|into|under)\b|:)?\s*" + _PATH,
     re.IGNORECASE,
 )
+# Ray Train, of every worker that reports one
+_CREATED = re.compile(
+    r"Checkpoint successfully created at: Checkpoint\(filesystem=local, path=(?P<path>[^\s,)]+)\)"
+)
 _OPTION = re.compile(
     r"(?:--?|\s)(?:output|save|work|checkpoint|ckpt|checkpoints|default[_-]root|hydra\.run)[_.-]?"
     r"(?:dir|path|folder)?(?:[= ]+)['\"]?(?P<path>[^\s'\"$\\;&|]+)",
@@ -22,7 +26,12 @@ _MAX_LINE = 2_000
 
 def saved_paths(lines: Iterable[str]) -> list[str]:
     """Return the paths that log lines say a checkpoint was saved to, the latest last, each once."""
-    found = (match["path"].rstrip(".") for line in lines for match in _SAVED.finditer(line[-_MAX_LINE:]))
+    found = (
+        match["path"].rstrip(".")
+        for line in lines
+        for mention in (_SAVED, _CREATED)
+        for match in mention.finditer(line[-_MAX_LINE:])
+    )
     return list(dict.fromkeys(path for path in reversed(list(found)) if path.strip("./")))[::-1]
 
 

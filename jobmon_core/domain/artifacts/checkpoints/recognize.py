@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from jobmon_core.domain.artifacts.checkpoints import ray_train
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, TreeFile
 
 # names that a framework, a copy or an editor gives to what it has not finished
@@ -33,6 +34,7 @@ _SAVED_NAME = re.compile(
 
 # the first rule that matches tells the framework of a folder: (framework, its name, a file in it)
 _FOLDERS = (
+    (ray_train.FRAMEWORK, ray_train.FOLDER, r".*"),
     ("orbax", r"\d+", r"(?:[\w.-]+/)?(?:_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt)"),
     ("orbax", r".*", r"_CHECKPOINT_METADATA|manifest\.ocdbt"),
     (
@@ -156,5 +158,7 @@ def _candidate(path: str, framework: str, files: Sequence[TreeFile], *, is_folde
 
 def step_of(name: str) -> int | None:
     """Return the step, iteration or epoch in a name, e.g. 200 in ``epoch=1-step=200.ckpt``."""
+    if ray_train.is_folder_name(name):
+        return None
     found = _PREFERRED.search(name) or _STEP.search(name) or _NUMBER.search(name)
     return int(found[1]) if found else None

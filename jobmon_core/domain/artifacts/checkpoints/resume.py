@@ -6,6 +6,7 @@ from jobmon_core.domain.artifacts.checkpoints.model import Candidate
 
 _HINTS = {
     "hf_trainer": "trainer.train(resume_from_checkpoint={path!r})",
+    "ray_train": "trainer.fit() with the same RunConfig(storage_path={storage!r}, name={run!r})",
     "accelerate": "accelerator.load_state({path!r})",
     "lightning": "trainer.fit(model, ckpt_path={path!r})",
     "deepspeed": "engine.load_checkpoint({parent!r}, tag={name!r})",
@@ -31,4 +32,8 @@ def resume_hint(candidate: Candidate, folder: str) -> str:
         hint = _ORBAX_ALONE
     if candidate.name.endswith(_KERAS_WEIGHTS):
         hint = "model.load_weights({path!r})"
-    return hint.format(path=path, parent=path.rpartition("/")[0], name=candidate.name, step=candidate.step)
+    parent = path.rpartition("/")[0]
+    storage, _, run = parent.rpartition("/")
+    return hint.format(
+        path=path, parent=parent, storage=storage, run=run, name=candidate.name, step=candidate.step
+    )

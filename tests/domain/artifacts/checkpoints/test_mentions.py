@@ -18,6 +18,11 @@ from jobmon_core.domain.artifacts.checkpoints.mentions import named_folders, sav
         ("Saved checkpoint '/w/a b", "/w/a"),
         ("saved model to ./models/best.pt (loss 0.1)", "./models/best.pt"),
         ("Checkpoint saved at epoch_12.pth", "epoch_12.pth"),
+        (
+            ("(RayTrainWorker pid=7) Checkpoint successfully created at: Checkpoint(filesystem=local, "
+            "path=/w/tr1/checkpoint_2026-11-22_07-13-28.451546)"),
+            "/w/tr1/checkpoint_2026-11-22_07-13-28.451546",
+        ),
         ("epoch 3 loss 0.1", ""),
         ("Loading checkpoint from /w/ckpts/a.pt", ""),
         ("Saved 3 predictions to /w/out.json", ""),

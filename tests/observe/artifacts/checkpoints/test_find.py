@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -81,6 +82,14 @@ def _tracker(name: str, text: str) -> Callable[[Path], object]:
     return lambda path: (path.parent / name).write_text(text)
 
 
+def _forget(snapshot: Path) -> None:
+    """Let the file that names the checkpoints of Ray Train lack the last one."""
+    content = json.loads(snapshot.read_text())
+    content["checkpoint_results"].pop()
+    snapshot.write_text(json.dumps(content))
+
+
+_SNAPSHOT = "checkpoint_manager_snapshot.json"
 _ITERATION = "latest_checkpointed_iteration.txt"
 _OPTIMIZER = "zero_pp_rank_{}_mp_rank_00_optim_states.pt"
 # (layout, what a crash while the newest one was saved left, a part of the reason)
@@ -119,6 +128,11 @@ _CRASHES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "torch cut": ("torch", _cut, "of about"),
     "torch empty": ("torch", lambda path: path.write_bytes(b""), "empty"),
     "flax temporary": ("flax", _named("", "checkpoint_tmp"), "temporary name"),
+    "ray not named": (
+        "ray_train",
+        lambda path: _forget(path.parent / _SNAPSHOT),
+        f"not named in {_SNAPSHOT}",
+    ),
     "gromacs temporary": ("gromacs", _named("", "state_step400.cpt"), "temporary name"),
 }
 

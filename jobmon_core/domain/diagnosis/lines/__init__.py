@@ -1,0 +1,1 @@
+"""What lines of a log mean beside those that match a pattern."""
