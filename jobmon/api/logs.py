@@ -63,14 +63,14 @@ def progress(*what: JobName | Path) -> Progress:
     if len(refs) > 1 or not names:
         raise JobmonError("progress takes one job, or the log files of one program")
     if not refs:
-        return _progress(LogProgress(tuple(names)).read(ended=True))
+        return progress_record(LogProgress(tuple(names)).read(ended=True))
     job, ref = find_job(ctx, str(refs[0]))
     tasks = logs_of_job(ctx, job, ref)
     if len(tasks) > 1:
         named = ", ".join(str(each) for each, _ in tasks[:3])
         raise JobmonError(f"{len(tasks)} tasks of job {ref} have started; name one: {named} ...")
     (_, logs) = tasks[0]
-    return _progress(logs.estimated(logs.read(ended=True), ctx.clock.now()))
+    return progress_record(logs.estimated(logs.read(ended=True), ctx.clock.now()))
 
 
 def _explanation(report: Report) -> Explanation:
@@ -106,7 +106,8 @@ def _explanation(report: Report) -> Explanation:
     )
 
 
-def _progress(report: ProgressReport) -> Progress:
+def progress_record(report: ProgressReport) -> Progress:
+    """Return the record of what logs show."""
     common = Progress(
         is_over=report.is_over,
         updated_s=report.updated_s,

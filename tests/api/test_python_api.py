@@ -50,6 +50,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = folder / "train.sh"
     script.write_text(TRAIN.replace("python3", sys.executable), encoding="utf-8")
     (folder / "train.log").write_text(LOG, encoding="utf-8")
+    for number, done in enumerate((15_000, 14_000)):
+        text = f"Processed {done}/100000 items\n" + number * "torch.OutOfMemoryError: CUDA out of memory.\n"
+        (folder / f"worker_{number}.log").write_text(text, encoding="utf-8")
     monkeypatch.chdir(folder)
     return folder
 
