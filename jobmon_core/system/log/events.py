@@ -1,6 +1,6 @@
 """Log the programs and HTTP requests of this process, at the level DEBUG of the logger ``jobmon``.
 
-Nothing imports `logging` for this: where nobody has, nobody asked for a log.
+`logging` is not imported for this: a process whose user wants a log has loaded it.
 """
 
 from __future__ import annotations
