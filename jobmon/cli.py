@@ -66,6 +66,10 @@ GROUPS = {
         "completion": "print the completion script of bash, zsh or fish",
     },
 }
+_LOG_VARIABLES = (
+    *("JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE"),
+    *("TRAINING_MONITOR_LOG_LEVEL", "TRAINING_MONITOR_LOG_FILE"),
+)
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
@@ -82,10 +86,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run jobmon with ``arguments`` (default: ``sys.argv``) and return the exit code."""
     streams.prepare()
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    return run_guarded(lambda: _run(argv))
+    code = run_guarded(lambda: _run(argv))
+    if log := sys.modules.get("jobmon.log"):
+        log.ended(code)
+    return code
 
 
 def _run(argv: list[str]) -> int:
+    if (argv[:1] and argv[0].startswith("--log-")) or any(each in os.environ for each in _LOG_VARIABLES):
+        from jobmon import log  # rarely wanted
+
+        argv = log.set_up(argv, os.environ)
     name = argv[0] if argv else ""
     if name == "submit":
         from jobmon.commands import submit

@@ -41,6 +41,8 @@ def say(text: str) -> None:
     Control codes become spaces: names and command lines, even of other users, must not control the terminal.
     """
     _print(f"jobmon: {text.translate(_CONTROL_CODES)}")
+    if log := sys.modules.get("jobmon.log"):  # loaded only if the user asks for a log
+        log.said(text)
 
 
 def interrupted(text: str = "interrupted", exit_code: int = _INTERRUPTED) -> int:

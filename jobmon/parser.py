@@ -51,6 +51,17 @@ def build_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentPa
     parser.add_argument(
         "-V", "--version", action="version", version=f"jobmon {__version__}", help="show the version and exit"
     )
+    parser.add_argument(
+        "--log-level",
+        metavar="LEVEL",
+        help="before COMMAND: log what it does with timestamps: debug (each program and HTTP request), info, "
+        "warning or error (default: $JOBMON_LOG_LEVEL)",
+    )
+    parser.add_argument(
+        "--log-file",
+        metavar="FILE",
+        help="before COMMAND: append the log to a file (default: $JOBMON_LOG_FILE, else stderr)",
+    )
     return parser
 
 

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
 from jobmon.errors import report, say
 from jobmon.views.waiting import wait_json, wait_line
-from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import statuses
-from jobmon_core.app.waiting.group_targets import GroupTargets, wait_until_complete
+from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
-from jobmon_core.app.waiting.wait import Target, WaitForJobs
+from jobmon_core.app.waiting.wait import WaitForJobs
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from jobmon_core.app.waiting.result import Waited
     from jobmon_core.context import Context
@@ -85,7 +84,7 @@ def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *,
     started_s = ctx.clock.now()
     deadline_s = None if at_most_s is None else started_s + at_most_s
     try:
-        answers = WaitForJobs(ctx, say).wait(_targets(ctx, arguments), deadline_s)
+        answers = WaitForJobs(ctx, say).wait(find_targets(ctx, arguments), deadline_s)
         if all(answer.result is not Result.RUNNING for answer in answers):
             wait_until_complete(ctx, set(arguments).intersection(ctx.groups.names()), deadline_s)
     except (UnknownJob, UnknownGroup, StateUnreadable) as error:
@@ -106,21 +105,3 @@ def _print_answers(ctx: Context, answers: Sequence[Waited], waited_s: float, *, 
     else:
         print(*stdout_console().prose(wait_line(answers, known, progress, now_s)), sep="\n")
     return EXIT_CODES[result]
-
-
-def _targets(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
-    """Return what finds the jobs that the arguments name; raise UnknownJob if jobmon has no record of one."""
-    finders = [_target(ctx, each) for each in arguments]
-
-    def find() -> list[Target]:
-        return list(dict.fromkeys(target for finder in finders for target in finder()))
-
-    return find
-
-
-def _target(ctx: Context, argument: str) -> Callable[[], list[Target]]:
-    """Return what finds the jobs of one argument; a group may grow."""
-    if argument in ctx.groups.names():
-        return GroupTargets(ctx, argument).find
-    job, ref = find_job(ctx, argument)
-    return lambda: [Target(job.id, ref)]

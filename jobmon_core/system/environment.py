@@ -22,7 +22,8 @@ _MACHINE_FORMAT = {
     "SLURM_TIME_FORMAT": "%s",  # Unix seconds: independent of the time zone
     "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
 }
-_HOME = "JOBMON_HOME"  # not compared: each home has its own monitors
+# not compared: each home has its own monitors, and a log is only of commands
+_NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE")
 _COMPARED = (
     *_CONNECTION,
     # how messages reach Discord
@@ -72,13 +73,15 @@ def _is_secret(name: str) -> bool:
 def env_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a fingerprint of all that a monitor takes from its environment.
 
-    It covers the host, the cluster, the network settings, ``HOME`` and all ``JOBMON_*`` variables except the
-    home. A monitor adopts only jobs with its own fingerprint. The fingerprint is a checksum and reveals no
-    value. Of PATH only the folders of Slurm's commands count, because activated Python environments change
-    the rest.
+    It covers the host, the cluster, the network settings, ``HOME`` and all ``JOBMON_*`` variables but those
+    of the home and of the log. A monitor adopts only jobs with its own fingerprint. The fingerprint is a
+    checksum and reveals no value. Of PATH only the folders of Slurm's commands count, because activated
+    Python environments change the rest.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
-    values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)
+    values += sorted(
+        f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k not in _NOT_COMPARED
+    )
     return _checksum([*values, *(dir_of_program(program, environment) for program in QUERY_PROGRAMS)])
 
 

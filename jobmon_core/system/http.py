@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
+from jobmon_core.system.log.events import log_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,13 +161,16 @@ def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
     import urllib3
 
     logging.getLogger("urllib3").setLevel(logging.CRITICAL)  # its warnings contain the URL
-    body = _Body(request.body)
+    body, started_s = _Body(request.body), time.monotonic()
     try:
         with requests.Session() as session:
-            return _exchange(session, method, request, body, timeout_s)
+            response = _exchange(session, method, request, body, timeout_s)
+            log_request(method, request.receiver, f"status {response.status}", time.monotonic() - started_s)
+            return response
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
         # OSError includes every error of requests; only _reason reads their texts, which contain the URL
         why = f"{request.receiver}: {_reason(error, timeout_s)}"
+        log_request(method, why, "no response", time.monotonic() - started_s)
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
 
 

@@ -9,10 +9,12 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
+from jobmon_core.system.log.events import log_program
 from jobmon_core.system.relay import Relay
 
 if TYPE_CHECKING:
@@ -105,34 +107,11 @@ class Runner:
 
     def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Result:
         """Run a query with these variables in addition: others may read its arguments, but not those."""
-        return self._captured(variables, argv, timeout_s, "")
+        return _captured(variables, argv, timeout_s, "")
 
     def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:
         """Run a program with ``text`` as its input; it is killed after ``timeout_s`` seconds."""
-        return self._captured({}, argv, timeout_s, text)
-
-    @staticmethod
-    def _captured(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
-        try:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**query_environment(os.environ), **variables},
-                process_group=0,  # so that a wrapper script can be killed with all its children
-            )
-        except OSError as error:
-            return NotStarted(tuple(argv), _reason(error))
-        try:
-            out, err = process.communicate(stdin.encode() if stdin else None, timeout=timeout_s)
-        except subprocess.TimeoutExpired as expired:
-            _kill(process)
-            return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))
-        except BaseException:  # Ctrl-C reaches this process group, not the program's
-            _kill(process)
-            raise
-        return Ran(tuple(argv), process.returncode, _text(out), _text(err))
+        return _captured({}, argv, timeout_s, text)
 
     def run_attached(
         self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
@@ -144,6 +123,7 @@ class Runner:
         raised again when the program has ended. The result holds only the end of each stream. Only for the
         main thread, since it handles signals.
         """
+        started_s = time.monotonic()
         with _forward_signals() as forward_to:
             try:
                 process = subprocess.Popen(
@@ -164,7 +144,46 @@ class Runner:
                     relay.copy(on_line)
                 finally:  # if a callback raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
-        return Ran(tuple(argv), process.returncode, *relay.output)
+        ran = Ran(tuple(argv), process.returncode, *relay.output)
+        _log(ran, started_s)
+        return ran
+
+
+def _captured(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
+    """Run a query with ``stdin`` as its input; log it."""
+    started_s = time.monotonic()
+    result = _run(variables, argv, timeout_s, stdin)
+    _log(result, started_s)
+    return result
+
+
+def _run(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**query_environment(os.environ), **variables},
+            process_group=0,  # so that a wrapper script can be killed with all its children
+        )
+    except OSError as error:
+        return NotStarted(tuple(argv), _reason(error))
+    try:
+        out, err = process.communicate(stdin.encode() if stdin else None, timeout=timeout_s)
+    except subprocess.TimeoutExpired as expired:
+        _kill(process)
+        return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))
+    except BaseException:  # Ctrl-C reaches this process group, not the program's
+        _kill(process)
+        raise
+    return Ran(tuple(argv), process.returncode, _text(out), _text(err))
+
+
+def _log(result: Result, started_s: float) -> None:
+    """Log a program that was started at ``started_s`` (of the monotonic clock)."""
+    how = f"exit code {result.exit_code}" if isinstance(result, Ran) else result.error_text
+    log_program(result.argv, how, time.monotonic() - started_s)
 
 
 def start_detached(
@@ -194,6 +213,25 @@ def start_detached(
         start_new_session=True,
         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
+
+
+def run_with_input(argv: Sequence[str], text: str) -> Ran | NotStarted:
+    """Run a program in the user's own environment with ``text`` as its input; return its whole output.
+
+    It has no time limit, and an exception such as that of Ctrl-C leaves it running: it submits a job.
+    """
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,  # Ctrl-C is for the caller
+        )
+    except OSError as error:
+        return NotStarted(tuple(argv), _reason(error))
+    out, err = process.communicate(text.encode())
+    return Ran(tuple(argv), process.returncode, _text(out), _text(err))
 
 
 def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:

@@ -1,4 +1,4 @@
-"""The jobs of a group as what to wait for; the group may grow meanwhile."""
+"""What to wait for: jobs, and those of groups, which may grow meanwhile."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.waiting.wait import Target
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.system.files import file_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.system.files import Stamp
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
 
 _STEP_S = 0.2
 _TIMEOUT_S = 15.0  # a monitor does it right after the end of the last job, if one lives
+
+
+def find_targets(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
+    """Return what finds the jobs that the arguments, jobs and groups, name.
+
+    Raises:
+        UnknownJob, StateUnreadable: jobmon has no record of one, or cannot read it.
+    """
+    finders = [_finder(ctx, each) for each in arguments]
+
+    def find() -> list[Target]:
+        return list(dict.fromkeys(target for finder in finders for target in finder()))
+
+    return find
+
+
+def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
+    """Return what finds the jobs of one argument; a group may grow."""
+    if argument in ctx.groups.names():
+        return GroupTargets(ctx, argument).find
+    job, ref = find_job(ctx, argument)
+    return lambda: [Target(job.id, ref)]
 
 
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:

@@ -40,12 +40,23 @@ class Target:
     outcome: Outcome | None = None  # as the group remembers it: the state file may be removed
 
 
+def restart_monitors(ctx: Context, tell: Callable[[str], None]) -> None:
+    """Restart the monitors that are gone, as `jobmon recover`; this process must have one thread."""
+    from jobmon_core.app.recover import RecoverJobs  # rarely needed
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
+        if result.is_changed and result.is_job:
+            tell(f"{result.subject}: {result.action}")
+
+
 @dataclass(slots=True)
 class WaitForJobs:
     """Waits for jobs, whose monitors it restarts if they are gone."""
 
     ctx: Context
     tell: Callable[[str], None]
+    restart: Callable[[Context, Callable[[str], None]], None] = restart_monitors
     _read: dict[str, tuple[Stamp | None, WatchedJob]] = field(default_factory=dict, init=False)
     _unwatched_since_s: dict[str, float] = field(default_factory=dict, init=False)
     _looked_s: float = field(default=float("-inf"), init=False)
@@ -115,13 +126,8 @@ class WaitForJobs:
         return {each for each, health in healths.items() if health in (Health.DEAD, Health.STALE)}
 
     def _recover(self) -> None:
-        from jobmon_core.app.recover import RecoverJobs  # rarely needed
-        from jobmon_core.lifecycle.start import MonitorStarter
-
         try:
-            for result in RecoverJobs(self.ctx, MonitorStarter(self.ctx)).recover():
-                if result.is_changed and result.is_job:
-                    self.tell(f"{result.subject}: {result.action}")
+            self.restart(self.ctx, self.tell)
         except JobmonError as error:
             self.tell(f"the monitors cannot be restarted now: {error}")
 

@@ -68,6 +68,15 @@ def find_processes(name: str) -> list[Process]:
     return sorted(top, key=lambda process: (process.id.start_ticks, process.id.pid))
 
 
+def find_started_by(launchers: Sequence[Process], name: str) -> list[Process]:
+    """Return the processes that one of ``launchers`` started itself and that run ``name``, oldest first."""
+    parents = {process.id.pid for process in launchers}
+    pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
+    found = [process for pid in pids if _parent(pid) in parents and (process := find_process(pid))]
+    started = [process for process in found if runs_program(process.argv, name)]
+    return sorted(started, key=lambda process: (process.id.start_ticks, process.id.pid))
+
+
 def _descends_from_jobmon(pid: int) -> bool:
     """Whether a process, or one that it descends from, is one of jobmon's."""
     family = map(find_process, _with_ancestors(pid))

@@ -1,0 +1,124 @@
+"""jobmon for Python programs: a notebook, a script, or a training itself.
+
+Each function does what the command of its name does, and returns a frozen record. Nothing is printed; what a
+command would say is logged by the logger ``jobmon``. Errors are the classes below `JobmonError`, with the
+same texts as on the command line. No function ends the process, forks it or installs a signal handler, and
+all may be called from any thread.
+
+A job is named by its id (``8123``, ``"8123_7"``), by its name (the newest job of that name), or by
+``"latest"``. Times are Unix seconds, durations are seconds; None means "not known".
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jobmon.api.logs import diagnose, progress
+    from jobmon.api.messages import mark, notify
+    from jobmon.api.records import (
+        Evidence,
+        Explanation,
+        Job,
+        JobResult,
+        Problem,
+        Progress,
+        Sent,
+        WaitResult,
+    )
+    from jobmon.api.submitting import submit, watch
+    from jobmon.api.watched import jobs, status, wait
+    from jobmon_core.app.live.phase import JobPhase
+    from jobmon_core.app.waiting.result import Result
+    from jobmon_core.domain.channels import Level
+    from jobmon_core.domain.errors import (
+        AlreadyReported,
+        AlreadyWatched,
+        CommandBusy,
+        ConfigInvalid,
+        JobmonError,
+        SchedulerMissing,
+        SchedulerRejected,
+        SchedulerUnavailable,
+        StateUnreadable,
+        StorageFailed,
+        UnknownGroup,
+        UnknownJob,
+    )
+    from jobmon_core.domain.progress.model import Confidence
+    from jobmon_core.domain.slurm.states import Outcome
+    from jobmon_core.lifecycle.health import Health as MonitorState
+
+__all__ = [
+    "AlreadyReported",
+    "AlreadyWatched",
+    "CommandBusy",
+    "Confidence",
+    "ConfigInvalid",
+    "Evidence",
+    "Explanation",
+    "Job",
+    "JobPhase",
+    "JobResult",
+    "JobmonError",
+    "Level",
+    "MonitorState",
+    "Outcome",
+    "Problem",
+    "Progress",
+    "Result",
+    "SchedulerMissing",
+    "SchedulerRejected",
+    "SchedulerUnavailable",
+    "Sent",
+    "StateUnreadable",
+    "StorageFailed",
+    "UnknownGroup",
+    "UnknownJob",
+    "WaitResult",
+    "diagnose",
+    "jobs",
+    "mark",
+    "notify",
+    "progress",
+    "status",
+    "submit",
+    "wait",
+    "watch",
+]
+
+# module -> what it defines; imported when it is first used, so that a training which only sends messages does
+# not load what explains failures
+_DEFINED_IN = {
+    "jobmon.api.watched": "jobs status wait",
+    "jobmon.api.logs": "diagnose progress",
+    "jobmon.api.messages": "mark notify",
+    "jobmon.api.records": "Evidence Explanation Job JobResult Problem Progress Sent WaitResult",
+    "jobmon.api.submitting": "submit watch",
+    "jobmon_core.app.live.phase": "JobPhase",
+    "jobmon_core.app.waiting.result": "Result",
+    "jobmon_core.domain.channels": "Level",
+    "jobmon_core.domain.errors": "AlreadyReported AlreadyWatched CommandBusy ConfigInvalid JobmonError "
+    "SchedulerMissing SchedulerRejected SchedulerUnavailable StateUnreadable StorageFailed UnknownGroup "
+    "UnknownJob",
+    "jobmon_core.domain.progress.model": "Confidence",
+    "jobmon_core.domain.slurm.states": "Outcome",
+    "jobmon_core.lifecycle.health": "MonitorState",
+}
+_RENAMED = {"MonitorState": "Health"}
+
+
+def __getattr__(name: str) -> object:
+    """Import what a caller uses."""
+    for module, names in _DEFINED_IN.items():
+        if name in names.split():
+            found: object = getattr(importlib.import_module(module), _RENAMED.get(name, name))
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return list(__all__)

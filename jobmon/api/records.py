@@ -1,0 +1,148 @@
+"""What the functions of `jobmon.api` return. Later versions may add fields, and remove none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.app.live.phase import JobPhase
+    from jobmon_core.app.waiting.result import Result
+    from jobmon_core.domain.progress.model import Confidence
+    from jobmon_core.domain.slurm.states import Outcome
+    from jobmon_core.lifecycle.health import Health
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A watched job, as jobmon's own files show it; the scheduler is not asked."""
+
+    job_id: str  # e.g. 8123, or 8123_7 if only this task is watched
+    name: str = ""
+    state: str = "UNKNOWN"  # as Slurm writes it; of an array with the number of its tasks in each state
+    phase: JobPhase | None = None  # None if it is pending, cancelled or not watched any more
+    outcome: Outcome | None = None  # None until it is over
+    exit_code: int | None = None
+    signal: int | None = None
+    cause: str = ""  # why it failed, in a few words
+    doubt: str = ""  # what its log shows against its success
+    pending_reason: str = ""  # as Slurm writes it
+    monitor: Health
+    backend: str = ""
+    cluster: str = ""
+    partition: str = ""
+    elapsed_s: float | None = None
+    limit_s: int | None = None
+    restarts: int = 0
+    as_of_s: float | None = None  # when the scheduler last answered about it
+    stale_since_s: float | None = None  # since when the scheduler has not answered
+    undelivered: int = 0  # messages about it that are not sent yet, or were given up
+    tasks: tuple[str, ...] = ()  # the ids of its tasks that jobmon has seen; of a simple job, its own
+    stdout: str = ""  # the path of its log; of an array a pattern, with ``%a`` for the task
+    stderr: str = ""  # likewise
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its outcome is known."""
+        return self.outcome is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """How waiting for one job ended."""
+
+    job_id: str  # empty if it is a run of a group that was not submitted
+    result: Result
+    why: str = ""  # why the result is unknown, and what to do
+    run: str = ""  # its name in a group
+    job: Job | None = None  # None if it has no record that can be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitResult:
+    """How waiting ended."""
+
+    result: Result  # of all jobs: the worst one, but RUNNING until all are over
+    waited_s: float
+    jobs: tuple[JobResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A line of a log."""
+
+    file: str
+    line: int | None  # from 1; None if the lines before it were not counted
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with a running job now."""
+
+    name: str  # of the verdict, e.g. ``hang``
+    title: str
+    text: str
+    is_critical: bool
+    since_s: float
+    evidence: tuple[str, ...] = ()
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a job failed, or what log files show."""
+
+    cause: str | None  # the id of the pattern or cause; None if nothing failed or the cause is unknown
+    label: str | None  # the kind of failure, see `jobmon patterns`
+    title: str
+    headline: str  # what happened, as precisely as it is known, e.g. ``KeyError: 'lr'``
+    explanation: str
+    advice: str
+    confidence: float  # 0 to 1
+    is_proved: bool  # whether the evidence proves the cause; else it is the end of the log
+    evidence: tuple[Evidence, ...] = ()
+    note: str = ""  # what made the analysis incomplete
+    log: str = ""  # the log to read first
+    fingerprint: str = ""  # equal for the same failure of other jobs
+    job_id: str = ""  # empty for files
+    problems: tuple[Problem, ...] = ()  # of a job that is running, the worst first
+    unread: tuple[str, ...] = ()  # files that could not be read, with the reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a program is, by its logs."""
+
+    current: float | None = None  # finished units; None if the logs show no progress
+    total: float | None = None
+    unit: str = ""  # step, epoch, item, sample ...
+    fraction: float | None = None  # 0 to 1
+    epoch: float | None = None
+    epochs: float | None = None
+    loss: float | None = None  # may be nan or inf
+    learning_rate: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    rate_per_s: float | None = None  # units per second, recently
+    average_rate_per_s: float | None = None
+    remaining_s: float | None = None
+    shortest_s: float | None = None  # the range of `remaining_s`
+    longest_s: float | None = None
+    confidence: Confidence | None = None  # of `remaining_s`
+    pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
+    is_over: bool = False  # the job has ended
+    updated_s: float | None = None  # when the newest of the logs was written
+    logs: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()  # why files could not be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What became of a text for the channels."""
+
+    channels: tuple[str, ...]  # those that have it
+    is_pending: bool  # it is saved; jobmon keeps trying to send it
+    problem: str = ""  # why some channel does not have it
+    was_hidden: bool = False  # a part that looked like a password or a token was replaced by [hidden]

@@ -1,0 +1,129 @@
+"""Submit jobs, and watch jobs and processes that jobmon did not start."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from jobmon.api.arguments import absolute, tell
+from jobmon.api.records import Job
+from jobmon.api.watched import record_of, status
+from jobmon_core.app.from_python.call import call
+from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.from_python.request import Submit, Watch, WatchProcesses
+from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StateUnreadable
+from jobmon_core.lifecycle.health import Health
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon.api.arguments import FileName, JobName
+    from jobmon_core.app.from_python.request import Request
+
+
+def submit(
+    *arguments: FileName,
+    backend: str | None = None,
+    group: str = "",
+    job_config: FileName | None = None,
+    agent: bool = True,
+    sentinel: bool = False,
+) -> Job:
+    """Submit a job exactly as sbatch does, and watch it; return its record.
+
+    A job is never submitted twice: an interrupt, e.g. Ctrl-C, ends only the waiting for sbatch.
+
+    Args:
+        arguments: those of sbatch: its options, the script, and the script's own arguments.
+        backend: "slurm" or "local"; by default the configured one.
+        group: the name of a group to add the job to; it is made if there is none.
+        job_config: a YAML file about the job; by default ``jobmon.yaml`` beside the script.
+        agent: whether jobmon may measure the job's GPUs, memory and processes beside it.
+        sentinel: whether to submit a tiny job as well, which reports the end if the monitor is gone.
+
+    Raises:
+        SchedulerRejected: the scheduler refused the job; the text is the scheduler's.
+        SchedulerUnavailable: it did not answer. The text says if it may have accepted the job all the same.
+        SchedulerMissing: this host has no such scheduler.
+        ConfigInvalid: nothing was submitted.
+    """
+    return _watched(
+        Submit(
+            tuple(os.fspath(each) for each in arguments),
+            backend or "",
+            sentinel=sentinel,
+            agent=agent,
+            job_config=absolute(job_config),
+            group=group,
+        )
+    )
+
+
+def watch(
+    job: JobName | None = None,
+    *,
+    pid: int | Sequence[int] | None = None,
+    name: str = "",
+    log: FileName | Sequence[FileName] | None = None,
+    stdout: FileName | None = None,
+    stderr: FileName | None = None,
+    backend: str | None = None,
+    job_config: FileName | None = None,
+    again: bool = False,
+) -> Job:
+    """Watch a job that was not submitted through jobmon, or processes of this host; return its record.
+
+    ``watch(8123)`` watches a job, whether pending, running or ended. ``watch(pid=os.getpid())`` watches
+    the calling program itself. A job that is watched already is no error, unless an argument would then be
+    ignored.
+
+    Args:
+        job: the id of the job, array task or het job component.
+        pid: processes to watch instead of a job; together they are one job.
+        name: of processes: a name for them.
+        log: of processes: one log, or one for each; by default the files that their output goes to.
+        stdout: of a job: its log, if the scheduler does not know it.
+        stderr: likewise.
+        backend: the job's scheduler; by default the configured one.
+        job_config: a YAML file about the job.
+        again: whether to analyse and report a job again that was already reported.
+
+    Raises:
+        UnknownJob: neither the scheduler nor its accounting knows the job, or no such process runs.
+        AlreadyWatched: its monitor is dead (`jobmon recover` restarts it), or a process is watched already.
+        AlreadyReported: it ended and was reported, and ``again`` is False.
+        SchedulerUnavailable: the scheduler does not answer.
+    """
+    if (job is None) == (pid is None):
+        raise JobmonError("watch takes either a job, e.g. watch(8123), or processes, e.g. watch(pid=4711)")
+    if pid is not None:
+        pids = (pid,) if isinstance(pid, int) else tuple(pid)
+        return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
+    request = Watch(
+        str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)
+    )
+    try:
+        return _watched(request)
+    except AlreadyWatched:
+        found = status(str(job))
+        if found.monitor not in (Health.ALIVE, Health.REMOTE) or stdout or stderr or job_config:
+            raise
+        return found
+
+
+def _paths(log: FileName | Sequence[FileName] | None) -> tuple[str, ...]:
+    if log is None:
+        return ()
+    return (absolute(log),) if isinstance(log, str | os.PathLike) else tuple(map(absolute, log))
+
+
+def _watched(request: Request) -> Job:
+    """Do what the request says, log what a command would print, and return the record of the job."""
+    reply, printed = call(request)
+    for text in (*printed.splitlines(), *reply.messages):
+        tell(text)
+    ctx = open_context()
+    try:
+        return record_of(ctx, ctx.store.load(reply.state_id))
+    except StateUnreadable:  # it is submitted all the same: an error would make the caller submit again
+        return Job(job_id=reply.job, monitor=Health.DEAD)

@@ -1,0 +1,125 @@
+"""The watched jobs: how they are, and waiting for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.api.arguments import tell, words
+from jobmon.api.records import Job, JobResult, WaitResult
+from jobmon.views.model import cause, doubt, leading, pending_reason, run_time_s, state
+from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.from_python.restart import restart_monitors
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import overview, statuses
+from jobmon_core.app.live.phase import phase_of
+from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
+from jobmon_core.app.waiting.result import Result, overall
+from jobmon_core.app.waiting.wait import WaitForJobs
+from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import JobState, Phase
+
+if TYPE_CHECKING:
+    from jobmon.api.arguments import JobName
+    from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+
+def jobs() -> tuple[Job, ...]:
+    """Return all jobs that jobmon has a record of, the latest last; `jobmon prune` removes old ones."""
+    ctx = open_context()
+    known = overview(ctx)
+    now_s = ctx.clock.now()
+    found = sorted(known.jobs, key=lambda each: each.job.registered_s)
+    return tuple(job_record(each, known.progress.get(each.job.id), now_s) for each in found)
+
+
+def status(job: JobName) -> Job:
+    """Return what jobmon knows about a job.
+
+    Raises:
+        UnknownJob: jobmon has no record of it; `watch` begins to watch a job.
+        StateUnreadable: its record cannot be read.
+    """
+    ctx = open_context()
+    found, _ = find_job(ctx, str(job))
+    return record_of(ctx, found)
+
+
+def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
+    """Wait until jobs, or all jobs of groups, are over: analysed, with their messages on their way.
+
+    It costs the scheduler nothing: jobmon reads its own files once a second. A monitor that is gone gets a
+    successor; if none can be started within a minute, the result is UNKNOWN.
+
+    Args:
+        jobs: ids or names of jobs, or names of groups.
+        at_most_s: return after this time, with the result RUNNING if a job is not over yet.
+
+    Raises:
+        UnknownJob, UnknownGroup, StateUnreadable: there is nothing to wait for.
+    """
+    ctx = open_context()
+    names = words(jobs)
+    started_s = ctx.clock.now()
+    deadline_s = None if at_most_s is None else started_s + at_most_s
+    answers = WaitForJobs(ctx, tell, restart_monitors).wait(find_targets(ctx, names), deadline_s)
+    if all(answer.result is not Result.RUNNING for answer in answers):
+        wait_until_complete(ctx, set(names).intersection(ctx.groups.names()), deadline_s)
+    return WaitResult(
+        result=overall(answer.result for answer in answers),
+        waited_s=ctx.clock.now() - started_s,
+        jobs=tuple(
+            JobResult(
+                job_id=str(answer.ref or ""),
+                result=answer.result,
+                why=answer.why,
+                run=answer.run,
+                job=record_of(ctx, answer.job) if answer.job else None,
+            )
+            for answer in answers
+        ),
+    )
+
+
+def record_of(ctx: Context, job: WatchedJob) -> Job:
+    """Return the record of a job with what the monitors know at present."""
+    (found,) = statuses(ctx, [job])
+    progress = None if job.closed else ctx.progress_file(job.id).read()
+    return job_record(found, progress, ctx.clock.now())
+
+
+def job_record(status: JobStatus, progress: JobProgress | None, now_s: float) -> Job:
+    """Return the record of a job as of ``now_s`` (Unix seconds)."""
+    job = status.job
+    task = leading(job)
+    end = task.end if task else None
+    outage = None if job.closed else current_outage(job)
+    is_pending = any(JobState.from_slurm(each).phase is Phase.WAITING for each in state(job).split())
+    return Job(
+        job_id=str(job.ref),
+        name=job.name,
+        state=str(state(job)),
+        phase=phase_of(status, progress, now_s),
+        outcome=job.outcome,
+        exit_code=end.exit_code if end else None,
+        signal=(end.signal or None) if end else None,
+        cause=cause(job),
+        doubt=doubt(job),
+        pending_reason=pending_reason(job) if is_pending and not job.closed else "",
+        monitor=status.health,
+        backend=job.backend,
+        cluster=job.cluster,
+        partition=job.partition,
+        elapsed_s=run_time_s(task, now_s) if task and (end or not job.closed) else None,
+        limit_s=task.limit_s if task else None,
+        restarts=task.restarts if task else 0,
+        as_of_s=job.answered_s,
+        stale_since_s=outage.since_s if outage else None,
+        undelivered=job.undelivered,
+        tasks=tuple(str(ref_of(job.job_id, key)) for key in job.tasks),
+        stdout=job.logs.stdout,
+        stderr=job.logs.stderr,
+    )

@@ -1,0 +1,111 @@
+"""Read progress and errors from the logs of workers, as they grow."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon.api.logs import progress_record
+from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.jobs.output import begin_following
+from jobmon_core.app.jobs.progress import LogProgress
+from jobmon_core.app.live.appended_errors import AppendedErrors, own_patterns
+from jobmon_core.app.patterns import own_pattern_file
+from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.job_settings import JobSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jobmon.api.arguments import FileName
+    from jobmon.api.records import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogError:
+    """A line that shows an error."""
+
+    worker: str
+    level: str  # ERROR or WARNING
+    message: str
+    pattern: str  # the name of the pattern that matches
+    timestamp: str  # as the line shows it; empty if it shows none
+    full_context: str  # the lines around it
+
+
+class LogParser:
+    """Reads the logs of several workers. A worker is called as its log without the suffix: ``worker_0``."""
+
+    def __init__(
+        self,
+        log_patterns: FileName | Sequence[FileName],
+        progress_patterns: Mapping[str, str] | None = None,
+        error_patterns: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin at the start of the logs.
+
+        Args:
+            log_patterns: globs of the logs, e.g. ``logs/worker_*.log``; new files are found at each call.
+            progress_patterns: regexes (RE2 syntax) by name, as in a job configuration, besides the formats
+                that jobmon knows; usually none is needed.
+            error_patterns: regexes (RE2 syntax) by name. Without any, jobmon's failure patterns are used.
+
+        Raises:
+            PatternsInvalid: names each regex that is not valid.
+        """
+        globs = (log_patterns,) if isinstance(log_patterns, str | os.PathLike) else log_patterns
+        self._globs = [os.fspath(each) for each in globs]
+        self._settings = JobSettings(progress_patterns=dict(progress_patterns or {}))
+        self._logs: dict[str, LogProgress] = {}
+        patterns = own_patterns(error_patterns or {})
+        self._errors = AppendedErrors(patterns, own_pattern_file(open_context()))
+
+    def parse_progress(self) -> dict[str, Progress]:
+        """Return how far each worker is, by its name; only what was appended since the last call is read.
+
+        Raises:
+            PatternsInvalid: a progress pattern is not valid.
+        """
+        found = {}
+        for name, path in self._paths().items():
+            logs = self._logs.setdefault(path, LogProgress((path,), self._settings))
+            try:
+                found[name] = progress_record(logs.read())
+            except ValueError as error:
+                raise PatternsInvalid("progress_patterns", [str(error)]) from error
+        return found
+
+    def parse_errors(self) -> tuple[LogError, ...]:
+        """Return the errors and warnings in what was appended since the last call."""
+        names = {path: name for name, path in self._paths().items()}
+        return tuple(
+            LogError(
+                worker=names[each.path],
+                level="WARNING" if each.is_warning else "ERROR",
+                message=each.text.strip(),
+                pattern=each.pattern,
+                timestamp=each.time,
+                full_context=each.context,
+            )
+            for each in self._errors.look(list(names))
+        )
+
+    def tail_logs(self, num_lines: int = 100) -> dict[str, tuple[str, ...]]:
+        """Return the last lines of each log, as a terminal would finally show them."""
+        found = {}
+        for name, path in self._paths().items():
+            text, follower = begin_following(path, num_lines)
+            rest = follower.read().unfinished
+            found[name] = (*text.lines, *([rest] if rest else []))[-num_lines:]
+        return found
+
+    def _paths(self) -> dict[str, str]:
+        """Return the logs by the names of their workers; of two with one name, by their paths."""
+        paths = sorted({path for each in self._globs for path in glob.glob(each)})  # noqa: PTH207 - any path
+        stems = [Path(path).stem for path in paths]
+        return {
+            (stem if stems.count(stem) == 1 else path): path for stem, path in zip(stems, paths, strict=True)
+        }

@@ -1,0 +1,114 @@
+"""Whether all workers of a program run on this host, and what they use."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.app.processes.workers import Workers
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.telemetry.model import WorkerStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.app.processes.workers import WorkerNow
+
+_LOOK_INTERVAL_S = 0.5
+_ALIVE = (WorkerStatus.RUNNING, WorkerStatus.STOPPED)
+
+
+class LaunchCheck(NamedTuple):
+    """How a launch went."""
+
+    success: bool
+    missing_workers: tuple[str, ...]
+    error: str  # empty after a success
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One worker. None means "not known"."""
+
+    status: WorkerStatus  # running, stopped, zombie, dead, or not_found if it was never seen
+    pid: int | None
+    gpu_id: int | None  # the GPU that it uses, else the one that it should use
+    gpu_percent: float | None  # the utilisation of that GPU
+    gpu_memory_bytes: int | None  # of this worker, or as much as is used on its GPU
+    cpu_percent: float | None  # of one core, since the last call, at first since its start
+    uptime_s: float | None
+    last_activity_s: float | None  # when it was last seen to use CPU time (Unix seconds)
+
+
+class ProcessMonitor:
+    """Watches the workers of one program on this host; figures of GPUs come from nvidia-smi."""
+
+    def __init__(
+        self,
+        job_name: str,
+        expected_workers: int,
+        gpu_ids: Sequence[int] = (),
+        *,
+        pids: Sequence[int] = (),
+    ) -> None:
+        """Begin without a look.
+
+        Args:
+            job_name: the program or script that each worker runs, e.g. ``train.py``; further words must be in
+                its command line. If a launcher runs it, the processes that the launcher started count.
+            expected_workers: how many there should be.
+            gpu_ids: the GPU that each of them should use, in this order.
+            pids: the workers themselves, instead of a name.
+        """
+        if expected_workers < 1:
+            raise JobmonError(f"expected_workers is at least 1, not {expected_workers}")
+        self._gpu_ids = tuple(gpu_ids)
+        self._workers = Workers(job_name, expected_workers, tuple(pids))
+
+    def check_workers(self) -> dict[str, Worker]:
+        """Return what each worker does now: ``worker_0`` is the one that was started first."""
+        now_s = time.time()
+        return {
+            f"worker_{number}": self._worker(number, each, now_s)
+            for number, each in enumerate(self._workers.look())
+        }
+
+    def verify_launch(self, timeout: float = 30.0) -> LaunchCheck:
+        """Wait until all workers run, for up to ``timeout`` seconds, and say what is missing.
+
+        GPUs are judged only if nvidia-smi shows workers on any: in a container, it shows other PIDs.
+        """
+        deadline_s = time.monotonic() + timeout
+        while True:
+            workers = self.check_workers()
+            problem = self._problem(workers, timeout)
+            rest_s = deadline_s - time.monotonic()
+            if not problem or rest_s <= 0:
+                missing = tuple(name for name, each in workers.items() if each.status not in _ALIVE)
+                return LaunchCheck(not problem, missing, problem)
+            time.sleep(min(_LOOK_INTERVAL_S, rest_s))
+
+    def _problem(self, workers: dict[str, Worker], timeout_s: float) -> str:
+        missing = {name: each.status for name, each in workers.items() if each.status not in _ALIVE}
+        if missing:
+            alive = len(workers) - len(missing)
+            each = ", ".join(f"{name}: {status.replace('_', ' ')}" for name, status in missing.items())
+            return f"only {alive} of {len(workers)} workers run after {timeout_s:g} s ({each})"
+        used = {each.gpu_id for each in workers.values() if each.gpu_percent is not None}
+        unused = [str(gpu) for gpu in self._gpu_ids if gpu not in used] if used else []
+        return f"no worker uses GPU {', '.join(unused)}" if unused else ""
+
+    def _worker(self, number: int, now: WorkerNow, now_s: float) -> Worker:
+        planned = self._gpu_ids[number] if number < len(self._gpu_ids) else None
+        is_alive = now.status in _ALIVE and now.started_s is not None
+        return Worker(
+            status=now.status,
+            pid=now.pid,
+            gpu_id=now.gpu.index if now.gpu else planned,
+            gpu_percent=now.gpu.utilization_percent if now.gpu else None,
+            gpu_memory_bytes=now.gpu_memory_bytes or (now.gpu.memory_bytes if now.gpu else None),
+            cpu_percent=now.cpu_percent,
+            uptime_s=max(0.0, now_s - now.started_s) if is_alive and now.started_s is not None else None,
+            last_activity_s=now.last_activity_s,
+        )

@@ -1,0 +1,194 @@
+"""The process that does what starts a monitor: it has one thread, and handles signals as a command does.
+
+It reads a request from stdin and writes the reply as the last line of stdout; what sbatch prints goes to
+stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from jobmon_core.app.from_python.request import (
+    REQUESTS,
+    Notify,
+    Recover,
+    Reply,
+    Request,
+    Submit,
+    Watch,
+    WatchProcesses,
+)
+from jobmon_core.app.waiting.wait import restart_monitors
+from jobmon_core.context import Context
+from jobmon_core.domain.errors import AlreadyReported, Invalid, JobmonError, SchedulerRejected
+from jobmon_core.system.json_codec import from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.tracking.new_job import NewJob
+
+_STDIN, _STDOUT, _STDERR = range(3)
+
+
+def main() -> None:
+    """Do what the request on stdin says."""
+    data = json.loads(sys.stdin.buffer.read())
+    request = from_json(REQUESTS[data["call"]], data["request"])
+    reply_to = os.dup(_STDOUT)
+    os.dup2(_STDERR, _STDOUT)  # sbatch's own output must not mix with the reply
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, _STDIN)  # a local job would inherit the pipe of the request
+    reply = json.dumps(to_json(answer(request)))
+    with os.fdopen(reply_to, "w", encoding="ascii") as stream:
+        stream.write(f"{reply}\n")
+
+
+def answer(request: Request) -> Reply:
+    """Do what the request says; return the reply, or the error as one."""
+    ctx = Context.open(os.environ)
+    messages: list[str] = []
+    try:
+        reply = _done(ctx, request, messages.append)
+    except JobmonError as error:
+        reply = _error(error)
+    return replace(reply, messages=tuple(messages))
+
+
+def _error(error: JobmonError) -> Reply:
+    kind = type(error).__name__
+    if isinstance(error, Invalid):
+        return Reply(kind, str(error), error.source, error.faults)
+    if isinstance(error, AlreadyReported):
+        return Reply(kind, str(error), state_id=error.state_id)
+    return Reply(kind, str(error))
+
+
+def _done(ctx: Context, request: Request, tell: Callable[[str], None]) -> Reply:
+    match request:
+        case Submit():
+            return _submit(ctx, request, tell)
+        case Watch():
+            return _watch(ctx, request, tell)
+        case WatchProcesses():
+            return _watch_processes(ctx, request, tell)
+        case Notify():
+            return _notify(ctx, request)
+        case Recover():
+            restart_monitors(ctx, tell)
+            return Reply()
+    assert_never(request)
+
+
+def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply:
+    from jobmon_core.app.add_sentinel import SentinelSubmitter
+    from jobmon_core.app.submit import SubmitJob
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    saved: list[NewJob] = []
+    starter = MonitorStarter(ctx, at_most=1 if request.group else 0)  # one monitor for the whole group
+
+    def on_saved(job: NewJob) -> None:
+        saved.append(job)
+        if request.group:
+            _add_to_group(ctx, request, job, tell)
+
+    if request.group:
+        from jobmon_core.domain.groups.model import checked_name
+
+        checked_name(request.group)
+    submit_job = SubmitJob(
+        ctx,
+        starter,
+        tell,
+        SentinelSubmitter(ctx, tell).submit if request.sentinel else None,
+        request.job_config,
+        no_agent=not request.agent,
+        on_saved=on_saved,
+    )
+    try:
+        submission = submit_job.submission(request.backend or None, request.arguments)
+    finally:
+        starter.discard()
+    if submission.job is None:
+        raise SchedulerRejected(submission.note)
+    return Reply(job=str(submission.job.ref), state_id=saved[0].id if saved else "")
+
+
+def _add_to_group(ctx: Context, request: Submit, job: NewJob, tell: Callable[[str], None]) -> None:
+    """Add the job to the group, which is made if there is none; the job is submitted in any case."""
+    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name
+
+    group = request.group
+    try:
+        open_group(ctx, group)
+        run = add_submitted(ctx, group, job, submission_name(request.arguments))
+    except JobmonError as error:
+        tell(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
+    else:
+        tell(f"job {job.job_id} is the run {run} of group {group}")
+
+
+def _watch(ctx: Context, request: Watch, tell: Callable[[str], None]) -> Reply:
+    from jobmon_core.app.jobs.find import find_job
+    from jobmon_core.app.watch import watch
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.slurm.log_paths import LogPaths
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    try:
+        ref = JobRef.parse(request.job)
+    except ValueError as error:
+        raise JobmonError(str(error)) from error
+    logs = LogPaths(request.stdout or request.stderr, request.stderr or request.stdout)
+    watch(
+        ctx,
+        MonitorStarter(ctx),
+        ref,
+        request.backend or ctx.configuration().backend,
+        logs,
+        settings=_settings(request.job_config, tell),
+        again=request.again,
+    )
+    job, _ = find_job(ctx, request.job)
+    return Reply(job=str(job.ref), state_id=job.id)
+
+
+def _watch_processes(ctx: Context, request: WatchProcesses, tell: Callable[[str], None]) -> Reply:
+    from jobmon_core.app.processes.watch import processes_with_pids, watch_processes
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    settings = _settings(request.job_config, tell)
+    if request.name:
+        settings = replace(settings or JobSettings(), name=request.name)
+    found = processes_with_pids(request.pids)
+    for pid in found.missing:
+        tell(f"process {pid} is left out: it does not run on this host")
+    logs = [Path(each) for each in request.logs]
+    job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, settings)
+    return Reply(job=str(job.ref), state_id=job.id)
+
+
+def _settings(job_config: str, tell: Callable[[str], None]) -> JobSettings | None:
+    from jobmon_core.app.jobs.job_config import read_settings
+
+    return read_settings(Path(job_config), tell) if job_config else None
+
+
+def _notify(ctx: Context, request: Notify) -> Reply:
+    from jobmon_core.app.messages.notify import notify
+    from jobmon_core.domain.channels import Level
+
+    sent = notify(ctx, Level(request.level), request.title, request.text, request.wait_s)
+    return Reply(stored=sent.stored, was_hidden=sent.was_hidden)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a caller in Python asks a process of its own to do, and the reply; both travel as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobmon_core.domain.delivery.stored_message import StoredMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Submit a job and watch it."""
+
+    arguments: tuple[str, ...]  # those of sbatch
+    backend: str = ""  # empty for the configured one
+    sentinel: bool = False
+    agent: bool = True
+    job_config: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Watch a job that the scheduler knows."""
+
+    job: str
+    backend: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    again: bool = False
+    job_config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchProcesses:
+    """Watch processes of this host as one job."""
+
+    pids: tuple[int, ...]
+    logs: tuple[str, ...] = ()
+    name: str = ""
+    job_config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Send a text to the channels."""
+
+    text: str
+    title: str
+    level: str
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    """Restart the monitors that are gone."""
+
+
+Request = Submit | Watch | WatchProcesses | Notify | Recover
+REQUESTS: dict[str, type[Request]] = {
+    kind.__name__: kind for kind in (Submit, Watch, WatchProcesses, Notify, Recover)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was done, or the error."""
+
+    error: str = ""  # the class of a JobmonError; empty without one
+    error_text: str = ""
+    source: str = ""  # of an `Invalid`
+    faults: tuple[str, ...] = ()  # likewise
+    messages: tuple[str, ...] = ()  # what a command would print on stderr
+    job: str = ""  # the id of the job that is watched now
+    state_id: str = ""  # names its state file; empty if there is none
+    stored: StoredMessage | None = None  # what became of a text
+    was_hidden: bool = False  # whether a part of the text looked like a secret

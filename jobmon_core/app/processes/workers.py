@@ -1,0 +1,159 @@
+"""The workers of a program on this host, looked at again and again: which run, and what they use."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.telemetry.nvidia_smi import GPU_FIELDS, PROCESS_FIELDS, parse_gpus, parse_processes
+from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
+from jobmon_core.system.process import descendants
+from jobmon_core.system.runner import Runner, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu
+    from jobmon_core.scheduler.process.group import Process
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_SMI_TIMEOUT_S = 10.0
+# positions after the command name in /proc/PID/stat, see proc(5)
+_STATE, _USER_TICKS, _SYSTEM_TICKS = 0, 11, 12
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerNow:
+    """One worker at one moment."""
+
+    status: WorkerStatus = WorkerStatus.NOT_FOUND
+    pid: int | None = None
+    started_s: float | None = None
+    cpu_percent: float | None = None  # of one core, with its descendants
+    last_activity_s: float | None = None  # when it was last seen to use CPU time
+    gpu: SmiGpu | None = None
+    gpu_memory_bytes: int | None = None  # of this worker
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is remembered of a worker between two looks."""
+
+    process: Process
+    cpu_s: float = 0.0
+    at_s: float = 0.0
+    last_activity_s: float | None = None
+
+
+@dataclass(slots=True)
+class Workers:
+    """A number of workers, each in a place of its own, in the order of their start."""
+
+    name: str
+    expected: int
+    pids: tuple[int, ...] = ()
+    runner: Runner = field(default_factory=Runner)
+    _places: list[_Known | None] = field(default_factory=list, init=False)
+
+    def look(self) -> list[WorkerNow]:
+        """Return what each worker does now; one that was seen and has ended is dead."""
+        self._assign(self._processes())
+        now_s = time.time()
+        found = [_look(known, now_s) for known in self._places]
+        found += [WorkerNow()] * (self.expected - len(found))
+        return _with_gpus(found, self.runner)
+
+    def _processes(self) -> list[Process]:
+        if self.pids:
+            return [process for pid in self.pids if (process := find_process(pid))]
+        found = find_processes(self.name)
+        if 0 < len(found) < self.expected:  # a launcher such as torchrun and its workers
+            started = find_started_by(found, self.name)
+            return started if len(started) > len(found) else found
+        return found
+
+    def _assign(self, processes: list[Process]) -> None:
+        """Give each new process a place: a free one, else that of a worker that has ended."""
+        known = {each.process.id for each in self._places if each}
+        running = {process.id for process in processes}
+        for process in processes:
+            if process.id in known:
+                continue
+            ended = next(
+                (
+                    number
+                    for number, each in enumerate(self._places)
+                    if each and each.process.id not in running and not _stat(each.process)
+                ),
+                None,
+            )
+            if len(self._places) < self.expected or ended is None:
+                self._places.append(_Known(process))
+            else:
+                self._places[ended] = _Known(process)
+
+
+def _look(known: _Known | None, now_s: float) -> WorkerNow:
+    if known is None:
+        return WorkerNow()
+    process = known.process
+    stat = _stat(process)
+    if not stat:
+        return WorkerNow(
+            WorkerStatus.DEAD, process.id.pid, process.started_s, last_activity_s=known.last_activity_s
+        )
+    cpu_s = _cpu_s([process.id.pid, *descendants(process.id.pid, -1)])
+    since_s = known.at_s or process.started_s
+    used_s = cpu_s - known.cpu_s
+    percent = 100 * max(0.0, used_s) / (now_s - since_s) if now_s > since_s else None
+    if used_s > 0:
+        known.last_activity_s = now_s
+    known.cpu_s, known.at_s = cpu_s, now_s
+    status = {"Z": WorkerStatus.ZOMBIE, "T": WorkerStatus.STOPPED, "t": WorkerStatus.STOPPED}.get(
+        stat[_STATE], WorkerStatus.RUNNING
+    )
+    return WorkerNow(status, process.id.pid, process.started_s, percent, known.last_activity_s)
+
+
+def _stat(process: Process) -> list[str]:
+    """Return the fields of /proc/PID/stat after the command name; empty if the process has ended."""
+    fields = _stat_fields(process.id.pid)
+    return fields if fields and int(fields[19]) == process.id.start_ticks else []
+
+
+def _stat_fields(pid: int) -> list[str]:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _cpu_s(pids: Sequence[int]) -> float:
+    fields = [each for pid in pids if (each := _stat_fields(pid))]
+    return sum(int(each[_USER_TICKS]) + int(each[_SYSTEM_TICKS]) for each in fields) / _TICKS_PER_S
+
+
+def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
+    """Return the workers with the GPUs that nvidia-smi shows them on; unchanged without it."""
+    processes = _smi(runner, f"--query-compute-apps={PROCESS_FIELDS}")
+    gpus = _smi(runner, f"--query-gpu={GPU_FIELDS}") if processes else ""
+    by_uuid = {gpu.uuid: gpu for gpu in parse_gpus(gpus)}
+    users = {each.pid: each for each in parse_processes(processes)}
+    found = []
+    for worker in workers:
+        family = [worker.pid, *descendants(worker.pid, -1)] if worker.pid and users else []
+        used = next((users[pid] for pid in family if pid in users), None)
+        gpu = by_uuid.get(used.gpu_uuid) if used else None
+        found.append(replace(worker, gpu=gpu, gpu_memory_bytes=used.memory_bytes if used else None))
+    return found
+
+
+def _smi(runner: Runner, query: str) -> str:
+    """Return what nvidia-smi prints; empty if this host has none, or it fails."""
+    ran = runner.capture(["nvidia-smi", query, "--format=csv,noheader,nounits"], _SMI_TIMEOUT_S)
+    return ran.stdout if succeeded(ran) else ""

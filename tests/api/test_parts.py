@@ -1,0 +1,163 @@
+"""Workers, logs and estimates for a monitor of one's own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon.parts import LogParser, ProcessMonitor, ProgressEstimator, WorkerStatus
+from jobmon_core.app.processes.workers import Workers
+from jobmon_core.domain.errors import JobmonError, PatternsInvalid
+from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess, parse_gpus, parse_processes
+from jobmon_core.system.runner import Ran, Result, Runner
+from tests.support.waiting import eventually
+
+WORKER = "import sys, time\nx = 0\nwhile True: x += 1\n"
+LAUNCHER = "import subprocess, sys\nsubprocess.run([sys.executable, 'worker.py', 'x'])\n"
+GPUS = "0, GPU-a, 95, 15234, 81920\n1, GPU-b, [N/A], 0, 81920\nno line\n"
+
+
+class SmiRunner(Runner):
+    """A host whose nvidia-smi shows a process on GPU 1."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__()
+        self._pid = pid
+
+    def capture(self, argv: object, timeout_s: float) -> Result:
+        del timeout_s
+        is_gpus = "query-gpu" in str(argv)
+        return Ran(("nvidia-smi",), 0, GPUS if is_gpus else f"{self._pid}, python, a, GPU-b, 15000\n", "")
+
+
+@pytest.fixture
+def pids(tmp_path: Path) -> Iterator[list[int]]:
+    """Two workers of a program."""
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER, encoding="utf-8")
+    started = [subprocess.Popen([sys.executable, str(script), tmp_path.name, str(n)]) for n in range(2)]
+    yield [process.pid for process in started]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_launch_is_verified_and_the_worker_that_dies_is_named(pids: list[int], tmp_path: Path) -> None:
+    monitor = ProcessMonitor("worker.py", 2, pids=pids)
+    assert monitor.verify_launch(timeout=30) == (True, (), "")
+    first = monitor.check_workers()
+    assert [each.pid for each in first.values()] == pids
+    eventually(lambda: all((each.cpu_percent or 0) > 5 for each in monitor.check_workers().values()))
+    os.kill(pids[1], signal.SIGKILL)
+    eventually(lambda: monitor.check_workers()["worker_1"].status is WorkerStatus.ZOMBIE)
+    os.waitpid(pids[1], 0)
+    success, missing, error = monitor.verify_launch(timeout=0)
+    assert (success, missing) == (False, ("worker_1",))
+    assert error == "only 1 of 2 workers run after 0 s (worker_1: dead)"
+    assert monitor.check_workers()["worker_0"].status is WorkerStatus.RUNNING
+    del tmp_path
+
+
+def test_a_worker_has_the_gpu_on_which_nvidia_smi_shows_it(pids: list[int]) -> None:
+    first, second = Workers("", 2, tuple(pids), SmiRunner(pids[1])).look()
+    assert first.gpu is None
+    assert second.gpu == SmiGpu(1, "GPU-b", None, 0, 81920 * 2**20)
+    assert second.gpu_memory_bytes == 15000 * 2**20
+
+
+def test_the_workers_that_a_launcher_started_count(tmp_path: Path) -> None:
+    (tmp_path / "worker.py").write_text(WORKER, encoding="utf-8")
+    (tmp_path / "launch.py").write_text(LAUNCHER, encoding="utf-8")
+    name = f"{tmp_path}/worker.py"
+    launcher = (
+        "import subprocess, sys; [subprocess.Popen([sys.executable, *sys.argv[1:]]) for _ in '12']; input()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", launcher, name], stdin=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert ProcessMonitor(name, 2).verify_launch(timeout=30).success
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_what_nvidia_smi_prints_is_read_and_other_lines_are_skipped() -> None:
+    assert parse_gpus(GPUS) == (
+        SmiGpu(0, "GPU-a", 95.0, 15234 * 2**20, 81920 * 2**20),
+        SmiGpu(1, "GPU-b", None, 0, 81920 * 2**20),
+    )
+    assert parse_processes("12, python, a, GPU-a, [N/A]\n13, x, GPU-b, 7\nNo devices\n") == (
+        SmiProcess(12, "python, a", "GPU-a", None),
+        SmiProcess(13, "x", "GPU-b", 7 * 2**20),
+    )
+
+
+def test_only_what_was_appended_to_logs_is_read_again(tmp_path: Path) -> None:
+    log = tmp_path / "worker_0.log"
+    log.write_text("Batch 1/9 shape 7\nWARNING: connection refused by n17\n", encoding="utf-8")
+    patterns = {"connection": r"connection refused|timeout"}
+    parser = LogParser(str(tmp_path / "*.log"), {"batch_number": r"Batch (\d+)/(\d+)"}, patterns)
+    (found,) = parser.parse_errors()
+    assert (found.worker, found.level, found.pattern) == ("worker_0", "WARNING", "connection")
+    assert found.full_context.startswith("Batch 1/9")
+    with log.open("a", encoding="utf-8") as file:
+        file.write("2026-01-15 10:23:45 ERROR timeout\nBatch 2/9\n")
+    (found,) = parser.parse_errors()
+    assert (found.timestamp, found.message) == ("2026-01-15 10:23:45", "2026-01-15 10:23:45 ERROR timeout")
+    assert parser.parse_errors() == ()
+    progress = parser.parse_progress()["worker_0"]
+    assert (progress.current, progress.total, progress.unit) == (2, 9, "batch")
+    assert parser.tail_logs(1) == {"worker_0": ("Batch 2/9",)}
+
+
+def test_invalid_arguments_are_named() -> None:
+    with pytest.raises(PatternsInvalid, match="oom"):
+        LogParser("*.log", error_patterns={"oom": "("})
+    with pytest.raises(JobmonError, match="at least 1"):
+        ProcessMonitor("x", 0)
+
+
+def _estimator(seconds_per_unit: list[float]) -> ProgressEstimator:
+    estimator, now_s = ProgressEstimator(), 1_000_000.0
+    for number, duration_s in enumerate(seconds_per_unit):
+        estimator.update(number, 2_000, now_s)
+        now_s += duration_s
+    return estimator
+
+
+@pytest.mark.parametrize(
+    ("seconds", "percent"),
+    [
+        ([1.0] * 1_000, None),
+        ([1.0] * 5, None),  # too early
+        (([1.0] * 99 + [60.0]) * 10, None),  # pauses at checkpoints
+        ([1.0] * 800 + [2.0] * 400, 50),
+        ([1.0] * 800 + [1.1] * 400, None),  # within 20 %
+        ([1.0] * 800 + [2.0] * 400 + [1.0] * 300, None),  # it is over
+    ],
+)
+def test_a_slowdown_is_no_pause(seconds: list[float], percent: float | None) -> None:
+    estimator, now_s, found = ProgressEstimator(), 1_000_000.0, None
+    for number, duration_s in enumerate(seconds):
+        estimator.update(number, 2_000, now_s)
+        now_s += duration_s
+        if number % 20 == 0:
+            found = estimator.detect_slowdown()
+    assert (found and round(found.percent)) == percent
+
+
+def test_the_end_is_estimated_once_there_are_enough_data() -> None:
+    assert _estimator([1.0] * 3).estimate_eta().remaining_s is None
+    found = _estimator([1.0] * 1_001).estimate_eta()
+    assert found.remaining_s == pytest.approx(1_000, rel=0.01)
+    assert found.fraction == 0.5
+    assert found.ends_s == pytest.approx(1_002_000, rel=0.01)
+    done = _estimator([1.0] * 2_001).estimate_eta()
+    assert (done.fraction, done.remaining_s) == (1.0, 0.0)
