@@ -283,7 +283,7 @@ class Backend(NamedTuple):
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
         remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
-        cluster_resources: queries what the named service has and what its jobs hold; None if it counts nothing.
+        cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Whether a job is healthy: what is known of it, what is wrong, and which network carries its collectives. Pure."""
+"""Whether a job is healthy: what is known, what is wrong, which network carries its collectives. Pure."""
