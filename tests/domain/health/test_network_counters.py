@@ -116,7 +116,11 @@ def test_nccl_decides_and_counters_add_the_node_that_does_not_take_part() -> Non
 
 
 def test_sockets_are_a_fallback_where_agents_see_a_fabric_and_fine_where_they_see_none() -> None:
-    log = ("NET/IB : No device found.", "Using network Socket", "Channel 00/0 : 1[0] -> 0[0] via NET/Socket/0")
+    log = (
+        "NET/IB : No device found.",
+        "Using network Socket",
+        "Channel 00/0 : 1[0] -> 0[0] via NET/Socket/0",
+    )
     with_fabric = (_node("n1", EFA, (0.0,)), _node("n2", EFA, (0.0,)))
     found = _verdict(*with_fabric, advancing=False, log=log)
     assert (found.state, found.transport) == (FALLBACK, "TCP sockets")

@@ -19,6 +19,7 @@ _NO_IB = "NET/IB : No device found."
 _SOCKET = "NET/Socket : Using [0]eth0:10.1.1.1<0>"
 _TWO_NODES = "comm 0x55 rank 8 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0"
 _ONE_NODE = "comm 0x55 rank 3 nRanks 8 nNodes 1 localRanks 8 localRank 3 MNNVL 0"
+_NVLINK = "Channel 00/0 : 4[0] -> 5[0] via P2P/MNNVL"
 _OFI = "NET/OFI Initializing aws-ofi-nccl 1.14.0"
 _EFA = "NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)"
 _TCP_PROVIDER = "NET/OFI Selected Provider is tcp (found 1 nics)"
@@ -96,10 +97,10 @@ def _verdict(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
             "EFA",
         ),
         # plugins of other makers
-        (("P2P plugin IBext_v8", "Using network IBext_v8", _channel("IBext_v8", "/GDRDMA")), OK, "InfiniBand"),
+        (("Using network IBext_v8", _channel("IBext_v8", "/GDRDMA")), OK, "InfiniBand"),
         (("Using network FasTrak", _channel("FasTrak")), OK, "FasTrak"),
         # NVLink between the nodes of a rack
-        (("Using network IB", "Channel 00/0 : 4[0] -> 5[0] via P2P/MNNVL", _TWO_NODES), OK, "NVLink between nodes"),
+        (("Using network IB", _NVLINK, _TWO_NODES), OK, "NVLink between nodes"),
         # what proves nothing
         ((_TWO_NODES, "Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM"), UNKNOWN, ""),
         (("NCCL version 2.21.5+cuda12.4",), UNKNOWN, ""),
@@ -112,7 +113,9 @@ def test_the_lines_of_a_job_on_two_nodes(lines: tuple[str, ...], state: NetworkS
     assert bool(found.advice) == (state not in (OK, NOT_APPLICABLE))
     if transport:
         assert found.evidence
-        assert all(any(each.endswith(said.removeprefix("WARN ")) for said in lines) for each in found.evidence)
+        assert all(
+            any(each.endswith(said.removeprefix("WARN ")) for said in lines) for each in found.evidence
+        )
 
 
 @pytest.mark.parametrize(
