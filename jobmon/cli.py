@@ -46,6 +46,7 @@ GROUPS = {
         "efficiency": "show what ended jobs used of what they requested",
         "diagnose": "explain why a job failed, or what a log file shows",
         "diff": "name what changed since a job last worked",
+        "health": "say whether a job is healthy: GPUs, network, checkpoints, errors",
         "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
         "verify": "check that no file of a job or folder is missing or damaged",

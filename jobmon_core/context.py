@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
@@ -206,6 +208,11 @@ class Context:
         if remote_jobs is None:
             raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
         return remote_jobs(self._resources(backend), service)
+
+    def cluster_resources(self, backend: str, service: str) -> ClusterResources | Unreachable | None:
+        """Query what a service, e.g. a Ray cluster, has and what its jobs hold; None if it counts none."""
+        query = find_backend(backend).cluster_resources
+        return query(self._resources(backend), service) if query else None
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

@@ -115,6 +115,7 @@ class Agent:
             unavailable=self._meter.unavailable,
             ranks=self._meter.ranks,
             folders=self._meter.folders,
+            fabric=self._meter.fabric,
             is_memory_short=is_memory_short(sample),
         )
         self._files.write(self._report)

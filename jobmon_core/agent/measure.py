@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.agent import cgroup, node, proc
 from jobmon_core.agent.background import Background
 from jobmon_core.agent.gpu.meter import GpuMeter
+from jobmon_core.agent.network.fabric import FabricMeter
 from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.telemetry.measuring.mean import rounded
@@ -28,6 +29,7 @@ from jobmon_core.domain.telemetry.model import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jobmon_core.domain.telemetry.fabric import Fabric
     from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Usage
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
@@ -55,6 +57,7 @@ class TaskMeter:
         self._node_before = node.read_counters()
         self._resources = _Resources(earlier)
         self._disks = _Disks(disks)
+        self._fabric = FabricMeter()
         self._before: dict[tuple[int, int], Usage] = {}
         self._since_ticks: int | None = None
         self._since_s = time.monotonic()
@@ -73,6 +76,11 @@ class TaskMeter:
     def folders(self) -> tuple[Folder, ...]:
         """Whether the folders on the watched file systems exist and can be written."""
         return self._disks.folders
+
+    @property
+    def fabric(self) -> Fabric | None:
+        """What the counters of the node's fast fabric showed last; None if they cannot be read."""
+        return self._fabric.read(time.monotonic())
 
     def look(self) -> None:
         """Look at what changes from moment to moment."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon_core.agent.proc import PROC, read_file
 from jobmon_core.domain.telemetry.model import Disk, Folder, Node
 
-_SYS = "/sys"
+SYS = "/sys"
 _IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
 _RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
 
@@ -23,14 +23,14 @@ class Counters:
     sent: int = 0
 
 
-def read_counters(proc: str = PROC, sys: str = _SYS) -> Counters:
+def read_counters(proc: str = PROC, sys: str = SYS) -> Counters:
     """Return the counters of the node; those that cannot be read are empty."""
     try:
         cpu = tuple(int(word) for word in read_file(f"{proc}/stat").split(b"\n", 1)[0].split()[1:])
-        received, sent = _network(proc, sys)
+        cards = bytes_of_cards(proc, sys).values()
     except (OSError, ValueError, IndexError):
         return Counters()
-    return Counters(cpu, received, sent)
+    return Counters(cpu, sum(received for received, _ in cards), sum(sent for _, sent in cards))
 
 
 def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
@@ -77,14 +77,16 @@ def _memory() -> dict[bytes, int]:
         return {}
 
 
-def _network(proc: str, sys: str) -> tuple[int, int]:
-    """Return the bytes received and sent by the network cards, else by all interfaces but the loopback.
+def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int]]:
+    """Return the bytes received and sent by each network card, else by each interface but the loopback.
 
     What passes through a bridge or a bond is counted at the card.
+
+    Raises:
+        OSError, ValueError, IndexError: /proc/net/dev cannot be read.
     """
     lines = (line.partition(b":") for line in read_file(f"{proc}/net/dev").splitlines()[2:])
     counters = {name.strip().decode(): words.split() for name, _, words in lines}
     counters.pop("lo", None)
     cards = [name for name in counters if Path(f"{sys}/class/net/{name}/device").exists()]
-    chosen = [counters[name] for name in cards or counters]
-    return sum(int(words[_RECEIVED]) for words in chosen), sum(int(words[_SENT]) for words in chosen)
+    return {name: (int(counters[name][_RECEIVED]), int(counters[name][_SENT])) for name in cards or counters}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
     from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -282,6 +283,7 @@ class Backend(NamedTuple):
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
         remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
+        cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
     """
 
     name: str
@@ -299,3 +301,4 @@ class Backend(NamedTuple):
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
+    cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None

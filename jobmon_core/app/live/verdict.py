@@ -19,7 +19,7 @@ from jobmon_core.domain.triage.state import TriageState
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.triage.situation import Verdict
+    from jobmon_core.domain.triage.situation import Situation, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class LiveVerdict:
     verdict: Verdict  # the worst one, or that nothing is known to be wrong
     others: tuple[Verdict, ...] = ()  # the worst first
     unseen: tuple[str, ...] = ()  # what could not be looked at, and why
+    situation: Situation | None = None  # what was judged
 
 
 def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
@@ -50,4 +51,5 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     events = ongoing_events(known.events, task.key)
     judged = advised_for(judge(situation), job.backend)
     verdicts = all_problems(judged, events, job.backend) or (overall(situation),)
-    return LiveVerdict(verdicts[0], verdicts[1:], unseen(situation, log_was_read=task.key in known.tasks))
+    not_seen = unseen(situation, log_was_read=task.key in known.tasks)
+    return LiveVerdict(verdicts[0], verdicts[1:], not_seen, situation)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jobmon_core.domain.telemetry.fabric import Fabric
+
 
 class WorkerStatus(StrEnum):
     """What a worker does, from the states of its main process in /proc."""
@@ -187,6 +189,7 @@ class AgentReport:
     # these may be long, so they come before what a monitor looks for at the end of the file
     ranks: tuple[RankGroup, ...] = field(default=(), kw_only=True)
     folders: tuple[Folder, ...] = field(default=(), kw_only=True)
+    fabric: Fabric | None = field(default=None, kw_only=True)
     latest: Sample = _NO_SAMPLE
     # the mean of what came before it and is not yet in the history
     recent: Sample | None = field(default=None, kw_only=True)

@@ -1,0 +1,88 @@
+"""``jobmon health``: say whether jobs are healthy, with the figures that show it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.errors import UsageError
+from jobmon.views.health.as_json import health_json
+from jobmon.views.health.lines import health_lines, table_of_health
+from jobmon_core.app.health.collect import collect_health
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.health.model import HealthReport
+
+DESCRIPTION = """\
+Say whether a job is healthy, in one look: its state, progress and throughput, GPUs that it holds but does not
+use, which network carries its collectives, checkpoints, disks, and the errors in its log. Several jobs, or a
+group, get one line each and their issues. It reads the files that jobmon keeps, and asks Slurm nothing.
+
+A job is unhealthy if something is known to be wrong. It is healthy if nothing is, and its steps advance or
+its GPUs compute. Otherwise its health is not known: what jobmon cannot see counts neither way.
+
+The network is judged by NCCL's own lines in the log, which it prints with NCCL_DEBUG=INFO, and by the
+counters of the network cards where an agent runs on a node that the job has for itself:
+  OK              the fast fabric of the nodes is used, or they have none
+  DEGRADED        a part of the job, or of the cards, does not use it
+  FALLBACK        TCP sockets, although there is a fast fabric
+  UNKNOWN         nothing shows it; the report says what to set
+  NOT APPLICABLE  one node"""
+EPILOG = """\
+exit codes:
+  0   all named jobs are healthy
+  1   something is wrong with a job, or it cannot be found
+  3   nothing is known to be wrong, but the health of a job is not known
+
+--json prints one object, a list for several jobs. What is not known is null, e.g. healthy. Sizes are bytes,
+utilizations 0 to 100, times ISO 8601.
+
+  at job_id name state stage healthy why issues advice (of each issue) notes
+  elapsed_s errors not_seen
+  progress     progress_pct items_processed total_items unit epoch loss
+               throughput eta_seconds
+  gpus         allocated used idle utilization avg_utilization span_s
+  network      verdict transport text evidence advice
+  ray          gpus gpus_held cpus cpus_held waiting (null for other jobs)
+  checkpoints  folder count latest step complete saved age_s interval_s
+               next_due overdue problem
+  disks        a list: path free_bytes total_bytes free_inodes total_inodes
+
+stage is waiting, running, ending, succeeded, failed, cancelled, unknown or unwatched.
+
+examples:
+  jobmon health 8123
+  jobmon health sweep1
+  jobmon health latest --json | jq .issues"""
+_UNHEALTHY, _NOT_KNOWN = 1, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"a group, {JOB_HELP}")
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report; return the exit code by the worst of the jobs."""
+    if not options.job:
+        raise UsageError("name a job or a group")
+    found = collect_health(open_context(), options.job)
+    if options.json:
+        objects = [health_json(report) for report in found.reports]
+        print(json.dumps(objects[0] if found.names_one_job else objects, indent=2))
+    elif found.names_one_job:
+        print(*health_lines(found.reports[0], stdout_console()), sep="\n")
+    else:
+        print(*table_of_health(found.reports, stdout_console()), sep="\n")
+    return _exit_code(found.reports)
+
+
+def _exit_code(reports: Sequence[HealthReport]) -> int:
+    if any(report.healthy is False for report in reports):
+        return _UNHEALTHY
+    return _NOT_KNOWN if any(report.healthy is None for report in reports) else 0

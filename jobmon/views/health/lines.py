@@ -1,0 +1,177 @@
+"""The health of a job on a page, and that of several jobs in a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from jobmon.views.artifacts import disk_text
+from jobmon.views.console import Style, one_line
+from jobmon.views.model import age
+from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.telemetry.figures import percent
+from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.health.model import Stage
+from jobmon_core.domain.health.network.model import NetworkState
+from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.progress.figures import loss, percentage, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.console import Console
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.health.model import CheckpointHealth, GpuHealth, HealthReport
+    from jobmon_core.domain.health.network.model import NetworkVerdict
+
+_LABEL = 13  # columns
+_INDENT = "  "
+_WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
+_STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
+_HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
+_STEPS = (Shrink(4, 12), Shrink(1, 8), Shrink(7, 8), Shrink(6, 8), Shrink(2, 9))
+
+
+def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
+    """Yield the page about one job: whether it is healthy, what is wrong, then the figures."""
+    yield from _head(report, console)
+    yield from _issues(report, console)
+    yield ""
+    for label, text in _rows(report):
+        yield from console.prose(text, f"{_INDENT}{label:<{_LABEL}}", _INDENT + " " * _LABEL)
+
+
+def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterator[str]:
+    """Yield a line for each job, those with issues first, then their issues and how many are healthy."""
+    ranked = sorted(reports, key=lambda report: (report.healthy is not False, report.healthy is True))
+    rows = [_row(report) for report in ranked]
+    yield from table_lines(_HEADERS, rows, console, _STEPS)
+    for report in ranked:
+        if report.issues:
+            yield ""
+            yield console.bold(f"{report.ref} {report.name}".rstrip())
+            yield from _issues(report, console)
+    yield ""
+    counted = Counter(report.healthy for report in reports)
+    parts = [f"{counted[each]} {word.lower()}" for each, word in _WORDS.items() if counted[each]]
+    yield f"{count(len(reports), 'job')}: {', '.join(parts)}"
+
+
+def _row(report: HealthReport) -> list[Cell]:
+    network = "" if report.network.state is NetworkState.NOT_APPLICABLE else report.network.state
+    saved, found = report.checkpoints, report.progress
+    when = saved.age_s(report.at_s) if saved else None
+    fraction = found.fraction if found else None
+    progress = "" if found is None else units(found) if fraction is None else percentage(fraction)
+    cells = (
+        Cell(report.ref),
+        Cell(one_line(report.name)),
+        Cell(one_line(report.state)),
+        Cell(_WORDS[report.healthy], _STYLES[report.healthy]),
+        Cell(progress or "-"),
+        Cell(_gpus_short(report.gpus) or "-"),
+        Cell(network or "-"),
+        Cell("-" if when is None else f"{age(when)} ago"),
+    )
+    return list(cells)
+
+
+def _head(report: HealthReport, console: Console) -> Iterator[str]:
+    name = f"Job {report.ref} {report.name}".rstrip() if report.ref else report.name
+    state = f", {report.state}" if report.state else ""
+    elapsed = (
+        f" for {duration(report.elapsed_s)}" if report.elapsed_s and report.stage is Stage.RUNNING else ""
+    )
+    word = _WORDS[report.healthy] if report.healthy is not None else "health not known"
+    text = one_line(f"{name}{state}{elapsed}: {word}")
+    yield from (console.styled(line, _STYLES[report.healthy]) for line in console.prose(text))
+    if not report.issues:
+        yield from console.prose(f"{report.why[:1].upper()}{report.why[1:]}.")
+
+
+def _issues(report: HealthReport, console: Console) -> Iterator[str]:
+    for text, advice in zip(report.issues, report.advice, strict=True):
+        yield from console.prose(text, f"{_INDENT}- ", _INDENT * 2)
+        if advice:
+            yield from console.advice(advice, f"{_INDENT}  -> ", f"{_INDENT}     ")
+
+
+def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
+    """Yield the figures with their labels; what does not apply is left out."""
+    yield "progress", _progress(report) or "not known"
+    yield "GPUs", _gpus(report.gpus)
+    yield from _network(report.network)
+    if report.cluster:
+        yield "Ray", _cluster(report.cluster)
+    yield "checkpoints", _checkpoints(report.checkpoints, report.at_s)
+    for disk in report.disks:
+        room = Disk(disk.free_bytes, disk.total_bytes, disk.free_inodes or 0, disk.total_inodes or 0)
+        yield "disk", f"{disk.path}: {disk_text(room)}"
+    yield from (("log", line) for line in report.errors)
+    yield from (("note", text) for text in report.notes)
+    yield from (("not seen", text) for text in report.not_seen)
+
+
+def _progress(report: HealthReport) -> str:
+    found, estimate = report.progress, report.estimate
+    if found is None:
+        return ""
+    done = units(found)
+    if found.fraction is not None:
+        done = f"{percentage(found.fraction)} ({done})"
+    per_s = found.rate_per_s if estimate.rate_per_s is None else estimate.rate_per_s
+    left = f"{duration(estimate.remaining_s)} left" if estimate.remaining_s is not None else ""
+    parts = (done, rate(per_s, found.unit), f"loss {shown}" if (shown := loss(found.loss)) else "", left if report.stage is Stage.RUNNING else "")
+    return ", ".join(filter(None, parts))
+
+
+def _gpus_short(found: GpuHealth) -> str:
+    if not found.allocated:
+        return ""
+    return f"{found.allocated}x {percent(found.mean_percent) or '?'}"
+
+
+def _gpus(found: GpuHealth) -> str:
+    if found.allocated is None:
+        return "not known"
+    if not found.allocated:
+        return "none"
+    used = "" if found.used is None else f"{found.used} used"
+    busy = percent(found.mean_percent)
+    span = f" over the last {duration(found.span_s)}" if found.span_s else ""
+    idle = ""
+    if found.idle:
+        idle = f"idle: {'all' if len(found.idle) == found.allocated else ', '.join(found.idle)}"
+    parts = (f"{found.allocated} allocated", used, busy and f"{busy} busy{span}", idle)
+    return ", ".join(filter(None, parts))
+
+
+def _network(found: NetworkVerdict) -> Iterator[tuple[str, str]]:
+    yield "network", f"{found.state}: {found.text}"
+    yield from (("", line) for line in found.evidence)
+    if found.advice and not found.is_slow:  # that of an issue is shown with it
+        yield "", f"-> {found.advice}"
+
+
+def _cluster(found: ClusterResources) -> str:
+    def held(number: float | None, total: float | None, noun: str) -> str:
+        return "" if total is None else f"{'?' if number is None else f'{number:g}'} of {total:g} {noun} held"
+
+    parts = (held(found.gpus_held, found.gpus, "GPUs"), held(found.cpus_held, found.cpus, "CPUs"))
+    return ", ".join(filter(None, parts)) or "not known"
+
+
+def _checkpoints(found: CheckpointHealth | None, at_s: float) -> str:
+    if found is None:
+        return "none found"
+    age_s = found.age_s(at_s)
+    if age_s is None:
+        return f"{found.problem or 'none yet'}, in {found.folder}"
+    step = f"step {found.step}, " if found.step is not None else ""
+    doubt = ", not certain to be complete" if found.is_complete is None else ""
+    due = ""
+    if found.next_s is not None:
+        late_s = at_s - found.next_s
+        due = f", next due in {age(-late_s)}" if late_s <= 0 else f", next due {age(late_s)} ago"
+    number = f"; {count(found.count, 'checkpoint')}" if found.count else ""
+    return f"{step}saved {age(age_s)} ago{doubt}{due}{number} in {found.folder}"

@@ -1,0 +1,1 @@
+"""Reads the counters of the fast fabric of a node."""

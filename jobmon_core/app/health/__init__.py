@@ -1,0 +1,1 @@
+"""Whether jobs are healthy: what is known of each, put together."""

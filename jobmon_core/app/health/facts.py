@@ -1,0 +1,211 @@
+"""What the health report of one task is made of: all that jobmon's own files say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.ending import end_text, ending_of, state_text
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
+from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
+from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.health.assess import HealthFacts
+from jobmon_core.domain.health.model import CheckpointHealth, Stage
+from jobmon_core.domain.health.network.counters import NodeFabric
+from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.domain.slurm.states import JobState, stated_reason
+from jobmon_core.domain.telemetry.summary import is_current
+from jobmon_core.lifecycle.health import Health
+
+if TYPE_CHECKING:
+    from jobmon_core.app.health.files import JobFiles
+    from jobmon_core.app.jobs.overview import Overview
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.context import Context
+    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.artifacts.model import Checkpoints
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.health.network.model import NetworkVerdict
+    from jobmon_core.domain.telemetry.model import AgentReport
+
+_STAGES = {
+    Group.RUNNING: Stage.RUNNING,
+    Group.PENDING: Stage.WAITING,
+    Group.ENDING: Stage.ENDING,
+    Group.COMPLETED: Stage.SUCCEEDED,
+    Group.FAILED: Stage.FAILED,
+    Group.CANCELLED: Stage.CANCELLED,
+    Group.UNKNOWN: Stage.UNKNOWN,
+    Group.UNWATCHED: Stage.UNWATCHED,
+}
+_NO_MONITOR = {
+    Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
+    Health.STALE: "its monitor on another host gives no sign of life; `jobmon recover` replaces it",
+}
+
+
+def job_facts(
+    ctx: Context, known: Overview, live: LiveTask, files: JobFiles, unread: str = ""
+) -> HealthFacts:
+    """Return all that is known of a task; ``unread`` says why its files could not be read."""
+    now_s, job, task = ctx.clock.now(), live.job, live.task
+    is_running = live.group is Group.RUNNING and task is not None
+    found = live_verdict(ctx, job, task) if is_running and task else None
+    reports = tuple(report for report in live.reports if is_current(report, now_s))
+    cluster = _cluster(ctx, live) if is_running else None
+    verdicts = (found.verdict, *found.others) if found else ()
+    return HealthFacts(
+        at_s=now_s,
+        ref=live.ref,
+        name=job.name,
+        state=_state(live),
+        stage=_STAGES[live.group],
+        reason=_reason(live),
+        problem=_problem(live),
+        elapsed_s=_elapsed_s(live, now_s),
+        progress=live.progress.progress,
+        estimate=live.estimate,
+        situation=found.situation if found else None,
+        verdicts=verdicts,
+        launch=live.launch,
+        reports=reports,
+        network=_network(live, files, reports, found, unread),
+        cluster=None if isinstance(cluster, Unreachable) else cluster,
+        checkpoints=_found_checkpoints(files.checkpoints) or _seen_checkpoints(live.artifacts.checkpoints),
+        artifacts=live.artifacts,
+        errors=files.errors,
+        not_seen=_not_seen(found, cluster, unread, live.agents.problem),
+        outdated=_outdated(known, live, now_s) if live.status.health is not Health.DONE else "",
+    )
+
+
+def _state(live: LiveTask) -> str:
+    """Return the state in the words of the scheduler."""
+    if live.task is None:
+        return JobState.PENDING
+    if live.task.end:
+        return state_text(live.task.end)
+    ending = ending_of(live.task)
+    return (ending.state if ending else None) or live.task.raw_state or live.task.state
+
+
+def _reason(live: LiveTask) -> str:
+    """Return why a task waits, or how it ended; empty if there is nothing to add to its state."""
+    task = live.task
+    if task is None or live.group is Group.PENDING:
+        return stated_reason(task.reason if task else live.job.pending_reason)
+    if task.end is None:
+        return ""
+    if task.diagnosis and task.diagnosis.cause:
+        return task.diagnosis.headline
+    return task.end.why if live.group is Group.UNKNOWN else end_text(task.end)
+
+
+def _problem(live: LiveTask) -> str:
+    """Return why a pending task never starts, or why a success is doubtful; empty for any other."""
+    if live.group is Group.PENDING:
+        hint = pending_hint(_reason(live))
+        return f"it {hint.problem}" if hint and not hint.starts_by_itself else ""
+    task = live.task
+    if task is None or not task.is_doubtful_success or task.diagnosis is None:
+        return ""
+    return f"doubtful success: {task.diagnosis.headline}"
+
+
+def _elapsed_s(live: LiveTask, now_s: float) -> float | None:
+    task = live.task
+    if task is None or live.group is Group.PENDING:
+        return None
+    if task.end:
+        return task.end.elapsed_s
+    return max(0.0, now_s - task.start_s) if task.start_s else None
+
+
+def _network(
+    live: LiveTask,
+    files: JobFiles,
+    reports: tuple[AgentReport, ...],
+    found: LiveVerdict | None,
+    unread: str,
+) -> NetworkVerdict:
+    fabrics = [
+        NodeFabric(report.latest.node.name, report.fabric, _is_exclusive(report))
+        for report in reports
+        if report.fabric is not None
+    ]
+    has_gpus = any(report.latest.gpus for report in reports) if reports else None
+    situation = found.situation if found else None
+    is_advancing = situation is not None and situation.is_advancing
+    return network_verdict(
+        NetworkFacts(_nodes(live), files.nccl, tuple(fabrics), has_gpus, is_advancing, unread)
+    )
+
+
+def _nodes(live: LiveTask) -> int | None:
+    if is_local(live.job.backend):
+        return 1
+    task = live.task
+    nodes = (task.end.nodes if task.end else "") or task.nodes if task else ""
+    return len(node_names(nodes)) or None
+
+
+def _is_exclusive(report: AgentReport) -> bool:
+    """Whether no other job can run on a node: the task may use all of its cores."""
+    sample = report.latest
+    shares_gpus = any(gpu.other_processes for gpu in sample.gpus)
+    return sample.cpu is not None and sample.cpu.cores >= sample.node.cores > 0 and not shares_gpus
+
+
+def _cluster(ctx: Context, live: LiveTask) -> ClusterResources | Unreachable | None:
+    return ctx.cluster_resources(live.job.backend, live.job.cluster)
+
+
+def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | None:
+    """Return what a look at the folder found; None without a checkpoint."""
+    if found is None or not found.checkpoints:
+        return None
+    best = found.newest_complete
+    health = CheckpointHealth(found.folder, len(found.checkpoints), interval_s=found.interval_s)
+    if best is None:
+        return replace(health, problem="none of them is complete")
+    return replace(health, name=best.path, step=best.step, saved_s=best.saved_s, is_complete=best.is_complete)
+
+
+def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
+    """Return what the monitor saw last; None if no folder is known."""
+    if seen is None:
+        return None
+    health = CheckpointHealth(seen.folder, seen.count, interval_s=seen.interval_s, problem=seen.problem)
+    if seen.newest is None:
+        return health
+    name = seen.newest.name
+    return replace(health, name=name, step=step_of(name), saved_s=seen.newest.modified_s)
+
+
+def _not_seen(
+    found: LiveVerdict | None, cluster: ClusterResources | Unreachable | None, unread: str, agent: str
+) -> tuple[str, ...]:
+    texts = list(found.unseen) if found else []
+    if found and agent:
+        texts.append(f"the agent beside the job: {agent}")
+    if isinstance(cluster, Unreachable):
+        texts.append(f"resources of the cluster: {cluster.why}")
+    if unread:
+        texts.append(f"logs and checkpoints: {unread}")
+    return tuple(texts)
+
+
+def _outdated(known: Overview, live: LiveTask, now_s: float) -> str:
+    """Return why what is known of a watched job may be out of date; empty if it is current."""
+    job, health = live.job, live.status.health
+    if job.closed:
+        return ""
+    if text := _NO_MONITOR.get(health):
+        return text
+    age_s = known.age_s(job, now_s) or (now_s - job.stale_since_s if job.stale_since_s else None)
+    return "" if age_s is None else f"the scheduler last answered about it {duration(age_s)} ago"

@@ -1,0 +1,103 @@
+"""The files that a health report reads itself, logs and checkpoints; a dead file server delays it little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.artifacts.checkpoints import checkpoints_of
+from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.log_errors import LogErrors
+from jobmon_core.app.patterns import own_pattern_file
+from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see `JobFiles`
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.health.network.model import NcclLines
+from jobmon_core.domain.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.observe.logs.read import read_head, read_tail
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_TIMEOUT_S = 30.0
+_MAX_TASKS = 64  # whose files are read
+_MAX_LOGS = 64  # of each
+_MAX_BYTES, _MIN_LOG_BYTES = 8 * 2**20, 2**17  # of all logs of a task together, and of each
+_NO_LINES = NcclLines()
+
+
+@dataclass(frozen=True, slots=True)
+class JobFiles:
+    """What the files of one task show."""
+
+    nccl: NcclLines = _NO_LINES
+    errors: tuple[str, ...] = ()  # the latest lines that match a failure
+    checkpoints: FoundCheckpoints | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFiles:
+    """What the files of tasks show, by `LiveTask.id`, or why that is not known."""
+
+    tasks: dict[str, JobFiles] = field(default_factory=dict)
+    problem: str = ""
+
+
+def read_files(ctx: Context, tasks: Sequence[LiveTask], *, with_checkpoints: bool) -> ReadFiles:
+    """Read the logs, and on demand the checkpoints, of tasks that have started, within 30 seconds."""
+    wanted = [live for live in tasks if live.task][:_MAX_TASKS]
+    if not wanted:
+        return ReadFiles()
+
+    def read() -> ReadFiles:
+        return ReadFiles({live.id: _files_of(ctx, live, with_checkpoints) for live in wanted})
+
+    try:
+        return Worker().run(ReadFiles, read, _TIMEOUT_S)
+    except WorkerFailed as error:
+        return ReadFiles(problem=str(error).rstrip().rpartition("\n")[2])
+
+
+def _files_of(ctx: Context, live: LiveTask, with_checkpoints: bool) -> JobFiles:  # noqa: FBT001 - a fact
+    job, task = live.job, live.task
+    if task is None:
+        return JobFiles()
+    logs = (live.progress.logs or tuple(known_files(job, task)))[:_MAX_LOGS]
+    errors: tuple[str, ...] = ()
+    if live.group in (Group.RUNNING, Group.ENDING):
+        found = LogErrors(job, own_pattern_file(ctx)).latest(logs)
+        errors = tuple(f"{line.clock} {line.text}".lstrip() for line in found)
+    return JobFiles(
+        read_nccl(_lines(job, task, logs)), errors, _checkpoints(ctx, job, task) if with_checkpoints else None
+    )
+
+
+def _lines(job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[str]:
+    """Yield the lines at the beginning and at the end of logs; NCCL reports early, and with new groups.
+
+    If Slurm has started the job again, the beginning may be that of an earlier run.
+    """
+    max_bytes = max(_MIN_LOG_BYTES, _MAX_BYTES // max(1, len(logs)))
+    for path in logs:
+        earlier = job.earlier_logs.get(path)
+        head = None if task.restarts else read_head(path, max_bytes)
+        if head:
+            yield from head.excerpt.appended_to(earlier).texts
+        if head is None or not (head.complete or head.problem):
+            yield from (
+                read_tail(path, max_bytes // 4 if head else max_bytes).excerpt.appended_to(earlier).texts
+            )
+
+
+def _checkpoints(ctx: Context, job: WatchedJob, task: Task) -> FoundCheckpoints | None:
+    try:
+        lists = checkpoints_of(ctx, job, ref_of(job.job_id, task.key))
+    except JobmonError:  # it has not started
+        return None
+    return lists[0].found

@@ -1,0 +1,203 @@
+"""Put together what is known of a job, and conclude whether it is healthy.
+
+A job is unhealthy if anything is known to be wrong with it. It is healthy if nothing is, and something shows
+that it works: its steps advance, its GPUs compute, or it has succeeded. In all other cases its health is not
+known: what cannot be seen neither condemns a job nor proves that it is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.health.cluster_resources import ClusterResources
+from jobmon_core.domain.health.gpus import gpu_health, unused_issue
+from jobmon_core.domain.health.model import CheckpointHealth, DiskHealth, HealthReport, Stage
+from jobmon_core.domain.health.network.model import NetworkVerdict
+from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.launch.model import LaunchState, Result
+from jobmon_core.domain.progress.model import Estimate, Progress
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN
+from jobmon_core.domain.triage.situation import Situation, Verdict
+
+_NO_NETWORK = NetworkVerdict()
+_NO_ESTIMATE = Estimate()
+# verdicts that say that, or why, GPUs are idle
+_ABOUT_IDLE_GPUS = ("idle-allocation", "idle-gpu", "starved-gpus", "deadlock", "gpu-hang", "collective-stuck")
+_WHY = {
+    Stage.ENDING: "it left the queue; how it ended is not known yet",
+    Stage.SUCCEEDED: "it succeeded",
+    Stage.CANCELLED: "it was cancelled",
+    Stage.UNWATCHED: "it is no longer watched",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFacts:
+    """All that is known of one job, or one task of it, at one moment. None means "not known"."""
+
+    at_s: float
+    ref: str = ""
+    name: str = ""
+    state: str = ""
+    stage: Stage = Stage.RUNNING
+    reason: str = ""  # why it waits, or how it ended
+    problem: str = ""  # why it never starts, or what makes a success doubtful
+    elapsed_s: float | None = None
+    progress: Progress | None = None
+    estimate: Estimate = _NO_ESTIMATE
+    situation: Situation | None = None  # of a running job
+    verdicts: tuple[Verdict, ...] = ()  # likewise, the worst first
+    launch: LaunchState | None = None
+    reports: tuple[AgentReport, ...] = ()  # the latest one from each node
+    network: NetworkVerdict = _NO_NETWORK
+    cluster: ClusterResources | None = None
+    checkpoints: CheckpointHealth | None = None
+    artifacts: Artifacts | None = None
+    errors: tuple[str, ...] = ()
+    not_seen: tuple[str, ...] = ()
+    outdated: str = ""  # why all this may be out of date, e.g. a dead monitor; empty if it is current
+
+
+class _Issue(NamedTuple):
+    text: str
+    advice: str = ""
+
+
+def assess(facts: HealthFacts) -> HealthReport:
+    """Return the report; texts that quote logs are redacted."""
+    gpus = gpu_health(facts.reports, facts.situation)
+    issues = [*_issues(facts)]
+    return HealthReport(
+        facts.at_s,
+        facts.ref,
+        facts.name,
+        facts.state,
+        facts.stage,
+        *_conclusion(facts, issues),
+        tuple(redacted(issue.text) for issue in issues),
+        tuple(redacted(issue.advice.replace("JOBID", facts.ref)) for issue in issues),
+        tuple(map(redacted, _notes(facts))),
+        facts.elapsed_s,
+        facts.progress,
+        facts.estimate,
+        gpus,
+        facts.network,
+        facts.cluster,
+        facts.checkpoints,
+        tuple(_disks(facts)),
+        tuple(map(redacted, facts.errors)),
+        (*([facts.outdated] if facts.outdated else []), *facts.not_seen),
+    )
+
+
+def _conclusion(facts: HealthFacts, issues: list[_Issue]) -> tuple[bool | None, str]:
+    """Return whether the job is healthy, and why."""
+    if issues:
+        return False, f"{count(len(issues), 'issue')} found"
+    if facts.stage is Stage.SUCCEEDED:
+        return True, _WHY[facts.stage]
+    if facts.stage is not Stage.RUNNING:
+        return None, redacted(_ended_or_waiting(facts))
+    if facts.outdated:
+        return None, f"what jobmon knows may be out of date: {facts.outdated}"
+    if any(verdict.name == HEALTHY for verdict in facts.verdicts):
+        return True, "it makes progress, and nothing is known to be wrong"
+    return None, "nothing is known to be wrong, but nothing shows that it makes progress"
+
+
+def _ended_or_waiting(facts: HealthFacts) -> str:
+    if facts.stage is Stage.WAITING:
+        return f"it has not started{f' ({facts.reason})' if facts.reason else ''}"
+    if facts.stage is Stage.UNKNOWN:
+        return f"it ended, and its outcome is unknown{f': {facts.reason}' if facts.reason else ''}"
+    return _WHY[facts.stage]
+
+
+def _issues(facts: HealthFacts) -> Iterator[_Issue]:
+    if facts.stage is Stage.FAILED:
+        advice = "`jobmon diagnose JOBID` shows the lines that prove it, and what to do."
+        yield _Issue(f"it failed: {facts.reason}" if facts.reason else "it failed", advice)
+    elif facts.problem:
+        yield _Issue(facts.problem)
+    if facts.stage is Stage.RUNNING:
+        yield from _running_issues(facts)
+
+
+def _running_issues(facts: HealthFacts) -> Iterator[_Issue]:
+    found = [verdict for verdict in facts.verdicts if not (_is_note(verdict) or _is_overall(verdict))]
+    yield from (_Issue(_sentence(verdict), verdict.advice) for verdict in found)
+    if not any(verdict.name in _ABOUT_IDLE_GPUS for verdict in found):
+        yield from _unused_gpus(facts)
+    if facts.network.is_slow:
+        yield _Issue(f"network {facts.network.state}: {facts.network.text}", facts.network.advice)
+    if not any(verdict.name == "launch-failed" for verdict in found):
+        failed = facts.launch.of(Result.FAILED) if facts.launch else ()
+        yield from (_Issue(f"launch: {item.text}") for item in failed)
+    yield from _cluster_issues(facts.cluster)
+    saved = facts.checkpoints
+    if saved and saved.is_overdue(facts.at_s):
+        age, usual = duration(saved.age_s(facts.at_s) or 0.0), duration(saved.interval_s or 0.0)
+        yield _Issue(f"no checkpoint for {age}; usually one is saved every {usual}")
+
+
+def _unused_gpus(facts: HealthFacts) -> Iterator[_Issue]:
+    situation = facts.situation
+    if situation is None:
+        return
+    found = gpu_health(facts.reports, situation)
+    if text := unused_issue(found, situation.age_s, situation.thresholds.startup_s):
+        yield _Issue(text, "Check that the program uses CUDA, and that it is past loading its data.")
+
+
+def _cluster_issues(cluster: ClusterResources | None) -> Iterator[_Issue]:
+    """Yield what is wrong with a cluster in which the job runs."""
+    if cluster is None:
+        return
+    if cluster.gpus and cluster.gpus_held == 0:
+        yield _Issue(
+            f"GPUs available but not being used: no task or actor holds any of Ray's {cluster.gpus:g} GPUs",
+            "Ask for GPUs in the program, e.g. num_gpus=1 of its tasks or actors.",
+        )
+
+
+def _notes(facts: HealthFacts) -> Iterator[str]:
+    yield from (_sentence(verdict) for verdict in facts.verdicts if _is_note(verdict))
+    if facts.cluster:
+        yield from (f"the cluster cannot place yet: {each}" for each in facts.cluster.waiting)
+
+
+def _is_overall(verdict: Verdict) -> bool:
+    return verdict.name in (HEALTHY, NOT_KNOWN)
+
+
+def _is_note(verdict: Verdict) -> bool:
+    return verdict.is_quiet and not _is_overall(verdict)
+
+
+def _sentence(verdict: Verdict) -> str:
+    return f"{verdict.title}: {verdict.text}"
+
+
+def _disks(facts: HealthFacts) -> Iterator[DiskHealth]:
+    """Yield the file systems that agents see, and that of the outputs, each path once."""
+    seen = set()
+    for report in facts.reports:
+        for disk in report.latest.disks:
+            if disk.path not in seen:
+                seen.add(disk.path)
+                inodes = (disk.free_inodes, disk.inodes) if disk.inodes else (None, None)
+                yield DiskHealth(disk.path, disk.free, disk.total, *inodes)
+    artifacts = facts.artifacts
+    folder = artifacts and (
+        (artifacts.outputs and artifacts.outputs.folder)
+        or (artifacts.checkpoints and artifacts.checkpoints.folder)
+    )
+    if artifacts and artifacts.disk and folder and folder not in seen:
+        room = artifacts.disk
+        inodes = (room.free_inodes, room.total_inodes) if room.total_inodes else (None, None)
+        yield DiskHealth(folder, room.free_bytes, room.total_bytes, *inodes)

@@ -1,0 +1,58 @@
+"""What is known about the network of a job, and the verdict on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SOCKET = "Socket"  # NCCL's own name of TCP
+
+
+class NetworkState(StrEnum):
+    """The verdict on the network of a job; the values are stable in ``--json``."""
+
+    OK = "OK"
+    DEGRADED = "DEGRADED"  # a part of the traffic takes a slower way, or one node does
+    FALLBACK = "FALLBACK"  # TCP sockets, although a fast fabric is there
+    UNKNOWN = "UNKNOWN"
+    NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkVerdict:
+    """Which network a job uses, and what proves it."""
+
+    state: NetworkState = NetworkState.UNKNOWN
+    transport: str = ""  # e.g. ``EFA``, ``InfiniBand``, ``TCP sockets``; empty if it is not known
+    text: str = ""  # why, one line
+    evidence: tuple[str, ...] = ()  # lines of the log, or figures of the counters
+    advice: str = ""  # what to do, or what to set in order to know more; empty if there is nothing to do
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the job communicates more slowly than it could."""
+        return self.state in (NetworkState.DEGRADED, NetworkState.FALLBACK)
+
+
+@dataclass(frozen=True, slots=True)
+class NcclLines:
+    """What lines of NCCL (also RCCL) and of its network plugins in the logs of one run say.
+
+    Numbers are numbers of lines: each process prints its own, and Ray leaves out repetitions.
+    """
+
+    channels: dict[str, int] = field(default_factory=dict)  # between nodes, by NCCL's name of the network
+    rdma_channels: int = 0  # of them, those with GPUDirect RDMA
+    networks: dict[str, int] = field(default_factory=dict)  # that processes chose, by name
+    providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected, by name
+    node_counts: tuple[int, ...] = ()  # different numbers of nodes that communicators span, ascending
+    multi_node_nvlink: bool = False
+    gdr: bool | None = None  # whether the rings use GPUDirect RDMA, by NCCL 2.24 and later
+    settings: dict[str, str] = field(default_factory=dict)  # variables that NCCL reports, e.g. NCCL_NET
+    # one line that shows each: e.g. ``channel Socket``, ``plugin missing``
+    evidence: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no line that says anything about the network."""
+        return not (self.evidence or self.settings)
