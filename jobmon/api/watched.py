@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import tell, words
@@ -15,9 +16,11 @@ from jobmon_core.app.live.phase import phase_of
 from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
 from jobmon_core.app.waiting.wait import WaitForJobs
+from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from jobmon.api.arguments import JobName
@@ -85,8 +88,14 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
 
 
 def record_of(ctx: Context, job: WatchedJob) -> Job:
-    """Return the record of a job with what the monitors know at present."""
+    """Return the record of a job with what its monitor knows at present."""
     (found,) = statuses(ctx, [job])
+    if (
+        found.health is Health.DEAD
+    ):  # or its monitor has saved that all is done since ``job`` was read, and left
+        with suppress(StateUnreadable):  # it was removed meanwhile
+            job = ctx.store.load(job.id)
+            (found,) = statuses(ctx, [job])
     progress = None if job.closed else ctx.progress_file(job.id).read()
     return job_record(found, progress, ctx.clock.now())
 
