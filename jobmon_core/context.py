@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.hosts.settings import Host
     from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
@@ -189,34 +190,34 @@ class Context:
         submitter = find_backend(backend).submitter
         if submitter is None:
             raise SchedulerMissing(f"the backend {backend!r} only watches; it starts no jobs")
-        return submitter(self._resources(backend))
+        return submitter(self.backend_resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""
-        return find_backend(backend).scheduler(self._resources(backend), cluster)
+        return find_backend(backend).scheduler(self.backend_resources(backend), cluster)
 
     def job_control(self, backend: str, cluster: str = "") -> JobControl:
         """Return what finds and changes jobs of a backend, on its default cluster unless another is named."""
         control = find_backend(backend).job_control
         if control is None:
             raise SchedulerMissing(f"jobmon cannot change jobs of the backend {backend!r}")
-        return control(self._resources(backend), cluster)
+        return control(self.backend_resources(backend), cluster)
 
     def remote_jobs(self, backend: str, service: str) -> RemoteJobs:
         """Return what finds the jobs of a service, e.g. of a Ray cluster, that names them by text."""
         remote_jobs = find_backend(backend).remote_jobs
         if remote_jobs is None:
             raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
-        return remote_jobs(self._resources(backend), service)
+        return remote_jobs(self.backend_resources(backend), service)
 
     def cluster_resources(self, backend: str, service: str) -> ClusterResources | Unreachable | None:
         """Query what a service, e.g. a Ray cluster, has and what its jobs hold; None if it counts none."""
         query = find_backend(backend).cluster_resources
-        return query(self._resources(backend), service) if query else None
+        return query(self.backend_resources(backend), service) if query else None
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""
-        return find_backend(backend).agent_launches(self._resources(backend), request)
+        return find_backend(backend).agent_launches(self.backend_resources(backend), request)
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return the shared name of the cluster that this environment selects."""
@@ -239,12 +240,19 @@ class Context:
         controller = find_backend(backend).controller_id(self.environment)
         return SharedAnswer.named(self.home.shared_answers, kind, backend, controller, *about, host=host)
 
-    def _resources(self, backend: str) -> BackendResources:
+    def backend_resources(self, backend: str) -> BackendResources:
+        """Return what a backend may use of this home."""
         return BackendResources(
             folder=lambda: self.home.backend_folder(backend),
             is_known=lambda ref: self.store.is_registered(ref, self.clock.now() - _ID_REUSE_S),
             search_lock=self._search_lock,
+            hosts=self._hosts,
         )
+
+    def _hosts(self) -> Mapping[str, Host]:
+        from jobmon_core.store.config_file import read_hosts
+
+        return read_hosts(self.home.config)
 
     def _search_lock(self) -> AbstractContextManager[None]:
         """Keep other submissions of this home from searching at the same time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jobmon.commands.common import open_context
-from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
+from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.processes.run import RunCommand, command_script
 from jobmon_core.domain.errors import CommandMissing, ConfigInvalid
@@ -24,11 +24,18 @@ read a file or a pipe from stdin, but not the terminal. Python does not buffer i
 (PYTHONUNBUFFERED=1), so that it appears at once. When the command ends, processes that it left running
 are killed, as in Slurm.
 
+With --host, the command starts on another host, in the background: in tmux (session jobmon-ID) where
+that is installed, else in a session of its own. It gets the environment of a plain `ssh HOST`;
+`bash -lc '...'` reads your login files first. A wrapper records its exit code in ~/.local/state/jobmon there,
+and the log is copied from there at each look. The command starts at most once, even if the connection
+is lost meanwhile; jobmon installs nothing there.
+
 examples:
   jobmon run -- python train.py --epochs 3
   jobmon run --name sweep-7 --output logs/sweep-7.log -- ./simulate input.dat
   jobmon run --gpu-ids 0 1 --total-items 50000 -- python embed.py
-  jobmon run --error train.err -- python train.py > /dev/null"""
+  jobmon run --error train.err -- python train.py > /dev/null
+  jobmon run --host box --chdir /data/exp7 -- python train.py"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +59,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs to use: sets CUDA_VISIBLE_DEVICES"
     )
+    group = parser.add_argument_group("on another host, which is reached by ssh")
+    group.add_argument(
+        "--host",
+        metavar="HOST",
+        help=f"start it there, in the background: {HOST_HELP}",
+    )
+    group.add_argument(
+        "--chdir", metavar="FOLDER", help="with --host: the folder there to run it in (default: your home)"
+    )
     add_job_options(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command to run")
 
@@ -61,6 +77,12 @@ def run(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("no command given; `jobmon run -- COMMAND` runs one")
+    if options.host:
+        from jobmon.commands.on_host import run_there
+
+        return run_there(options, command)
+    if options.chdir:
+        raise UsageError("--chdir names a folder of another host; it requires --host")
     ctx = open_context()
     starter = MonitorStarter(ctx)
     output, error = options.output or "", options.error or ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import absolute, job_ref, open_context, positive, stdout_console
-from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
+from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
 from jobmon.views.details import detail_lines
@@ -25,7 +26,6 @@ from jobmon_core.lifecycle.health import job_status
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
@@ -39,7 +39,19 @@ of a het job.
 With --pid, --pid-file or --process, watch processes of this host that run already, without Slurm:
 together they are one job, with the PID of the first as its id. Only the parent of a process learns
 its exit status, so the outcome of such a job is unknown, and the message says what the log shows; unless
-its job configuration says what proves success, e.g. done: {marker: out/DONE} (see `jobmon mark`)."""
+its job configuration says what proves success, e.g. done: {marker: out/DONE} (see `jobmon mark`).
+
+With --host, watch one job on a host that is reached by ssh. One or more words describe it:
+  tmux:NAME    what runs in this session of tmux (or in the pane NAME:WINDOW.PANE):
+               its command, or what its shell runs in the foreground now
+  pid:N        this process
+  log:FILE     its log there (default: the file that its output goes to);
+               alone: the process that writes to it now
+  marker:FILE  a file that shows success if it exists once the process is gone;
+               alone: wait for this file
+Paths are those of the host; relative ones begin at your home there. One round-trip at each interval
+looks at all jobs on a host. A host that does not answer proves nothing; one message says so. If a
+process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
 EPILOG = """\
 examples:
   jobmon watch 8123
@@ -48,6 +60,7 @@ examples:
   jobmon watch 8123 --follow
   jobmon watch --pid 4711 --log train.log
   jobmon watch --process train.py --name lr-3e-4
+  jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
   jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
 
 _MAX_COMMAND = 200  # characters of a command line that are shown
@@ -57,9 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.usage = (
         "jobmon watch [OPTIONS] JOB...\n"
-        "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME"
+        "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
+        "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|marker:FILE|log:FILE..."
     )
-    parser.add_argument("job", nargs="*", metavar="JOB", type=job_ref, help="job ids")
+    parser.add_argument("job", nargs="*", metavar="JOB", help="job ids, or with --host words as above")
+    parser.add_argument("--host", metavar="HOST", help=f"watch a job on another host: {HOST_HELP}")
     parser.add_argument(
         "--error",
         type=Path,
@@ -113,6 +128,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Watch jobs or processes; return the exit code."""
+    if options.host:
+        from jobmon.commands.on_host import watch_on_host
+
+        job = watch_on_host(options)
+        if options.follow:
+            _follow(open_context(), [job.ref])
+        return 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     if is_about_processes == bool(options.job):
         raise UsageError(
@@ -132,7 +154,7 @@ def _watch_jobs(options: argparse.Namespace) -> int:
     logs = LogPaths(absolute(options.output or options.error), absolute(options.error or options.output))
     settings = job_settings(options)
     exit_code, watched = 0, []
-    for ref in options.job:
+    for ref in _refs(options.job):
         try:
             watch(
                 ctx,
@@ -164,6 +186,13 @@ def _watch_jobs(options: argparse.Namespace) -> int:
     if options.follow and watched:
         _follow(ctx, watched)
     return exit_code
+
+
+def _refs(words: Sequence[str]) -> list[JobRef]:
+    try:
+        return [job_ref(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"argument JOB: {error}; see `jobmon watch --help`") from error
 
 
 def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:

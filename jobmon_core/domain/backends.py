@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
 _LOCAL_BACKENDS = frozenset({"local", "process"})
+_WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
+
+
+class OutageWords(NamedTuple):
+    """What the message about an outage of a service says; ``{cluster}`` is its name, ``{lasted}`` a time."""
+
+    name: str
+    summary: str
+    advice: str
 
 
 def is_local(backend: str) -> bool:
     """Whether the jobs of this backend run on this machine, without a cluster."""
     return backend in _LOCAL_BACKENDS
+
+
+def is_single_machine(backend: str) -> bool:
+    """Whether the jobs of this backend run on a machine without a cluster: this one, or one behind ssh."""
+    return backend in _WITHOUT_SCHEDULER

@@ -115,6 +115,7 @@ def parse_config(
         programs=programs,
         routes=parse_routes(top.objects("routes"), [channel.name for channel in channels]),
     )
+    _check_hosts(top)
     messages.close()
     top.close()
     if faults:
@@ -194,6 +195,14 @@ def _routes(section: Section) -> tuple[Route, ...]:
         if name not in tuple(Route):
             section.fault("messages", f"expected {' or '.join(Route)}, found {name!r}")
     return tuple(route for route in Route if route in names)
+
+
+def _check_hosts(top: Section) -> None:
+    """Check the section ``hosts``; only the commands and monitors of jobs on these hosts read it."""
+    if top.has("hosts"):
+        from jobmon_core.domain.hosts.settings import parse_hosts
+
+        parse_hosts(top.section("hosts"))
 
 
 def _monitors(top: Section) -> int:

@@ -16,7 +16,7 @@ from jobmon_core.domain.messages.scheduler_outage import (
     with_outage_message,
     with_recovery_message,
 )
-from jobmon_core.scheduler.backends import display_name
+from jobmon_core.scheduler.backends import display_name, outage_words
 from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class OutageNotifier:
             return
         with try_lock(file.lock_path) as is_acquired:
             if is_acquired and self._may_notify(job, file):
-                save(with_outage_message(job, self.host, self.clock.now(), display_name(job.backend)))
+                name, words = display_name(job.backend), outage_words(job.backend)
+                save(with_outage_message(job, self.host, self.clock.now(), name, words))
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, save: Save) -> None:

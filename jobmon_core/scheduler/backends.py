@@ -8,14 +8,17 @@ from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.slurm.backend import SLURM
+from jobmon_core.scheduler.ssh.backend import SSH
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.backends import OutageWords
     from jobmon_core.scheduler.base import Backend
 
 BACKENDS: dict[str, Backend] = {
     SLURM.name: SLURM,  # the first is the default
     LOCAL.name: LOCAL,
     PROCESS.name: PROCESS,
+    SSH.name: SSH,
 }
 
 
@@ -36,6 +39,11 @@ def find_backend(name: str) -> Backend:
 def display_name(name: str) -> str:
     """Return a backend's name in the form that starts a sentence; the backend may be unsupported."""
     return BACKENDS[name].display_name if name in BACKENDS else f"The {name} scheduler"
+
+
+def outage_words(name: str) -> OutageWords | None:
+    """Return what the message about an outage of a backend says; None: what it says of a scheduler."""
+    return BACKENDS[name].outage_words if name in BACKENDS else None
 
 
 def cancel_command(name: str, job: str) -> str:

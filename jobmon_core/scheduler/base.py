@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
     from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.hosts.settings import Host
     from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -114,11 +116,13 @@ class BackendResources(NamedTuple):
         folder: creates and returns the folder for the backend's own files.
         is_known: whether jobmon already watches this job, or did until recently.
         search_lock: serialises the searches for a job whose id the submission did not report.
+        hosts: returns the configured hosts that are reached by ssh, by name; raises ConfigInvalid.
     """
 
     folder: Callable[[], Path]
     is_known: Callable[[JobRef], bool]
     search_lock: Callable[[], AbstractContextManager[None]]
+    hosts: Callable[[], Mapping[str, Host]] = dict
 
 
 class Sentinel(NamedTuple):
@@ -237,6 +241,7 @@ class RemoteJob(NamedTuple):
     workdir: str = ""
     command: str = ""
     submit_s: int | None = None  # Unix seconds
+    unprovable_why: str = ""  # why it may end without a source that shows how; see `WatchedJob`
 
 
 class RemoteJobs(Protocol):
@@ -284,6 +289,7 @@ class Backend(NamedTuple):
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
         remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
         cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
+        outage_words: what the message about an outage says; None: what it says of a scheduler.
     """
 
     name: str
@@ -302,3 +308,4 @@ class Backend(NamedTuple):
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
+    outage_words: OutageWords | None = None

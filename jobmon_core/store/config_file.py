@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import ChannelParser, Config, parse_config
-from jobmon_core.domain.config_section import SecretSources
+from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.system.files import make_folder, write_atomically
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from jobmon_core.domain.hosts.settings import Host
 
 
 def read_config(
@@ -33,6 +35,23 @@ def read_config(
     """
     secrets = SecretSources(environment, lambda name: _secret(path.parent, name), str(path.parent))
     return parse_config(_json(path), str(path), channel_types, secrets, backends)
+
+
+def read_hosts(path: Path) -> dict[str, Host]:
+    """Read only the hosts that are reached by ssh; a missing file has none.
+
+    Raises:
+        ConfigInvalid: lists the faults of this section, or says why the file cannot be read.
+    """
+    from jobmon_core.domain.hosts.settings import parse_hosts  # only for users who have such hosts
+
+    data = _json(path)
+    faults: list[str] = []
+    section = data.get("hosts", {}) if isinstance(data, dict) else {}
+    hosts = parse_hosts(Section(section, "hosts", faults, SecretSources({}, lambda _: None)))
+    if faults:
+        raise ConfigInvalid(str(path), faults)
+    return hosts
 
 
 def _json(path: Path) -> object:

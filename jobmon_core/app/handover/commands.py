@@ -44,6 +44,8 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
         command = cancel_command(job.backend, str(job.ref))
         on_cluster = f" -M {shlex.quote(job.cluster)}" if job.remote and job.cluster else ""
         return (command.replace("scancel", f"scancel{on_cluster}", 1),)
+    if job.remote:
+        return ()
     pids = _pids(ctx, job)
     return (f"kill {' '.join(map(str, pids))}",) if pids else ()
 

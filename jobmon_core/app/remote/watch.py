@@ -56,14 +56,15 @@ def watch_remote(
                 f"{name} was already reported as job {remote.ref}; --again analyses and reports it anew",
                 known[-1].id,
             )
-        job = reopened(known[-1]) if known else _new_job(ctx, backend, remote, settings)
+        job = reopened(known[-1]) if known else new_job(ctx, backend, remote, settings)
         ctx.store.save(job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])
     return job
 
 
-def _new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSettings | None) -> WatchedJob:
+def new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSettings | None) -> WatchedJob:
+    """Return the state of a job of a service that is watched from now on."""
     return WatchedJob(
         id=state_id(backend, remote.ref),
         job_id=remote.ref.job_id,
@@ -77,5 +78,6 @@ def _new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSetting
         workdir=remote.workdir,
         command=remote.command,
         logs=remote.logs,
+        unprovable_why=remote.unprovable_why,
         settings=settings,
     )

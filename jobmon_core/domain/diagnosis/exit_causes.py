@@ -191,6 +191,12 @@ _LOCAL_BY_STATE: dict[JobState, Cause] = {
         "The job ended with it. The program is not at fault.",
         "Start the job again.",
     ),
+    JobState.LAUNCH_FAILED: Cause(
+        "node_fail.not_started",
+        "It was not started",
+        "The connection to the host was lost before the command started there. It cannot start any more.",
+        "Start the job again.",
+    ),
 }
 _LOCAL_BY_SIGNAL: dict[int, Cause] = {
     _SIGKILL: Cause(

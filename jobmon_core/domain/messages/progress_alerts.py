@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.levels import level_of
@@ -126,7 +126,7 @@ def headline(event: Event) -> str:
 
 def usual_advice(kind: EventKind, backend: str) -> str:
     """Return what to do about a kind of event, with JOBID for the id of the job; empty if nothing."""
-    return (_LOCAL_ADVICE if is_local(backend) else _ADVICE).get(kind, "")
+    return (_LOCAL_ADVICE if is_single_machine(backend) else _ADVICE).get(kind, "")
 
 
 def without_waiting_alerts(job: WatchedJob) -> WatchedJob:

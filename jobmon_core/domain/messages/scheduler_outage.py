@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from jobmon_core.domain.backends import OutageWords
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.humanize import duration
@@ -78,10 +79,13 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_i
     return not 0 <= now_s - notice.over_s < policy.warn_stale_s
 
 
-def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str) -> WatchedJob:
+def with_outage_message(
+    job: WatchedJob, host: str, now_s: float, scheduler: str, words: OutageWords | None = None
+) -> WatchedJob:
     """Return the job as the reporter of its current outage, with the message queued; unchanged without one.
 
-    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix).
+    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix). A
+    service that is not a scheduler has ``words`` of its own.
     """
     outage = current_outage(job)
     if outage is None:
@@ -101,6 +105,12 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str
             f"finished and keeps retrying. You will be notified once {name} responds."
         )
         advice = "Do not submit the jobs again: they may still be pending or running."
+    advice = (
+        f"{advice} Check whether squeue and sacct respond. If no maintenance was announced, contact the "
+        "cluster's administrators."
+    )
+    if words:
+        name, summary, advice = (text.format(cluster=job.cluster, lasted=lasted) for text in words)
     message = Message(
         id=_outage_id(job, outage.since_s),
         route=Route.ERROR,
@@ -109,8 +119,7 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str
         summary=summary,
         fields=_fields(host, {"No response since": outage.since_s, last_response: job.answered_s}),
         evidence=(outage.why,) if outage.why else (),
-        advice=f"{advice} Check whether squeue and sacct respond. If no maintenance was announced, contact "
-        "the cluster's administrators.",
+        advice=advice,
         created_s=int(now_s),
     )
     return replace(job, outage_s=outage.since_s, outbox=(*job.outbox, OutboxEntry(message)))

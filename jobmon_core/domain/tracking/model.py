@@ -253,7 +253,7 @@ class WatchedJob:
         if source is Source.RECORD and self.unprovable_why:
             return "as the files show that its configuration names"
         if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:
-            return f"as reported by the {self.backend} scheduler"
+            return f"as reported by {self.cluster if self.remote else f'the {self.backend} scheduler'}"
         return source.phrase
 
     def is_named_by(self, ref: JobRef) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.triage.situation import Verdict
 
 _ADVICE = {
@@ -22,6 +22,6 @@ _ADVICE = {
 
 def advised_for(verdicts: Iterable[Verdict], backend: str) -> tuple[Verdict, ...]:
     """Return the verdicts about a task with the advice that applies where it runs."""
-    if not is_local(backend):
+    if not is_single_machine(backend):
         return tuple(verdicts)
     return tuple(replace(each, advice=_ADVICE.get(each.name, each.advice)) for each in verdicts)

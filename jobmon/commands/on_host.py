@@ -1,0 +1,119 @@
+"""``jobmon watch --host`` and ``jobmon run --host``: jobs on hosts that are reached by ssh."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context
+from jobmon.commands.job_options import job_settings
+from jobmon.errors import UsageError, say
+from jobmon.views.console import one_line
+from jobmon_core.app.remote.watch import watch_remote
+from jobmon_core.domain.hosts.target import Target
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+BACKEND = "ssh"
+_MAX_COMMAND = 200  # characters of a command line that are shown
+_NOTHING = JobSettings()
+# the settings that name files, or processes, of this machine
+_LOCAL = (
+    *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
+    *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
+)
+_OPTIONS = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
+
+
+def watch_on_host(options: argparse.Namespace) -> WatchedJob:
+    """Watch the job that the words of the command line describe; return it.
+
+    Raises:
+        UsageError: the words are wrong, or an option does not suit a job on another host.
+        AlreadyReported: it ended and was reported.
+    """
+    _refuse(options, _OPTIONS)
+    if not options.job:
+        raise UsageError("--host needs what to watch there: tmux:NAME, pid:N, marker:FILE or log:FILE")
+    try:
+        target = Target.parse(options.job)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    settings = job_settings(options)
+    if settings and settings.done and settings.done.marker and not target.marker:
+        target = replace(target, marker=settings.done.marker)
+    ctx = open_context()
+    job = watch_remote(
+        ctx,
+        MonitorStarter(ctx),
+        BACKEND,
+        options.host,
+        shlex.join(target.words),
+        settings=_settings_there(settings),
+        again=options.again,
+    )
+    if job.command:
+        say(one_line(f"{options.host}: {job.command}")[:_MAX_COMMAND])
+    if not job.logs.stdout and not target.marker:
+        say("its output goes to no file; log:FILE names its log")
+    elif not job.logs.stdout:
+        say("no log is known; log:FILE names one")
+    if not target.marker:
+        say(
+            "its exit status will not be known, unless tmux keeps it (remain-on-exit); marker:FILE names a "
+            "file that it writes when it has succeeded"
+        )
+    say(f"watching it as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
+    return job
+
+
+def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
+    """Start a command on a host and watch it; return the exit code of jobmon, not that of the command."""
+    from jobmon_core.app.remote.run_on_host import run_on_host  # only with --host
+
+    _refuse(options, ("output", "error", "gpu_ids"))
+    ctx = open_context()
+    starter = MonitorStarter(ctx)
+    try:
+        settings = _settings_there(job_settings(options))
+        started = run_on_host(
+            ctx, starter, options.host, command, workdir=options.chdir or "", settings=settings
+        )
+    finally:
+        starter.discard()
+    job = started.job
+    if started.problem:
+        say(f"it is not known whether the command was started: {started.problem}")
+        say(
+            f"do not start it again: job {job.ref} is watched, and `jobmon show {job.ref}` says what became "
+            f"of it once {options.host} answers"
+        )
+        return 1
+    say(f"started on {options.host} as job {job.ref} ({job.name}); `jobmon logs -f {job.ref}` follows it")
+    return 0
+
+
+def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(options, name, None):
+            raise UsageError(f"--{name.replace('_', '-')} is not for jobs on another host (--host)")
+
+
+def _settings_there(settings: JobSettings | None) -> JobSettings | None:
+    """Return the settings without those that name files of this machine; say which are ignored."""
+    if settings is None:
+        return None
+    ignored = [name for name in _LOCAL if getattr(settings, name) != getattr(_NOTHING, name)]
+    if ignored:
+        say(f"ignored for a job on another host, of which jobmon reads only the log: {', '.join(ignored)}")
+    kept = replace(settings, **{name: getattr(_NOTHING, name) for name in ignored})
+    if kept.done:
+        kept = replace(kept, done=replace(kept.done, marker="", artifact="") if kept.done.log else None)
+    return None if kept == _NOTHING else kept

@@ -1,0 +1,138 @@
+"""Decide what one look at a host shows of a job on it. No other module does this.
+
+An end has a witness: the exit code that the wrapper of jobmon recorded, the status that tmux shows, a marker
+that the user named, or another boot id. A process that is gone without any of them has no outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process, SeenFile, SeenRun
+from jobmon_core.domain.slurm.states import JobState
+
+RESTARTED = "the host was restarted"
+OTHER_CONTAINER = "the container was restarted: its processes are others now"
+_NOT_STARTED = "it was not started: the connection was lost before"
+_WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
+_STARTING = "it is being started"
+_CLOCK_STEP_S = 2.0  # times of files and of processes are rounded
+_START_S = 120.0  # a wrapper that recorded no process within this time was killed
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A job that has not ended."""
+
+    state: JobState
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A job of which nothing runs any more, and nothing shows how it ended."""
+
+
+Finding = Status | JobEnd | Gone
+_Clock = Callable[[float], int]  # turns a time of the host's clock into one of this machine
+
+
+def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Finding]:
+    """Return the record after a look at its host, made at ``now_s`` (Unix seconds), and what it shows."""
+    finding = judge(number, job, look, now_s)
+    run = look.runs.get(number)
+    if run and run.command and job.process is None:
+        started_s = look.started_there_s(run.command.start_ticks)
+        start_s = int(now_s - (look.clock_there_s - started_s))
+        job = replace(job, process=run.command, start_s=start_s, started_there_s=started_s)
+    return (replace(job, end=finding) if isinstance(finding, JobEnd) else job), finding
+
+
+def judge(number: int, job: HostJob, look: Look, now_s: float) -> Finding:
+    """Return what the look at its host, made at ``now_s`` (Unix seconds), shows of job ``number``."""
+
+    def here(there_s: float) -> int:
+        return int(now_s - (look.clock_there_s - there_s))
+
+    run = look.runs.get(number)
+    witnessed = _of_run(run, here) or _of_pane(job, look, now_s)
+    if witnessed:
+        return witnessed
+    if run and not run.is_claimed and job.process is None:
+        return Status(JobState.PENDING, _STARTING)
+    alive = _alive(job, run, look)
+    if alive:
+        return alive
+    marker = look.markers.get(number)
+    if marker and _is_new(job, marker):
+        reason = f"marker {job.target.marker}"
+        return JobEnd(JobState.COMPLETED, reason=reason, end_s=here(marker.modified_there_s))
+    if job.process is None and not job.run_id:
+        return Status(JobState.RUNNING, RESTARTED if job.boot_id != look.boot_id else "")
+    return _without_witness(job, run, look, now_s)
+
+
+def _of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
+    if run is None:
+        return None
+    if run.is_unstarted:
+        return JobEnd(JobState.LAUNCH_FAILED, reason=_NOT_STARTED)
+    if run.exit_code is None:
+        return None
+    state = JobState.FAILED if run.exit_code else JobState.COMPLETED
+    end_s = None if run.ended_there_s is None else here(run.ended_there_s)
+    return JobEnd(state, exit_code=run.exit_code, end_s=end_s)
+
+
+def _of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
+    """Return the end that tmux shows of the process of a pane, if ``remain-on-exit`` keeps the pane."""
+    pane = _own_pane(job, look)
+    if pane is None or not pane.is_dead or job.boot_id != look.boot_id:
+        return None
+    if pane.signal:
+        return JobEnd(JobState.FAILED, signal=pane.signal, end_s=int(now_s))
+    if pane.status is None:  # tmux lost it: this is not a success
+        return None
+    state = JobState.FAILED if pane.status else JobState.COMPLETED
+    return JobEnd(state, exit_code=pane.status, end_s=int(now_s))
+
+
+def _own_pane(job: HostJob, look: Look) -> Pane | None:
+    own = job.pane_id, job.process.pid if job.process else 0
+    return next((pane for pane in look.panes if job.pane_id and (pane.id, pane.pid) == own), None)
+
+
+def _alive(job: HostJob, run: SeenRun | None, look: Look) -> Status | None:
+    """Return that a job runs; None if it does not. What is not known counts as running."""
+    wrapper, command = (run.wrapper, run.command) if run else (None, None)
+    if wrapper and look.is_alive(wrapper) is not False:
+        return Status(JobState.RUNNING)
+    process = command or job.process
+    if process and look.is_alive(process) is not False:
+        return Status(JobState.RUNNING, _WRAPPER_KILLED if job.run_id else "")
+    return None
+
+
+def _is_new(job: HostJob, marker: SeenFile) -> bool:
+    """Whether a marker was written by this job, not by an earlier one."""
+    started_s = job.started_there_s
+    is_later = started_s is not None and marker.modified_there_s >= started_s - _CLOCK_STEP_S
+    return is_later or marker.stamp != job.old_marker
+
+
+def _without_witness(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Finding:
+    process = (run.command if run else None) or job.process
+    if process is None:  # a wrapper that began and recorded nothing yet
+        is_starting = 0 <= now_s - job.registered_s < _START_S and job.boot_id in ("", look.boot_id)
+        return Status(JobState.RUNNING, _STARTING) if is_starting else Gone()
+    if why := _restart(process, look):
+        return JobEnd(JobState.NODE_FAIL, reason=why)
+    return Gone()
+
+
+def _restart(process: Process, look: Look) -> str:
+    """Return what restart ended a process; empty if none did."""
+    if process.boot_id != look.boot_id:
+        return RESTARTED
+    return OTHER_CONTAINER if process.pid_namespace != look.pid_namespace else ""

@@ -1,0 +1,52 @@
+"""The section ``hosts`` of the configuration: the hosts that are reached by ssh."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.domain.config_section import Section
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+# what ssh takes as a destination; it must not begin like an option
+_DESTINATION = re.compile(r"[A-Za-z0-9_][^\s'\"\\;&|<>$`]{0,254}")
+
+
+class Host(NamedTuple):
+    """A host that is reached by ssh."""
+
+    name: str  # as the user calls it
+    destination: str  # for ssh: a Host of ~/.ssh/config, or user@host
+    data: str = ""  # the folder there whose free space matters; empty: the home directory
+
+
+def parse_hosts(section: Section) -> dict[str, Host]:
+    """Read ``{name: {ssh: destination, data: folder}}``; both keys may be missing."""
+    hosts = {}
+    for name, entry in section.sections():
+        if not _NAME.fullmatch(name):
+            entry.fault("", "a host name has 1 to 63 letters, digits, - . or _")
+        destination, data = entry.text("ssh") or name, entry.text("data")
+        if not _DESTINATION.fullmatch(destination):
+            entry.fault("ssh", "expected a Host of ~/.ssh/config, or user@host")
+        if data and not data.startswith(("/", "~")):
+            entry.fault("data", f"expected an absolute path on the host, found {data!r}")
+        entry.close()
+        hosts[name] = Host(name, destination, data)
+    return hosts
+
+
+def find_host(hosts: Mapping[str, Host], name: str) -> Host:
+    """Return a host by its name; one that is not configured is a destination that ssh itself knows.
+
+    Raises:
+        ValueError: it cannot be a destination of ssh; the message says why.
+    """
+    if name in hosts:
+        return hosts[name]
+    if not _DESTINATION.fullmatch(name):
+        raise ValueError(f"{name!r} is not a host: name one of `hosts` in config.json, or one that ssh knows")
+    return Host(name, name)

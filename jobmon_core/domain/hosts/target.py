@@ -1,0 +1,77 @@
+"""What the user names of a job on a host: ``tmux:NAME``, ``pid:N``, ``marker:FILE``, ``log:FILE``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from posixpath import basename, splitext
+
+_MAX_PID = 1 << 22  # of Linux
+_PANE = re.compile(r"(?P<session>[^:.]+)(?::(?P<window>\d+)(?:\.(?P<pane>\d+))?)?")
+KINDS = ("tmux", "pid", "marker", "log")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One job on a host, as the user names it; each part is empty if it was not named."""
+
+    tmux: str = ""  # a session, or a pane as session:window.pane
+    pid: int = 0
+    marker: str = ""  # its existence shows that the job succeeded
+    log: str = ""
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Target:
+        """Read the words of one job; each kind may occur once.
+
+        Raises:
+            ValueError: says what is wrong with which word.
+        """
+        found: dict[str, str] = {}
+        for word in words:
+            kind, colon, value = word.partition(":")
+            if kind not in KINDS or not colon or not value.strip():
+                raise ValueError(f"{word!r}: expected tmux:NAME, pid:N, marker:FILE or log:FILE")
+            if any(not character.isprintable() for character in value):
+                raise ValueError(f"{word!a}: it must not contain control characters")
+            if kind in found:
+                raise ValueError(
+                    f"{word!r}: the words of one command describe one job, which has one {kind}: at most; "
+                    "watch another job by another command"
+                )
+            found[kind] = value
+        if "tmux" in found and "pid" in found:
+            raise ValueError("name either tmux: or pid:, since one command watches one job")
+        return cls(
+            found.get("tmux", ""), _pid(found.get("pid", "")), found.get("marker", ""), found.get("log", "")
+        )
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that `parse` reads."""
+        parts = (("tmux", self.tmux), ("pid", self.pid or ""), ("marker", self.marker), ("log", self.log))
+        return tuple(f"{kind}:{value}" for kind, value in parts if value)
+
+    @property
+    def default_name(self) -> str:
+        """A name for the job, if its command does not give one."""
+        if self.tmux:
+            return self.tmux
+        return splitext(basename(self.log or self.marker))[0]
+
+    def is_pane(self, session: str, window: str, pane: str) -> bool:
+        """Whether ``tmux`` names this pane."""
+        match = _PANE.fullmatch(self.tmux)
+        if match is None:
+            return self.tmux == session
+        wanted = match["session"], match["window"] or window, match["pane"] or pane
+        return wanted == (session, window, pane)
+
+
+def _pid(text: str) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal() and 1 < int(text) < _MAX_PID):
+        raise ValueError(f"'pid:{text}': expected the number of a process")
+    return int(text)

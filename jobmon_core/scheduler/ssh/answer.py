@@ -1,0 +1,242 @@
+"""Read what the scripts of `scheduler.ssh.script` print. A line that cannot be read is skipped."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import signal
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.hosts.model import (
+    HostUsage,
+    Look,
+    Pane,
+    Process,
+    SeenFile,
+    SeenGpu,
+    SeenLog,
+    SeenProcess,
+    SeenRun,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_STAT = re.compile(r"(\d+) \(.*\) (\S) (.*)")  # see proc(5); the name in brackets may contain anything
+_PARENT, _GROUP, _FOREGROUND, _START = 0, 1, 4, 18  # positions after the state
+_PANE_FIELDS = 8
+_NO_LIMIT = 1 << 60  # cgroup v1 writes a number of this size for no limit
+_KIB, _MIB = 1024, 1024 * 1024
+_DF_FIELDS = 6
+_SIZE, _USED = 1, 2  # columns of df -P
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessDetails:
+    """What a host shows of a process beyond its state."""
+
+    argv: tuple[str, ...] = ()
+    workdir: str = ""
+    stdout: str = ""  # the regular file that it writes to; empty if there is none
+    stderr: str = ""
+
+
+@dataclass(slots=True)
+class Answer:
+    """All that one answer contains."""
+
+    look: Look = field(default_factory=Look)
+    details: dict[int, ProcessDetails] = field(default_factory=dict)  # by PID
+    writers: list[int] = field(default_factory=list)
+
+
+def read_answer(text: str) -> Answer:
+    """Return what an answer shows."""
+    found = Answer()
+    details: dict[int, dict[str, str]] = {}
+    others: dict[str, list[str]] = {}
+    lines = iter(text.splitlines())
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        with suppress(ValueError, IndexError, KeyError):  # a line that is not as expected shows nothing
+            if word == "log":
+                _add_log(found.look, rest.split(" "), lines)
+            elif word in _READERS:
+                _READERS[word](found, rest)
+            elif word in _DETAILS:
+                pid, _, value = rest.partition(" ")
+                details.setdefault(int(pid), {})[word] = value
+            else:
+                others.setdefault(word, []).append(rest)
+    found.details = {pid: _details(raw) for pid, raw in details.items()}
+    found.look = replace(
+        found.look,
+        boot_id=others.get("boot", [""])[0],
+        pid_namespace=others.get("namespace", [""])[0],
+        uptime_s=_seconds(others, "uptime"),
+        clock_there_s=_seconds(others, "clock"),
+        usage=_usage(others),
+    )
+    return found
+
+
+def _seconds(lines: Mapping[str, Sequence[str]], word: str) -> float:
+    with suppress(ValueError):  # a host without this figure
+        return float(lines.get(word, ["0"])[0])
+    return 0.0
+
+
+def _process(found: Answer, rest: str) -> None:
+    match = _STAT.fullmatch(rest)
+    if match is None:
+        return
+    fields = match[3].split()
+    found.look.processes[int(match[1])] = SeenProcess(
+        state=match[2],
+        parent=int(fields[_PARENT]),
+        group=int(fields[_GROUP]),
+        foreground_group=int(fields[_FOREGROUND]),
+        start_ticks=int(fields[_START]),
+    )
+
+
+def _gone(found: Answer, rest: str) -> None:
+    found.look.processes[int(rest)] = None
+
+
+def _pane(found: Answer, rest: str) -> None:
+    pane_id, pid, dead, status, sent, window, index, session = rest.split("|", _PANE_FIELDS - 1)
+    pane = Pane(
+        id=pane_id,
+        pid=int(pid),
+        session=session,
+        window=window,
+        index=index,
+        is_dead=dead == "1",
+        status=int(status) if status else None,
+        signal=_signal(sent),
+    )
+    found.look = replace(found.look, panes=(*found.look.panes, pane))
+
+
+def _signal(text: str) -> int | None:
+    """Read a signal as tmux prints it: a number, or since 3.4 a name such as ``kill``."""
+    if text.isdecimal():
+        return int(text) or None
+    return int(signal.Signals[f"SIG{text.upper().removeprefix('SIG')}"]) if text else None
+
+
+def _marker(found: Answer, rest: str) -> None:
+    job, inode, size, modified_s = rest.split()
+    found.look.markers[int(job)] = SeenFile(inode, int(size), int(modified_s))
+
+
+def _add_log(look: Look, fields: Sequence[str], lines: Iterable[str]) -> None:
+    job, inode, size, modified_s, offset = fields
+    encoded = []
+    for line in lines:
+        if line == "end":
+            break
+        encoded.append(line)
+    with suppress(binascii.Error):  # it was cut off: the next answer has it again
+        data = base64.b64decode("".join(encoded), validate=True)
+        look.logs[int(job)] = SeenLog(SeenFile(inode, int(size), int(modified_s)), int(offset), data)
+
+
+def _run(found: Answer, rest: str) -> None:
+    job, state = rest.split()
+    found.look.runs[int(job)] = SeenRun(is_claimed=state != "unclaimed", is_unstarted=state == "unstarted")
+
+
+def _identity(found: Answer, rest: str) -> None:
+    job, role, pid, ticks, boot_id, namespace = rest.split()
+    process = Process(int(pid), int(ticks), boot_id, namespace)
+    run = found.look.runs[int(job)]
+    is_wrapper = role == "wrapper"
+    found.look.runs[int(job)] = replace(run, wrapper=process) if is_wrapper else replace(run, command=process)
+
+
+def _exit(found: Answer, rest: str) -> None:
+    job, code, ended_s = rest.split()
+    run = found.look.runs[int(job)]
+    found.look.runs[int(job)] = replace(run, exit_code=int(code), ended_there_s=int(ended_s))
+
+
+def _details(raw: Mapping[str, str]) -> ProcessDetails:
+    words = raw.get("argv", "").rstrip("\x1f")
+    return ProcessDetails(
+        argv=tuple(words.split("\x1f")) if words else (),
+        workdir=raw.get("cwd", ""),
+        stdout=raw.get("fd1", ""),
+        stderr=raw.get("fd2", ""),
+    )
+
+
+def _writer(found: Answer, rest: str) -> None:
+    if int(rest) not in found.writers:
+        found.writers.append(int(rest))
+
+
+_READERS = {
+    "proc": _process,
+    "gone": _gone,
+    "pane": _pane,
+    "marker": _marker,
+    "run": _run,
+    "process": _identity,
+    "exit": _exit,
+    "writer": _writer,
+}
+
+_DETAILS = ("argv", "cwd", "fd1", "fd2")
+
+
+def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
+    """Return what is used of the host: memory of the cgroup if that has a limit, else of the host."""
+
+    def number(*names: str) -> int | None:
+        texts = [lines[name][0].split()[0] for name in names if lines.get(name) and lines[name][0]]
+        return next((int(text) for text in texts if text.isdecimal()), None)
+
+    limit = number("memory.max", "memory.limit_in_bytes")
+    used = number("memory.current", "memory.usage_in_bytes")
+    total, available = number("MemTotal:"), number("MemAvailable:")
+    if limit is None or limit > _NO_LIMIT or used is None:
+        limit = used = None
+        if total is not None and available is not None:
+            limit, used = total * _KIB, (total - available) * _KIB
+    blocks, inodes = _df(lines.get("df", [])), _df(lines.get("dfi", []))
+    return HostUsage(
+        memory_used=used,
+        memory_limit=limit,
+        oom_kills=number("oom_kill"),
+        disk_used=None if blocks is None else blocks[1] * _KIB,
+        disk_size=None if blocks is None else blocks[0] * _KIB,
+        inodes_used=inodes[1] if inodes else None,
+        inodes=inodes[0] if inodes else None,
+        gpus=tuple(gpu for line in lines.get("gpu", []) if (gpu := _gpu(line))),
+    )
+
+
+def _df(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return size and use of the last line of ``df -P``, in its unit; None if a number is missing or 0."""
+    fields = lines[-1].split(None, _DF_FIELDS - 1) if lines else []
+    if len(fields) < _DF_FIELDS or not (fields[_SIZE].isdecimal() and fields[_USED].isdecimal()):
+        return None
+    size, used = int(fields[_SIZE]), int(fields[_USED])
+    return (size, used) if size else None  # some file systems count no inodes
+
+
+def _gpu(line: str) -> SeenGpu | None:
+    index, percent, used, total = [*map(str.strip, line.split(",")), "", "", "", ""][:4]
+    if not index.isdecimal():
+        return None
+    return SeenGpu(
+        int(index),
+        float(percent) if percent.isdecimal() else None,
+        int(used) * _MIB if used.isdecimal() else None,
+        int(total) * _MIB if total.isdecimal() else None,
+    )

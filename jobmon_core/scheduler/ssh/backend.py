@@ -1,0 +1,44 @@
+"""The ssh backend: creates its adapters when they are needed. Its jobs are found or started on a host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.backends import OutageWords
+from jobmon_core.scheduler.base import Backend
+
+if TYPE_CHECKING:
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ssh.client import SshScheduler
+    from jobmon_core.scheduler.ssh.jobs import HostJobs
+
+
+def _scheduler(resources: BackendResources, host: str = "") -> SshScheduler:
+    from jobmon_core.scheduler.ssh.client import SshScheduler
+
+    return SshScheduler(resources, host)
+
+
+def _remote_jobs(resources: BackendResources, host: str) -> HostJobs:
+    from jobmon_core.scheduler.ssh.jobs import HostJobs
+
+    return HostJobs(resources, host)
+
+
+_OUTAGE = OutageWords(
+    name="ssh to {cluster}",
+    summary="ssh to {cluster} has failed for {lasted}, so jobmon has no news of your jobs there. It "
+    "considers none finished and keeps trying. You will be notified once the host answers.",
+    advice="Look at the console of {cluster}, e.g. at the web page of its provider: only there you see "
+    "whether it is switched off, out of credit or being restarted. Do not start the jobs again before: they "
+    "may still be running.",
+)
+
+SSH = Backend(
+    name="ssh",
+    display_name="ssh",
+    submitter=None,
+    scheduler=_scheduler,
+    remote_jobs=_remote_jobs,
+    outage_words=_OUTAGE,
+)

@@ -1,0 +1,191 @@
+"""The jobs on one host as a `Scheduler`: one look by ssh shows all of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.hosts.judge import Gone, Status, learn
+from jobmon_core.domain.hosts.model import JobEnd, Look
+from jobmon_core.domain.hosts.settings import find_host
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
+from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.answer import read_answer
+from jobmon_core.scheduler.ssh.connection import ask
+from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
+from jobmon_core.scheduler.ssh.records import HostRecords
+from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from jobmon_core.domain.hosts.model import HostJob
+    from jobmon_core.domain.slurm.log_paths import LogPaths
+    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ssh.records import JobFolder
+
+_YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
+
+
+class SshScheduler:
+    """Shows the jobs on one host."""
+
+    name = "ssh"
+
+    def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
+        """Set up without any I/O; ``host`` is the name of the host."""
+        self._resources = resources
+        self._host = host
+        self._runner = runner or Runner()
+
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
+        """Look at all jobs on the host in one round-trip, and copy what is new in their logs."""
+        asked_s = time.time()
+        try:
+            records = HostRecords(self._resources.folder())
+            jobs = dict(self._watched(records, asked_s))
+            text = to_answer(self._rows(records, jobs))
+            records.save_rows(self._host, text)
+        except _NoAnswer as error:
+            return Unreachable(str(error))
+        except (OSError, JobmonError) as error:
+            return Unreachable(f"the records of the jobs on {self._host} cannot be used: {error}")
+        return RawAnswer(text, asked_s)
+
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Parse the rows of these jobs; see `Scheduler`."""
+        return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
+
+    def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - nothing keeps accounts there
+        """Return `Disabled`."""
+        return Disabled()
+
+    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
+        """Return no rows."""
+        return ()
+
+    def ask_record(self, job_id: int) -> RecordAnswer:
+        """Return what the latest look showed of a job; this makes no round-trip."""
+        try:
+            text = HostRecords(self._resources.folder()).rows(self._host)
+        except OSError as error:
+            return Unreachable(f"{self._host} has not answered yet: {error.strerror}")
+        return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
+
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - they are known from the start
+        """Return None: the copy of the log is known from the beginning."""
+        return None
+
+    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - a job there need not have one
+        """Return an empty text."""
+        return ""
+
+    def cluster_name(self) -> str:
+        """Return an empty text: this machine belongs to none of the hosts."""
+        return ""
+
+    def _watched(self, records: HostRecords, now_s: float) -> Iterator[tuple[int, tuple[JobFolder, HostJob]]]:
+        """Yield the jobs on this host that somebody watches; note those that nobody does any more."""
+        for folder, job in records.jobs(self._host):
+            is_young = 0 <= now_s - job.registered_s < _YOUNG_S
+            if is_young or self._resources.is_known(JobRef(folder.number)):
+                yield folder.number, (folder, job)
+            else:
+                folder.save(replace(job, is_dropped=True))
+
+    def _rows(
+        self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]
+    ) -> Iterator[StatusRow]:
+        """Yield a row for each job that has not vanished."""
+        open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
+        look = self._look(records, open_jobs) if open_jobs else Look()
+        now_s = time.time()
+        for number, (folder, job) in jobs.items():
+            if job.end is None:
+                known, finding = learn(number, job, look, now_s)
+                if known != job:
+                    folder.save(known)
+            else:
+                known, finding = job, job.end
+            if row := status_row(number, folder, known, finding):
+                yield row
+
+    def _look(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Look:
+        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer."""
+        try:
+            host = find_host(self._resources.hosts(), self._host)
+        except ValueError as error:
+            raise _NoAnswer(str(error)) from error
+        text = ask(self._runner, host, script.look(look_lines(jobs), host.data), os.environ)
+        if isinstance(text, Unreachable):
+            raise _NoAnswer(text.why)
+        look = read_answer(text).look
+        if not look.boot_id:
+            raise _NoAnswer(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
+        for number, seen in look.logs.items():
+            folder, job = jobs[number]
+            with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
+                add_to_copy(folder, folder.log(job), seen)
+        records.save_usage(self._host, look.usage)
+        return look
+
+
+class _NoAnswer(Exception):
+    """The host gave no complete answer; the message says why."""
+
+
+def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
+    """Yield the lines of the script that look at these jobs.
+
+    What shows an end comes before the logs, so that these are complete when it is noticed.
+    """
+    for number, (folder, job) in jobs.items():
+        if job.run_id:
+            may_claim = job.process is None and not folder.is_starting()
+            yield script.run_line(number, job.run_id, claim=may_claim)
+        if job.process:
+            yield script.process_line(job.process)
+        if job.target.marker:
+            yield script.marker_line(number, job.target.marker)
+    logs = [(number, *entry) for number, entry in jobs.items() if entry[1].target.log]
+    max_bytes = min(script.MAX_LOG_BYTES, script.MAX_LOGS_BYTES // max(1, len(logs)))
+    for number, folder, job in logs:
+        known = next_offset(folder, folder.log(job))
+        yield script.log_line(number, job.target.log, known.inode, known.base, max_bytes)
+
+
+def status_row(
+    number: int, folder: JobFolder, job: HostJob, finding: Status | JobEnd | Gone
+) -> StatusRow | None:
+    """Return the row of a job; None if it is gone and nothing shows how it ended."""
+    copy = str(folder.log(job)) if job.target.log else ""
+    row = StatusRow(
+        job_id=number,
+        state="",
+        raw_job_id=number,
+        submit_s=int(job.registered_s),
+        start_s=job.start_s,
+        nodes=job.host,
+        name=job.name,
+        workdir=job.workdir or "/",  # jobmon would query an empty one again and again
+        stdout=copy,
+        stderr=copy,
+        command=job.command,
+    )
+    match finding:
+        case Status(state, reason):
+            return replace(row, state=state, reason=reason)
+        case JobEnd(state, exit_code, signal, reason, end_s):
+            return replace(row, state=state, exit_code=exit_code, signal=signal, reason=reason, end_s=end_s)
+        case Gone():
+            return None
+        case _:
+            assert_never(finding)

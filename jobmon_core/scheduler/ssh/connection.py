@@ -1,0 +1,124 @@
+"""One round-trip to a host by ssh: a shell script goes in, and what it prints comes back.
+
+The script goes to the stdin of ``/bin/sh``, because the login shell of the user may be any. What the start-up
+files of that shell print is in the output, too: only what stands between two random words counts. Without
+the second one, or if ssh itself failed (exit code 255), nothing is known about the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.system.runner import NotStarted, Ran, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.system.runner import Result
+
+TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s
+_SSH_FAILED = 255
+_PERSIST_S = 300  # an idle connection is kept for so long: ten intervals
+_MAX_SOCKET_PATH = 70  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 57
+_MAX_WHY = 300
+_CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
+_NOISE = re.compile(r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:")
+
+
+def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str]) -> str | Unreachable:
+    """Run a script on a host; return what it prints, without surrounding noise.
+
+    The script must read nothing from stdin. It is killed after a minute.
+    """
+    nonce = os.urandom(8).hex()
+    result = runner.feed(command(host, control_folder(environment)), framed(script, nonce), TIMEOUT_S)
+    return answer(result, nonce, host)
+
+
+def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
+    """Return the command line of ssh; with a folder for ``sockets``, later calls reuse the connection."""
+    options = (
+        *("BatchMode=yes", "ConnectTimeout=15", "LogLevel=ERROR", "RequestTTY=no", "RemoteCommand=none"),
+        *("ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"),
+        # they count for the master only, and the first call becomes the master
+        *("ServerAliveInterval=10", "ServerAliveCountMax=3"),
+        *(
+            (f"ControlPath={sockets}/%C", "ControlMaster=auto", f"ControlPersist={_PERSIST_S}")
+            if sockets
+            else ("ControlPath=none",)
+        ),
+    )
+    words = (word for option in options for word in ("-o", option))
+    return ("ssh", *words, "--", host.destination, "exec /bin/sh -s")
+
+
+def control_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the private folder for the sockets of shared connections; None if there can be none.
+
+    Their paths must be short, and the folder on a local file system: so not in the home of jobmon.
+    """
+    for path in _candidates(environment):
+        if len(str(path)) > _MAX_SOCKET_PATH:
+            continue
+        try:
+            path.mkdir(0o700, exist_ok=True)
+            status = path.lstat()
+        except OSError:
+            continue  # the next one, or a connection for each round-trip
+        is_private = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
+        if stat.S_ISDIR(status.st_mode) and is_private:
+            return path
+    return None
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    if runtime := environment.get("XDG_RUNTIME_DIR", ""):
+        yield Path(runtime, "jobmon-ssh")
+    yield Path("/tmp", f"jobmon-ssh-{os.geteuid()}")  # noqa: S108 - refused unless it is the user's and private
+
+
+def framed(script: str, nonce: str) -> str:
+    """Return the script between the words that mark its output.
+
+    The shell reads a script line by line: a function runs only once all of it has arrived, even if the
+    connection is cut.
+    """
+    return (
+        "LC_ALL=C; export LC_ALL; PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH\n"
+        f"jobmon() {{\n{script}\n}}\n"
+        f"{{ echo; echo {nonce}-begin; jobmon </dev/null; echo; echo {nonce}-end; }}\n"
+    )
+
+
+def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
+    """Return what the script printed, or why nothing is known about the host."""
+    if not isinstance(result, Ran):
+        return Unreachable(_missing(result) if isinstance(result, NotStarted) else result.error_text)
+    if result.exit_code == _SSH_FAILED:
+        return Unreachable(_why(result.stderr) or f"ssh: no connection to {host.destination}")
+    _, begin, rest = result.stdout.partition(f"\n{nonce}-begin\n")
+    text, end, _ = rest.partition(f"\n{nonce}-end")
+    if not begin or not end:
+        why = _why(result.stderr) or f"ssh ended with exit code {result.exit_code}"
+        return Unreachable(f"{host.name} gave no complete answer: {why}")
+    return text
+
+
+def _missing(result: NotStarted) -> str:
+    return f"{result.error_text}; install the OpenSSH client"
+
+
+def _why(stderr: str) -> str:
+    """Return the error of ssh in one line, without the frame of its warning about a changed key."""
+    lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
+    if _CHANGED_KEY in stderr:
+        last = lines[-1] if lines else ""
+        return f"ssh: the key of the host has changed, so ssh refuses to connect: {last}"[:_MAX_WHY]
+    text = "; ".join(dict.fromkeys(line.removeprefix("ssh: ") for line in lines))
+    return f"ssh: {text}"[:_MAX_WHY] if text else ""

@@ -1,0 +1,251 @@
+"""Finds jobs on a host by what the user names of them, and records them under a number."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from dataclasses import replace
+from posixpath import basename
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StorageFailed, UnknownJob
+from jobmon_core.domain.hosts.model import HostJob, Process
+from jobmon_core.domain.hosts.settings import find_host
+from jobmon_core.domain.hosts.target import Target
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.command_name import command_name
+from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.answer import ProcessDetails, read_answer
+from jobmon_core.scheduler.ssh.connection import ask
+from jobmon_core.scheduler.ssh.records import HostRecords
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.hosts.model import Pane
+    from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ssh.answer import Answer
+    from jobmon_core.scheduler.ssh.records import JobFolder
+
+_SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "tcsh", "csh")
+NO_WITNESS = (
+    "the process is gone from the host, and nothing there shows how it ended: only the parent of a process "
+    "learns its exit status, and no marker was written"
+)
+NO_EXIT_CODE = (
+    "the process is gone from the host and recorded no exit code: it was killed together with its wrapper, "
+    "e.g. for lack of memory"
+)
+
+
+class _Found(NamedTuple):
+    """The process that a job is followed by."""
+
+    pid: int = 0
+    pane_id: str = ""  # if it is the process of this pane, so that tmux shows its exit status
+
+
+class HostJobs:
+    """The jobs on one host, see `RemoteJobs`."""
+
+    def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
+        """Set up without any I/O; ``host`` is the name of the host."""
+        self._resources = resources
+        self._host = host
+        self._runner = runner or Runner()
+
+    @property
+    def records(self) -> HostRecords:
+        """The records of all hosts."""
+        return HostRecords(self._resources.folder())
+
+    @property
+    def host(self) -> Host:
+        """The host; raise JobmonError if its name is wrong."""
+        try:
+            return find_host(self._resources.hosts(), self._host)
+        except ValueError as error:
+            raise JobmonError(str(error)) from error
+
+    def names(self) -> tuple[str, ...]:
+        """Return the sessions of tmux there."""
+        panes = self._examine((script.PANES_LINE,)).look.panes
+        return tuple(dict.fromkeys(shlex.quote(f"tmux:{pane.session}") for pane in panes))
+
+    def register(self, name: str) -> RemoteJob:
+        """Record the job that the words ``name`` describe, see `Target`; see `RemoteJobs`."""
+        try:
+            target = Target.parse(shlex.split(name))
+        except ValueError as error:
+            raise JobmonError(str(error)) from error
+        answer = self._examine(_examine_lines(target))
+        found = _find(target, answer, self._host)
+        job = self._new_job(target, found, answer)
+        try:
+            folder = self._known(job) or self.records.create(job)
+            return remote_job(folder, folder.load())
+        except OSError as error:
+            raise StorageFailed(f"the job cannot be recorded: {error}") from error
+
+    def _examine(self, lines: Sequence[str]) -> Answer:
+        return ask_host(self._runner, self.host, script.examine(lines))
+
+    def _known(self, job: HostJob) -> JobFolder | None:
+        """Return the folder of the same job, if it is recorded already."""
+        for folder, known in self.records.jobs(self._host):
+            is_same = known.process == job.process if job.process else known.target == job.target
+            if is_same and known.end is None and not known.run_id:
+                return folder
+        return None
+
+    def _new_job(self, target: Target, found: _Found, answer: Answer) -> HostJob:
+        look, now_s = answer.look, time.time()
+        marker = look.markers.get(0)
+        job = HostJob(
+            host=self._host,
+            name=target.default_name,
+            target=target,
+            pane_id=found.pane_id,
+            boot_id=look.boot_id,
+            old_marker=marker.stamp if marker else "",
+            registered_s=now_s,
+        )
+        seen = look.processes.get(found.pid)
+        if seen is None:
+            return job
+        details = answer.details.get(found.pid, ProcessDetails())
+        started_s = look.started_there_s(seen.start_ticks)
+        return replace(
+            job,
+            name=job.name or command_name(details.argv or (str(found.pid),), ""),
+            process=Process(found.pid, seen.start_ticks, look.boot_id, look.pid_namespace),
+            target=replace(target, log=target.log or details.stdout or details.stderr),
+            start_s=int(now_s - (look.clock_there_s - started_s)),
+            started_there_s=started_s,
+            command=" ".join(details.argv),
+            workdir=details.workdir,
+        )
+
+
+def ask_host(runner: Runner, host: Host, text: str) -> Answer:
+    """Run a script on a host and read its answer.
+
+    Raises:
+        SchedulerUnavailable: the host does not answer.
+    """
+    reply = ask(runner, host, text, os.environ)
+    if isinstance(reply, Unreachable):
+        raise SchedulerUnavailable(f"{host.name} does not answer: {reply.why}")
+    answer = read_answer(reply)
+    if not answer.look.boot_id:
+        raise SchedulerUnavailable(f"{host.name} shows no boot id: jobmon needs /proc of Linux there")
+    return answer
+
+
+def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
+    """Return a recorded job in the form that the use cases take."""
+    copy = str(folder.log(job)) if job.target.log else ""
+    return RemoteJob(
+        ref=JobRef(folder.number),
+        cluster=job.host,
+        name=job.name,
+        logs=LogPaths(literal(copy), literal(copy), BY_USER),
+        workdir=job.workdir or "/",
+        command=job.command,
+        submit_s=int(job.registered_s),
+        unprovable_why=NO_EXIT_CODE if job.run_id else NO_WITNESS,
+    )
+
+
+def _examine_lines(target: Target) -> tuple[str, ...]:
+    marker = (script.marker_line(0, target.marker),) if target.marker else ()
+    if target.tmux:
+        return (*marker, script.PANES_LINE, script.PANE_DETAILS_LINE)
+    if target.pid:
+        return (*marker, script.details_line(target.pid))
+    if target.marker:
+        return marker
+    return (script.writers_line(target.log),)
+
+
+def _find(target: Target, answer: Answer, host: str) -> _Found:
+    """Return the process to follow; without one if only a marker is awaited.
+
+    Raises:
+        UnknownJob: there is none, or none that can be followed; the message says what to do.
+    """
+    if target.tmux:
+        return _of_tmux(target, answer, host)
+    if target.pid:
+        return _Found(_running(target.pid, answer, f"no process {target.pid} runs on {host}"))
+    if target.marker:
+        if 0 in answer.look.markers:
+            age = duration(answer.look.clock_there_s - answer.look.markers[0].modified_there_s)
+            raise UnknownJob(
+                f"{target.marker} exists on {host} already, written {age} ago: remove it first, or "
+                "name the process that will write it, too (pid: or tmux:)"
+            )
+        return _Found()
+    return _Found(_writer(target.log, answer, host))
+
+
+def _running(pid: int, answer: Answer, problem: str) -> int:
+    seen = answer.look.processes.get(pid)
+    if seen is None or not seen.runs:
+        raise UnknownJob(problem)
+    return pid
+
+
+def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
+    """Return what runs in a session of tmux: its process, or what a shell in it runs in the foreground."""
+    panes = [pane for pane in answer.look.panes if target.is_pane(pane.session, pane.window, pane.index)]
+    if not panes:
+        known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))
+        have = f"the sessions are {known}" if known else "no session of yours runs there"
+        raise UnknownJob(f"{host} has no session or pane {target.tmux!r} of tmux: {have}")
+    found = [each for pane in panes if (each := _of_pane(pane, answer))]
+    if not found:
+        raise UnknownJob(
+            f"only a shell runs in tmux session {target.tmux!r} on {host}: start the program first"
+        )
+    if len(found) > 1:
+        names = ", ".join(f"tmux:{pane.session}:{pane.window}.{pane.index}" for pane in panes)
+        raise UnknownJob(f"several panes of session {target.tmux!r} run a program; name one of {names}")
+    return found[0]
+
+
+def _of_pane(pane: Pane, answer: Answer) -> _Found | None:
+    own = answer.look.processes.get(pane.pid)
+    if pane.is_dead or own is None:
+        return None
+    leader = own.foreground_group
+    if leader > 1 and leader != own.group and answer.look.processes.get(leader):
+        return _Found(leader)
+    return None if _is_idle_shell(answer.details.get(pane.pid)) else _Found(pane.pid, pane.id)
+
+
+def _is_idle_shell(details: ProcessDetails | None) -> bool:
+    """Whether a process is a shell that the user types into, not one that runs a script."""
+    if details is None or not details.argv:
+        return False
+    program, *arguments = details.argv
+    is_shell = basename(program).removeprefix("-") in _SHELLS
+    return is_shell and all(word.startswith("-") and "c" not in word for word in arguments)
+
+
+def _writer(log: str, answer: Answer, host: str) -> int:
+    """Return the process that writes a log: of a family of them, the oldest ancestor."""
+    seen = {pid: answer.look.processes.get(pid) for pid in answer.writers}
+    roots = [(each.start_ticks, pid) for pid, each in seen.items() if each and each.parent not in seen]
+    if not roots:
+        raise UnknownJob(
+            f"no process of yours on {host} writes to {log}; name what runs (pid: or tmux:) or a marker:, too"
+        )
+    return min(roots)[1]

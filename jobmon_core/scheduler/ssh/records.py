@@ -1,0 +1,143 @@
+"""What jobmon keeps of the jobs on hosts, in its own folder on this machine.
+
+FOLDER/7/job.json       the record of job 7
+FOLDER/7/starter.json   the process of this machine that starts the command of job 7 there
+FOLDER/7/copy.json      how far its log was copied
+FOLDER/7/train.log      the copy, and train.log.1, the part before it
+FOLDER/HOST.rows        the latest answer about all jobs of a host
+FOLDER/HOST.usage.json  what is used of the host
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from posixpath import basename
+from typing import TYPE_CHECKING, TypeVar
+
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.hosts.model import HostJob, HostUsage
+from jobmon_core.scheduler.reserve_id import reserve_id
+from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
+from jobmon_core.system.json_codec import from_json, to_json
+from jobmon_core.system.process import ProcessId, ProcessStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+T = TypeVar("T")
+
+_OUTPUT = "output.log"
+_OWN = ("job.json", "copy.json", "starter.json")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyState:
+    """How far a log was copied: byte 0 of the copy is byte ``base`` of the log with this inode."""
+
+    inode: str = ""
+    base: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobFolder:
+    """The files of one job. Readers raise OSError and StateUnreadable, writers StorageFailed."""
+
+    path: Path
+
+    @property
+    def number(self) -> int:
+        """The job's number."""
+        return int(self.path.name)
+
+    def load(self) -> HostJob:
+        """Return the record of the job."""
+        return _read(HostJob, self.path / "job.json")
+
+    def save(self, job: HostJob) -> None:
+        """Replace the record of the job."""
+        _write(self.path / "job.json", job)
+
+    def save_starter(self) -> None:
+        """Note that this process is about to start the command of the job there."""
+        _write(self.path / "starter.json", ProcessId.current())
+
+    def is_starting(self) -> bool:
+        """Whether the process that starts the command may still do so."""
+        starter = _read(ProcessId, self.path / "starter.json")
+        return starter.status(ProcessId.current()) in (ProcessStatus.RUNNING, ProcessStatus.REMOTE)
+
+    def copy_state(self) -> CopyState:
+        """Return how far the log was copied."""
+        with suppress(FileNotFoundError):
+            return _read(CopyState, self.path / "copy.json")
+        return CopyState()
+
+    def save_copy_state(self, state: CopyState) -> None:
+        """Note how far the log was copied; it need not survive a power cut."""
+        _write(self.path / "copy.json", state, durable=False)
+
+    def log(self, job: HostJob) -> Path:
+        """Return the path of the copy of the log, which has the same name."""
+        name = basename(job.target.log) or _OUTPUT
+        return self.path / (f"_{name}" if name in _OWN else name)
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecords:
+    """The jobs of all hosts, in one folder."""
+
+    folder: Path
+
+    def create(self, job: HostJob) -> JobFolder:
+        """Record a new job under the next free number.
+
+        Raises:
+            OSError, StorageFailed: it cannot be recorded.
+        """
+        folder = JobFolder(reserve_id(self.folder, lambda path: path.mkdir(PRIVATE_FOLDER)))
+        folder.save(job)
+        return folder
+
+    def of(self, number: int) -> JobFolder:
+        """Return the folder of a job."""
+        return JobFolder(self.folder / str(number))
+
+    def jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
+        """Yield the jobs of a host that somebody watches, oldest first; skip damaged records."""
+        numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
+        for number in numbers:
+            with suppress(OSError, StateUnreadable):  # its registration was cut off, or it is damaged
+                folder = self.of(number)
+                job = folder.load()
+                if job.host == host and not job.is_dropped:
+                    yield folder, job
+
+    def save_rows(self, host: str, text: str) -> None:
+        """Keep the latest answer about the jobs of a host."""
+        write_atomically(self.folder / f"{host}.rows", text.encode(), durable=False)
+
+    def rows(self, host: str) -> str:
+        """Return the latest answer about the jobs of a host; raise OSError if there was none."""
+        return (self.folder / f"{host}.rows").read_text(encoding="utf-8", errors="replace")
+
+    def save_usage(self, host: str, usage: HostUsage) -> None:
+        """Keep what is used of a host."""
+        _write(self.folder / f"{host}.usage.json", usage, durable=False)
+
+    def usage(self, host: str) -> HostUsage:
+        """Return what was used of a host at the latest look; raise OSError if there was none."""
+        return _read(HostUsage, self.folder / f"{host}.usage.json")
+
+
+def _write(path: Path, record: HostJob | CopyState | HostUsage | ProcessId, *, durable: bool = True) -> None:
+    write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)
+
+
+def _read(kind: type[T], path: Path) -> T:
+    try:
+        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
+    except (ValueError, RecursionError) as error:
+        raise StateUnreadable(f"{path} is damaged: {error}") from error

@@ -1,0 +1,180 @@
+"""The shell scripts that look at a host: text for /bin/sh, which needs only what each Linux host has.
+
+Each prints lines that begin with a word, see `jobmon_core.scheduler.ssh.answer`. Missing lines mean that
+something is not known; only ``gone PID`` says that a process does not exist. No program runs for each
+process, so that a look costs little; what may hang gets a time limit.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jobmon_core.domain.hosts.model import Process
+
+MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
+MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
+RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
+
+_PRELUDE = """\
+boot_id() { read -r line < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"; }
+limited() { if command -v timeout >/dev/null; then timeout 5 "$@"; else "$@"; fi 2>/dev/null; }
+process() { # PID
+  if read -r line 2>/dev/null < "/proc/$1/stat"; then echo "proc $line"
+  elif [ -e /proc/$$/stat ] && [ ! -e "/proc/$1" ]; then echo "gone $1"; fi 2>/dev/null
+}
+identity() { # JOB KIND PID TICKS BOOT NAMESPACE
+  echo "process $*"; process "$3"
+}
+panes() {
+  command -v tmux >/dev/null || return 0
+  limited tmux list-panes -a -F 'pane #{pane_id}|#{pane_pid}|#{pane_dead}|#{pane_dead_status}|\
+#{pane_dead_signal}|#{window_index}|#{pane_index}|#{session_name}'
+}
+host() {
+  boot_id; echo "boot $line"
+  echo "namespace $(readlink /proc/self/ns/pid)"
+  read -r line _ < /proc/uptime; echo "uptime $line"
+  echo "clock $(date +%s)"
+}"""
+
+_LOOK = """\
+marker() { # JOB FILE
+  [ -e "$2" ] && echo "marker $1 $(stat -L -c '%i %s %Y' -- "$2" 2>/dev/null)"
+}
+log() { # JOB FILE INODE OFFSET MAX
+  [ -f "$2" ] || return 0
+  job=$1 file=$2 inode=$3 from=$4 max=$5
+  set -- $(stat -L -c '%i %s %Y' -- "$file" 2>/dev/null)
+  [ $# = 3 ] || return 0
+  { [ "$1" = "$inode" ] && [ "$2" -ge "$from" ]; } || from=0
+  [ $(($2 - from)) -le "$max" ] || from=$(($2 - max))
+  echo "log $job $1 $2 $3 $from"
+  [ "$2" -gt "$from" ] && tail -c "+$((from + 1))" -- "$file" | head -c $(($2 - from)) | base64
+  echo "end"
+}
+run() { # JOB ID CLAIM
+  folder=RUNS/$2
+  if [ ! -d "$folder/claimed" ]; then
+    if [ "$3" = claim ] && mkdir -p "$folder" && mkdir "$folder/claimed"; then
+      echo unstarted > "$folder/unstarted"; echo "run $1 unstarted"
+    elif [ -d "$folder/claimed" ]; then echo "run $1 claimed"
+    else echo "run $1 unclaimed"; fi 2>/dev/null
+    return 0
+  fi
+  if [ -s "$folder/unstarted" ]; then echo "run $1 unstarted"; else echo "run $1 claimed"; fi
+  if [ -s "$folder/pid" ]; then
+    read -r wrapper wrapper_start command command_start boot namespace < "$folder/pid"
+    identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace"
+    identity "$1" command "$command" "$command_start" "$boot" "$namespace"
+  fi
+  [ -s "$folder/exit" ] && read -r code time < "$folder/exit" && echo "exit $1 $code $time"
+}
+usage() { # FOLDER
+  group=/sys/fs/cgroup
+  for name in memory.current memory.max; do
+    read -r line 2>/dev/null < "$group/$name" && echo "$name $line"
+  done
+  for name in memory.usage_in_bytes memory.limit_in_bytes; do
+    read -r line 2>/dev/null < "$group/memory/$name" && echo "$name $line"
+  done
+  while read -r name line; do
+    [ "$name" = oom_kill ] && echo "oom_kill $line"
+  done 2>/dev/null < "$group/memory.events"
+  while read -r name line _; do
+    case $name in MemTotal:|MemAvailable:) echo "$name $line";; esac
+  done 2>/dev/null < /proc/meminfo
+  limited df -Pk -- "$1" | while read -r line; do echo "df $line"; done
+  limited df -Pi -- "$1" | while read -r line; do echo "dfi $line"; done
+  command -v nvidia-smi >/dev/null && limited nvidia-smi \\
+    --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
+    while read -r line; do echo "gpu $line"; done
+}""".replace("RUNS", RUNS)
+
+_EXAMINE = """\
+details() { # PID
+  process "$1"
+  echo "argv $1 $(tr '\\000\\n' '\\037 ' 2>/dev/null < "/proc/$1/cmdline")"
+  echo "cwd $1 $(readlink "/proc/$1/cwd" 2>/dev/null)"
+  for fd in 1 2; do
+    file=$(readlink "/proc/$1/fd/$fd" 2>/dev/null) && [ -f "$file" ] && echo "fd$fd $1 $file"
+  done
+}
+foreground() { # PID: the leader of the foreground of its terminal
+  read -r line 2>/dev/null < "/proc/$1/stat" || return 0
+  set -- ${line##*) }
+  [ "$6" -gt 1 ] 2>/dev/null && details "$6"
+}
+writers() { # FILE
+  FILE=$(readlink -f "$1") || return 0
+  export FILE
+  ls -l /proc/[0-9]*/fd 2>/dev/null | awk '
+    /^\\/proc\\// { split($0, part, "/"); pid = part[3] }
+    $1 ~ /^l.w/ { at = index($0, " -> "); if (substr($0, at + 4) == ENVIRON["FILE"]) print "writer " pid }'
+}"""
+
+
+def path(text: str) -> str:
+    """Return a path as a word of the script; a relative one counts from the home directory there."""
+    if text.startswith("/"):
+        return shlex.quote(text)
+    rest = text[2:] if text.startswith("~/") else "" if text == "~" else text
+    return f'"$HOME"/{shlex.quote(rest)}' if rest else '"$HOME"'
+
+
+def look(lines: Iterable[str], data: str) -> str:
+    """Return the script of a look at jobs: the ``lines`` that the functions below make.
+
+    ``data`` is the folder whose free space matters.
+    """
+    return "\n".join((_PRELUDE, _LOOK, "host", "panes", *lines, f"usage {path(data or '~')}"))
+
+
+def examine(lines: Iterable[str]) -> str:
+    """Return the script that finds out about processes: the ``lines`` that the functions below make."""
+    return "\n".join((_PRELUDE, _LOOK, _EXAMINE, "host", *lines))
+
+
+def process_line(process: Process) -> str:
+    """Return the line that looks whether a process exists."""
+    return f"process {process.pid}"
+
+
+def marker_line(job: int, file: str) -> str:
+    """Return the line that looks for a marker."""
+    return f"marker {job} {path(file)}"
+
+
+def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> str:
+    """Return the line that reads a log from ``offset``, or its last ``max_bytes`` if it has more."""
+    return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
+
+
+def run_line(job: int, run_id: str, *, claim: bool) -> str:
+    """Return the line that looks at a command of jobmon; ``claim``: and keeps it from starting later."""
+    return f"run {job} {shlex.quote(run_id)} {'claim' if claim else '-'}"
+
+
+def details_line(pid: int) -> str:
+    """Return the line that prints what is known of a process."""
+    return f"details {pid}"
+
+
+def foreground_line(pid: int) -> str:
+    """Return the line that prints what runs in the foreground of the terminal of a process."""
+    return f"foreground {pid}"
+
+
+def writers_line(file: str) -> str:
+    """Return the line that finds the processes that write to a file, with their details."""
+    return f'writers {path(file)} | while read -r word pid; do echo "writer $pid"; details "$pid"; done'
+
+
+PANES_LINE = "panes"
+PANE_DETAILS_LINE = (
+    "limited tmux list-panes -a -F '#{pane_pid}' |\n"
+    'while read -r pid; do details "$pid"; foreground "$pid"; done'
+)

@@ -1,0 +1,168 @@
+"""Starts a command on a host, at most once, with a wrapper that records its exit code.
+
+The wrapper is a shell script in a folder of its own on the host. First it creates ``claimed`` there; who
+cannot create it does nothing. So the command starts once, however often the start is repeated after a cut
+connection. Then it records its processes in ``pid``, waits, and records in ``exit`` how the command ended.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
+from jobmon_core.domain.hosts.model import HostJob
+from jobmon_core.domain.hosts.target import Target
+from jobmon_core.scheduler.command_name import command_name
+from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.domain.hosts.model import SeenRun
+    from jobmon_core.scheduler.base import BackendResources, RemoteJob
+    from jobmon_core.scheduler.ssh.records import JobFolder
+
+_ATTEMPTS_S = (0.0, 2.0, 8.0)  # the pauses before the attempts to start
+_FOLDER_THERE = ".local/state/jobmon"  # `script.RUNS`, from the home directory
+
+_WRAPPER = """\
+#!/bin/sh
+folder=%(folder)s
+mkdir "$folder/claimed" 2>/dev/null || exit 0
+stat_of() { read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start=$1; }
+finish() { echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"; }
+log=$folder/output.log
+cd %(workdir)s 2>> "$log" || { finish 1; exit 1; }
+export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
+%(command)s >> "$log" 2>&1 < /dev/null &
+child=$!
+trap 'kill -TERM $child' TERM INT HUP
+read -r boot < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"
+stat_of $$; wrapper=$start; stat_of $child
+echo "$$ $wrapper $child $start $boot $(readlink /proc/self/ns/pid)" > "$folder/pid.new"
+mv "$folder/pid.new" "$folder/pid"
+if [ -t 1 ]; then tail -n +1 -f "$log" & shown=$!; fi
+while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
+finish $code
+if [ -n "$shown" ]; then sleep 1; kill $shown; fi
+exit $code
+"""
+
+_START = """\
+start() { # ID
+  umask 077
+  folder=%(runs)s/$1
+  mkdir -p "$folder" || return
+  if [ ! -d "$folder/claimed" ]; then
+    cat > "$folder/run.$$" <<'%(mark)s'
+%(wrapper)s%(mark)s
+    mv "$folder/run.$$" "$folder/run.sh"
+    if ! { command -v tmux >/dev/null && limited tmux new-session -d -s "jobmon-$1" \\
+        "exec /bin/sh '$folder/run.sh'"; }; then
+      if command -v setsid >/dev/null; then setsid=setsid; else setsid=nohup; fi
+      $setsid /bin/sh "$folder/run.sh" >/dev/null 2>&1 </dev/null &
+    fi
+  fi
+  tries=0
+  while [ ! -s "$folder/pid" ] && [ ! -s "$folder/exit" ] && [ $tries -lt 50 ]; do
+    sleep 0.1 2>/dev/null || sleep 1
+    tries=$((tries + 1))
+  done
+}
+start %(run_id)s"""
+
+
+class Started(NamedTuple):
+    """A command that was started, or of which it is not known yet whether it was."""
+
+    job: RemoteJob
+    problem: str = ""  # why it is not known
+
+
+class CommandStarter:
+    """Starts commands on one host."""
+
+    def __init__(
+        self,
+        resources: BackendResources,
+        host: str,
+        runner: Runner | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Set up without any I/O; ``host`` is the name of the host, ``pause`` waits some seconds."""
+        self._jobs = HostJobs(resources, host, runner)
+        self._host = host
+        self._runner = runner or Runner()
+        self._pause = pause
+
+    def record(self, command: Sequence[str], name: str, workdir: str) -> RemoteJob:
+        """Record a command before it is started; ``workdir`` is a folder of the host (empty: the home).
+
+        Raises:
+            JobmonError: the name of the host is wrong.
+            StorageFailed: it cannot be recorded.
+        """
+        host = self._jobs.host
+        now_s = time.time()
+        run_id = f"{int(now_s):x}{os.urandom(3).hex()}"
+        job = HostJob(
+            host=host.name,
+            name=name or command_name(command, ""),
+            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log"),
+            run_id=run_id,
+            registered_s=now_s,
+            command=shlex.join(command),
+            workdir=workdir,
+        )
+        try:
+            folder = self._jobs.records.create(job)
+            folder.save_starter()
+        except OSError as error:
+            raise StorageFailed(f"the command cannot be recorded, so it was not started: {error}") from error
+        return remote_job(folder, job)
+
+    def start(self, number: int, command: Sequence[str], workdir: str) -> str:
+        """Start a recorded command; return why it is not known whether it runs, empty if it was started."""
+        folder = self._jobs.records.of(number)
+        job = folder.load()
+        text = script.examine((_start_text(job.run_id, command, workdir), _run_line(folder, job)))
+        problem = ""
+        for pause_s in _ATTEMPTS_S:
+            self._pause(pause_s)
+            try:
+                run = ask_host(self._runner, self._jobs.host, text).look.runs.get(number)
+            except SchedulerUnavailable as error:
+                problem = str(error)
+                continue
+            if _has_started(run):
+                return ""
+            problem = f"{self._host} answered, but the command has not started within five seconds"
+        return problem
+
+
+def _run_line(folder: JobFolder, job: HostJob) -> str:
+    return script.run_line(folder.number, job.run_id, claim=False)
+
+
+def _has_started(run: SeenRun | None) -> bool:
+    return run is not None and (run.command is not None or run.exit_code is not None)
+
+
+def _start_text(run_id: str, command: Sequence[str], workdir: str) -> str:
+    mark = f"jobmon-{os.urandom(8).hex()}"
+    wrapper = _WRAPPER % {
+        "folder": f"{script.RUNS}/{shlex.quote(run_id)}",
+        "workdir": script.path(workdir or "~"),
+        "command": shlex.join(command),
+    }
+    return _START % {
+        "runs": script.RUNS,
+        "mark": mark,
+        "wrapper": wrapper,
+        "run_id": shlex.quote(run_id),
+    }

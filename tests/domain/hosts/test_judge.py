@@ -1,0 +1,139 @@
+"""What one look at a host shows of a job: which witness counts, and that silence is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.domain.hosts.judge import Finding, Gone, Status, judge, learn
+from jobmon_core.domain.hosts.model import (
+    HostJob,
+    JobEnd,
+    Look,
+    Pane,
+    Process,
+    SeenFile,
+    SeenProcess,
+    SeenRun,
+)
+from jobmon_core.domain.hosts.target import Target
+
+NOW_S = 2_000_000.0
+THERE_S = 2_000_500.0  # the clock of the host is 500 s ahead
+PROCESS = Process(77, 1000, "boot-1", "pid:[1]")
+WRAPPER = Process(76, 990, "boot-1", "pid:[1]")
+JOB = HostJob(
+    host="box",
+    name="train",
+    process=PROCESS,
+    boot_id="boot-1",
+    registered_s=NOW_S - 600,
+    started_there_s=THERE_S - 900,
+)
+LOOK = Look(boot_id="boot-1", pid_namespace="pid:[1]", clock_there_s=THERE_S, uptime_s=910.0)
+ALIVE = SeenProcess("S", 1, 77, -1, 1000)
+RUNNING = Status("RUNNING")  # type: ignore[arg-type]
+MARKER = replace(JOB, target=Target(marker="/d/DONE"))
+RUN = replace(JOB, run_id="r1", process=None, registered_s=NOW_S - 600)
+OLD_MARKER = replace(MARKER, old_marker=f"5 {int(THERE_S) - 9999}")
+NEW_RUN = replace(RUN, registered_s=NOW_S - 5)
+TMUX = replace(JOB, pane_id="%3")
+
+
+def look(**changes: object) -> Look:
+    return replace(LOOK, **changes)  # type: ignore[arg-type]
+
+
+def pane(**changes: object) -> Look:
+    dead = Pane("%3", 77, "train", "0", "0", is_dead=True)
+    return look(panes=(replace(dead, **changes),), processes={77: replace(ALIVE, state="Z")})  # type: ignore[arg-type]
+
+
+def file(age_s: int, inode: str = "5") -> dict[int, SeenFile]:
+    return {1: SeenFile(inode, 0, int(THERE_S) - age_s)}
+
+
+def run(**changes: object) -> dict[int, SeenRun]:
+    seen = SeenRun(is_claimed=True, wrapper=WRAPPER, command=PROCESS)
+    return {1: replace(seen, **changes)}  # type: ignore[arg-type]
+
+
+BOTH = {76: replace(ALIVE, start_ticks=990), 77: ALIVE}
+NEITHER = {76: None, 77: None}
+END_S = int(NOW_S) - 30
+
+
+@pytest.mark.parametrize(
+    ("job", "seen", "expected"),
+    [
+        # a process
+        (JOB, look(processes={77: ALIVE}), "RUNNING"),
+        (JOB, look(processes={}), "RUNNING"),  # the answer does not show it: this proves nothing
+        (JOB, look(processes={77: None}), "gone"),
+        (JOB, look(processes={77: replace(ALIVE, state="Z")}), "gone"),
+        (JOB, look(processes={77: replace(ALIVE, start_ticks=2000)}), "gone"),  # another with its PID
+        (JOB, look(boot_id="boot-2"), "NODE_FAIL the host was restarted"),
+        (JOB, look(boot_id="boot-2", processes={77: ALIVE}), "NODE_FAIL the host was restarted"),
+        (JOB, look(pid_namespace="pid:[2]"), "NODE_FAIL the container was restarted"),
+        # a marker: of this run, and only once the process is gone
+        (MARKER, look(processes={77: ALIVE}, markers=file(30)), "RUNNING"),
+        (MARKER, look(processes={77: None}), "gone"),
+        (MARKER, look(processes={77: None}, markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
+        (MARKER, look(boot_id="boot-2", markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
+        (OLD_MARKER, look(processes={77: None}, markers=file(9999)), "gone"),
+        # only a marker
+        (replace(MARKER, process=None), LOOK, "RUNNING"),
+        (replace(MARKER, process=None), look(boot_id="boot-2"), "RUNNING the host was restarted"),
+        (replace(MARKER, process=None), look(markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
+        # tmux: without a status, the outcome is not known, and no success
+        (TMUX, pane(status=0), JobEnd("COMPLETED", exit_code=0, end_s=int(NOW_S))),
+        (TMUX, pane(status=3), JobEnd("FAILED", exit_code=3, end_s=int(NOW_S))),
+        (TMUX, pane(signal=9), JobEnd("FAILED", signal=9, end_s=int(NOW_S))),
+        (TMUX, pane(), "gone"),
+        (TMUX, pane(is_dead=False, status=0), "gone"),
+        (TMUX, pane(id="%4", status=0), "gone"),
+        (TMUX, pane(pid=78, status=0), "gone"),  # respawn-pane started another command in it
+        (TMUX, replace(pane(status=0), boot_id="boot-2"), "NODE_FAIL the host was restarted"),
+        # a command of jobmon: its exit code, its processes, and at most one start
+        (
+            RUN,
+            look(runs=run(exit_code=0, ended_there_s=int(THERE_S) - 30)),
+            JobEnd("COMPLETED", 0, end_s=END_S),
+        ),
+        (RUN, look(runs=run(exit_code=3), boot_id="boot-2"), JobEnd("FAILED", 3)),
+        (RUN, look(runs=run(exit_code=137)), JobEnd("FAILED", 137)),
+        (RUN, look(runs=run(), processes=BOTH), "RUNNING"),
+        (RUN, look(runs=run(), processes={**BOTH, 77: None}), "RUNNING"),  # about to record its exit code
+        (RUN, look(runs=run(), processes={**BOTH, 76: None}), "RUNNING its wrapper was killed"),
+        (RUN, look(runs=run(), processes=NEITHER), "gone"),
+        (RUN, look(runs=run(), boot_id="boot-2"), "NODE_FAIL the host was restarted"),
+        (RUN, look(runs=run(is_claimed=False, wrapper=None, command=None)), "PENDING it is being started"),
+        (RUN, look(runs=run(is_unstarted=True)), "LAUNCH_FAILED it was not started"),
+        (NEW_RUN, look(runs=run(wrapper=None, command=None)), "RUNNING it is being started"),
+        (RUN, look(runs=run(wrapper=None, command=None)), "gone"),
+    ],
+)
+def test_an_end_needs_a_witness(job: HostJob, seen: Look, expected: str | JobEnd) -> None:
+    found = judge(1, job, seen, NOW_S)
+    if isinstance(expected, JobEnd) and isinstance(found, JobEnd):
+        assert replace(found, reason=expected.reason) == expected
+    else:
+        assert text(found).startswith(str(expected))
+
+
+def text(found: Finding) -> str:
+    return "gone" if isinstance(found, Gone) else f"{found.state} {found.reason}"
+
+
+def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_vanishes() -> None:
+    known, found = learn(1, RUN, look(runs=run(), processes=BOTH), NOW_S)
+    assert found == RUNNING
+    assert (known.process, known.started_there_s, known.start_s) == (PROCESS, THERE_S - 900, int(NOW_S - 900))
+    without_folder = look(runs=run(is_claimed=False, wrapper=None, command=None), processes=BOTH)
+    assert text(judge(1, known, without_folder, NOW_S)).startswith("RUNNING")
+
+
+def test_an_end_is_kept() -> None:
+    known, found = learn(1, RUN, look(runs=run(exit_code=3)), NOW_S)
+    assert known.end == found == JobEnd("FAILED", 3)

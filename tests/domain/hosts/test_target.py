@@ -1,0 +1,42 @@
+"""The words that describe a job on a host."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.hosts.target import Target
+
+
+def test_the_words_of_one_command_describe_one_job() -> None:
+    words = ("tmux:train", "marker:/data/DONE", "log:~/a b:c.log")
+    target = Target.parse(words)
+    assert target == Target(tmux="train", marker="/data/DONE", log="~/a b:c.log")
+    assert target.words == words
+    assert (target.default_name, Target(log="/x/run 7.log").default_name) == ("train", "run 7")
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["8123"], "expected tmux:NAME, pid:N, marker:FILE or log:FILE"),
+        (["log:"], "expected tmux:NAME"),
+        (["job:7"], "expected tmux:NAME"),
+        (["pid:x"], "expected the number of a process"),
+        (["pid:0"], "expected the number of a process"),
+        (["pid:99999999"], "expected the number of a process"),
+        (["log:/a", "log:/b"], "one log: at most"),
+        (["tmux:a", "pid:7"], "either tmux: or pid:"),
+        (["log:/a\n/b"], "control characters"),
+    ],
+)
+def test_wrong_words_are_refused_with_what_was_expected(words: list[str], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        Target.parse(words)
+
+
+def test_a_word_names_a_session_a_window_or_a_pane_of_tmux() -> None:
+    pane = ("train", "1", "0")
+    named = ("train", "train:1", "train:1.0")
+    assert all(Target(tmux=text).is_pane(*pane) for text in named)
+    others = ("trai", "train:2", "train:1.1", "other")
+    assert not any(Target(tmux=text).is_pane(*pane) for text in others)

@@ -1,0 +1,184 @@
+"""The scripts, run by this machine's /bin/sh as on a host, and what is read from their answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.hosts.model import Process, SeenRun
+from jobmon_core.domain.hosts.settings import Host
+from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.answer import Answer, read_answer
+from jobmon_core.scheduler.ssh.connection import answer, framed
+from jobmon_core.system.runner import Ran
+
+BOX = Host("box", "box")
+AWKWARD = "a 'b' $(touch hit) \"c\" * ; é.log"
+
+
+def reply(text: str, home: Path) -> str:
+    """Run a script as ssh does, in a home directory; return what counts of its output."""
+    done = subprocess.run(
+        ["/bin/sh", "-s"],
+        input=framed(text, "N"),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=home,
+        env={"HOME": str(home), "PATH": os.environ["PATH"], "TMUX_TMPDIR": str(home)},
+    )
+    found = answer(Ran(("ssh",), done.returncode, f"noise\n{done.stdout}", done.stderr), "N", BOX)
+    assert isinstance(found, str), found
+    return found
+
+
+def look(home: Path, *lines: str) -> Answer:
+    return read_answer(reply(script.look(lines, "~"), home))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that writes to a log of its own and waits."""
+    with (tmp_path / AWKWARD).open("wb") as log:
+        log.write(b"step 1/2\n")
+        process = subprocess.Popen(
+            [sys.executable, "-c", "input()", "an argument"],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            cwd=tmp_path,
+        )
+    with process:
+        yield process
+        process.kill()
+
+
+def test_one_look_shows_the_host_processes_markers_and_logs(
+    tmp_path: Path, program: subprocess.Popen[bytes]
+) -> None:
+    (tmp_path / "DONE x").write_text("")
+    log = tmp_path / AWKWARD
+    log.write_bytes(b"\xff\x00 first\nsecond \xe2\x82")
+    size = log.stat().st_size
+    found = look(
+        tmp_path,
+        *("process 1", f"process {program.pid}", "process 4194303"),
+        script.marker_line(3, "~/DONE x"),
+        script.marker_line(4, "missing"),
+        script.log_line(5, AWKWARD, "", 0, 1000),
+        script.log_line(6, str(log), str(log.stat().st_ino), 3, 1000),
+        script.log_line(7, str(log), "999999", 3, 7),
+        script.log_line(8, f"~/{AWKWARD}", str(log.stat().st_ino), size, 1000),
+        script.log_line(9, "/dev/zero", "", 0, 1000),
+    ).look
+    assert found.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    seen = found.processes[program.pid]
+    assert seen is not None
+    assert (seen.parent, seen.runs) == (os.getpid(), True)
+    process = Process(program.pid, seen.start_ticks, found.boot_id, found.pid_namespace)
+    assert found.is_alive(process) is True
+    assert found.processes[4194303] is None
+    assert 0 <= found.clock_there_s - found.started_there_s(seen.start_ticks) < 600
+    assert set(found.markers) == {3}
+    assert [found.logs[number].data for number in (5, 6, 7, 8)] == [
+        log.read_bytes(),
+        log.read_bytes()[3:],
+        b"cond \xe2\x82",  # another file: its end
+        b"",
+    ]
+    assert [found.logs[number].from_bytes for number in (5, 6, 7, 8)] == [0, 3, size - 7, size]
+    assert 9 not in found.logs
+    usage = found.usage
+    assert 0 < (usage.disk_used or 0) < (usage.disk_size or 0)
+    assert 0 < (usage.memory_used or 0) < (usage.memory_limit or 0)
+    assert not (tmp_path / "hit").exists()
+
+
+def test_a_look_at_a_dead_process_says_that_it_is_gone(
+    tmp_path: Path, program: subprocess.Popen[bytes]
+) -> None:
+    seen = look(tmp_path, f"process {program.pid}").look
+    status = seen.processes[program.pid]
+    assert status is not None
+    process = Process(program.pid, status.start_ticks, seen.boot_id, seen.pid_namespace)
+    program.kill()
+    zombie = look(tmp_path, f"process {program.pid}").look
+    assert zombie.is_alive(process) is False
+    program.wait()
+    gone = look(tmp_path, f"process {program.pid}").look
+    assert (gone.processes[program.pid], gone.is_alive(process)) == (None, False)
+
+
+def test_a_process_is_found_by_the_log_that_it_writes(
+    tmp_path: Path, program: subprocess.Popen[bytes]
+) -> None:
+    found = read_answer(reply(script.examine([script.writers_line(AWKWARD)]), tmp_path))
+    assert found.writers == [program.pid]
+    details = found.details[program.pid]
+    assert details.argv == (sys.executable, "-c", "input()", "an argument")
+    assert (details.workdir, details.stdout) == (str(tmp_path), str(tmp_path / AWKWARD))
+
+
+def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> None:
+    unclaimed = look(tmp_path, script.run_line(1, "r1", claim=False)).look.runs
+    assert unclaimed == {1: SeenRun(is_claimed=False)}
+    for _ in range(2):  # later looks say the same
+        claimed = look(tmp_path, script.run_line(1, "r1", claim=True)).look.runs
+        assert claimed == {1: SeenRun(is_claimed=True, is_unstarted=True)}
+
+
+def test_an_incomplete_script_does_nothing(tmp_path: Path) -> None:
+    """The connection may be cut at any place of the script."""
+    whole = framed(f"mkdir {tmp_path}/began", "N")
+    for end in range(0, len(whole) - 2, 7):
+        subprocess.run(["/bin/sh", "-s"], input=whole[:end], capture_output=True, text=True, check=False)
+        assert not (tmp_path / "began").exists(), whole[:end]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "proc",
+        "proc 7 (x) S",
+        "gone x",
+        "pane 1|2",
+        "log 1 2",
+        "log 1 2 3 4 5\n!!!\nend",
+        "exit 1 2 3",
+        "df",
+        "gpu",
+    ],
+)
+def test_a_damaged_line_costs_that_line(text: str) -> None:
+    found = read_answer(f"{text}\nboot b1\ngone 5")
+    assert (found.look.boot_id, found.look.processes) == ("b1", {5: None})
+    assert (found.look.logs, found.look.runs) == ({}, {})
+
+
+def test_figures_of_memory_disk_and_gpus_are_read() -> None:
+    text = (
+        "memory.max 1000\nmemory.current 600\noom_kill 2\nMemTotal: 4 kB\nMemAvailable: 1 kB\n"
+        "df Filesystem 1024-blocks Used Available Capacity Mounted on\ndf /dev/sda 100 80 20 80% /data\n"
+        "dfi Filesystem Inodes IUsed IFree IUse% Mounted on\ndfi /dev/sda 0 0 0 - /data\n"
+        "gpu 0, 97, 1000, 2000\ngpu 1, [N/A], [N/A], 2000"
+    )
+    usage = read_answer(text).look.usage
+    assert (usage.memory_used, usage.memory_limit, usage.oom_kills) == (600, 1000, 2)
+    assert (usage.disk_used, usage.disk_size) == (80 * 1024, 100 * 1024)
+    assert (usage.inodes_used, usage.inodes) == (None, None)  # this file system counts none
+    assert [(gpu.percent, gpu.used_bytes) for gpu in usage.gpus] == [(97.0, 1000 << 20), (None, None)]
+    without_limit = read_answer(text.replace("memory.max 1000", "memory.max max")).look.usage
+    assert (without_limit.memory_used, without_limit.memory_limit) == (3 * 1024, 4 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("sent", "number"), [("9", 9), ("kill", 9), ("SIGTERM", 15), ("", None), ("0", None)]
+)
+def test_the_signal_of_a_pane_is_a_number_or_a_name(sent: str, number: int | None) -> None:
+    (pane,) = read_answer(f"pane %1|7|1||{sent}|0|0|a|b").look.panes
+    assert (pane.signal, pane.status, pane.session, pane.is_dead) == (number, None, "a|b", True)

@@ -1,0 +1,197 @@
+"""A real sshd on loopback, with a user of its own, and the ssh client that reaches it.
+
+The client is the real one, too: a script of the same name on PATH gives it its configuration, and counts its
+calls.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from tests.support.waiting import eventually
+
+SSHD = "/usr/sbin/sshd"
+
+
+def missing() -> str:
+    """Return why there can be no such server here; empty if there can."""
+    if not Path(SSHD).exists() or not shutil.which("ssh"):
+        return "openssh-server is not installed"
+    return "" if os.geteuid() == 0 else "only root can start an sshd that another user logs in to"
+
+
+@dataclass
+class Box:
+    """A host named ``box``, which is this machine with another user."""
+
+    folder: Path
+    user: str
+    port: int
+    server: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def home(self) -> Path:
+        """The home directory of the user there."""
+        return Path(pwd.getpwnam(self.user).pw_dir)
+
+    @property
+    def calls(self) -> int:
+        """How often ssh was called."""
+        return (self.folder / "calls").read_text().count("\n")
+
+    def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment in which ``ssh box`` reaches it."""
+        path = f"{self.folder / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
+        return {**environ, "PATH": path, "XDG_RUNTIME_DIR": str(self.folder / "run")}
+
+    def start(self) -> None:
+        """Start the server."""
+        self.server = subprocess.Popen(
+            [SSHD, "-D", "-e", "-f", self.folder / "sshd_config"], stderr=subprocess.DEVNULL
+        )
+        eventually(self._listens)
+
+    def _listens(self) -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self) -> None:
+        """Stop the server and all connections to it, so that further ones are refused."""
+        if self.server is None:
+            return
+        for session in self.sessions():
+            with suppress(psutil.NoSuchProcess):
+                session.kill()
+        self.server.kill()
+        self.server.wait()
+        self.server = None
+        self.close_masters()
+
+    def sessions(self) -> list[psutil.Process]:
+        """Return the processes of the server, one or more for each connection."""
+        assert self.server is not None
+        children = psutil.Process(self.server.pid).children(recursive=True)
+        return [child for child in children if child.name() == "sshd"]
+
+    def close_masters(self) -> None:
+        """End the shared connections of the client."""
+        for process in psutil.process_iter(["name", "cmdline"]):
+            if str(self.folder) in " ".join(process.info["cmdline"] or ()) and "ssh" in process.info["name"]:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+
+    def shell(self, command: str, *, detached: bool = False) -> str:
+        """Run a command as the user there, without ssh; a detached one goes on in the background."""
+        argv = [
+            "/usr/bin/setpriv",
+            f"--reuid={self.user}",
+            f"--regid={self.user}",
+            "--clear-groups",
+            "/bin/sh",
+            "-c",
+            command,
+        ]
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "USER": self.user}
+        if detached:
+            process = subprocess.Popen(
+                argv, cwd=self.home, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            return str(process.pid)
+        done = subprocess.run(
+            argv, cwd=self.home, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
+
+    def new_host_key(self) -> None:
+        """Give the server another key; it counts once the server is started anew."""
+        for path in self.folder.glob("host_key*"):
+            path.unlink()
+        _keygen(self.folder / "host_key")
+
+    def trust_host_key(self) -> None:
+        """Have the client know the present key of the server."""
+        key = (self.folder / "host_key.pub").read_text()
+        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {key}")
+
+
+def _keygen(path: Path) -> None:
+    subprocess.run(["/usr/bin/ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+
+
+@contextmanager
+def running_box(folder: Path) -> Iterator[Box]:
+    """Yield a running server with a new user; remove both in the end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    box = Box(folder, f"jobmonbox{os.getpid()}", port)
+    home = folder / "home"
+    for path in (folder, *folder.parents[:-2]):
+        path.chmod(path.stat().st_mode | 0o011)  # the user must reach its home
+    subprocess.run(
+        [
+            "/usr/sbin/useradd",
+            "--password",
+            "*",
+            "--create-home",
+            "--home-dir",
+            home,
+            "--shell",
+            "/bin/bash",
+            box.user,
+        ],
+        check=True,
+    )
+    try:
+        _configure(box)
+        box.start()
+        yield box
+        box.stop()
+    finally:
+        box.close_masters()
+        if box.server:
+            box.server.kill()
+        box.shell("tmux kill-server")
+        for process in psutil.process_iter(["username"]):
+            if process.info["username"] == box.user:
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGKILL)
+        subprocess.run(["/usr/sbin/userdel", "--force", box.user], check=False, capture_output=True)
+
+
+def _configure(box: Box) -> None:
+    folder = box.folder
+    for name in ("host_key", "id"):
+        _keygen(folder / name)
+    (folder / "run").mkdir(mode=0o700)
+    (folder / "calls").touch()
+    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    keys = folder / "authorized_keys"
+    keys.write_text((folder / "id.pub").read_text())
+    (folder / "sshd_config").write_text(
+        f"Port {box.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host_key\nPidFile none\nUsePAM no\n"
+        f"AuthorizedKeysFile {keys}\nStrictModes no\nAllowUsers {box.user}\nMaxStartups 100\n"
+    )
+    (folder / "ssh_config").write_text(
+        f"Host box\n  HostName 127.0.0.1\n  Port {box.port}\n  User {box.user}\n  IdentityFile {folder}/id\n"
+        f"  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known_hosts\n"
+    )
+    box.trust_host_key()
+    (folder / "bin").mkdir()
+    client = folder / "bin/ssh"
+    client.write_text(
+        f'#!/bin/sh\necho x >> {folder}/calls\nexec {shutil.which("ssh")} -F {folder}/ssh_config "$@"\n'
+    )
+    client.chmod(0o755)
