@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -15,8 +15,8 @@ _jobmon() {
         "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config --group" words= kind="file" ;;
         "chain") options="-h --help --backend --after" words= kind="text" ;;
         "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
-        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
-        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --host --chdir --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
+        "watch") options="-h --help --host --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
         "rerun") options="-h --help --yes" words= kind="job" ;;
         "mark") options="-h --help -s --status --note" words= kind="text" ;;
         "group") options="-h --help" words="add submit status list wait log cancel hold release resubmit-failed forget" ;;
@@ -50,6 +50,7 @@ _jobmon() {
         "efficiency") options="-h --help --since --json" words= kind="job" ;;
         "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
         "diff") options="-h --help --json" words= kind="job" ;;
+        "health") options="-h --help --json" words= kind="job" ;;
         "why") options="-h --help --json" words= kind="job" ;;
         "checkpoints") options="-h --help --json" words= kind="job" ;;
         "verify") options="-h --help --against --count --size --sha256 --records --json" words= kind="job" ;;
@@ -65,7 +66,7 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
@@ -80,6 +81,8 @@ _jobmon() {
         "run -o"|"run --output") options= words= kind="file" ;;
         "run -e"|"run --error") options= words= kind="file" ;;
         "run --gpu-ids") options= words= kind="text" ;;
+        "run --host") options= words= kind="text" ;;
+        "run --chdir") options= words= kind="text" ;;
         "run --job-config") options= words= kind="file" ;;
         "run --num-workers") options= words= kind="text" ;;
         "run --total-items") options= words= kind="text" ;;
@@ -92,6 +95,7 @@ _jobmon() {
         "run --stall-timeout") options= words= kind="text" ;;
         "run --check-interval") options= words= kind="text" ;;
         "run --launch-timeout") options= words= kind="text" ;;
+        "watch --host") options= words= kind="text" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
         "watch --backend") options= words="slurm local" kind= ;;
@@ -119,12 +123,12 @@ _jobmon() {
         "group add --as") options= words= kind="text" ;;
         "group add --interval") options= words= kind="text" ;;
         "group add --messages") options= words="all failures none" kind= ;;
-        "group add --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group add --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "group add --stop-after") options= words= kind="text" ;;
         "group submit --backend") options= words= kind="text" ;;
         "group submit --interval") options= words= kind="text" ;;
         "group submit --messages") options= words="all failures none" kind= ;;
-        "group submit --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group submit --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "group submit --stop-after") options= words= kind="text" ;;
         "group wait --for") options= words= kind="text" ;;
         "group log -n"|"group log --lines") options= words= kind="text" ;;

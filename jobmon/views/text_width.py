@@ -77,7 +77,7 @@ def _is_open(text: str) -> bool:
 
 
 def fill(text: str, width: int) -> str:
-    """Wrap paragraphs, and each line of lists and tables, at spaces.
+    """Wrap paragraphs, and each line of lists and tables (those that begin with a space), at spaces.
 
     Of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
     """
@@ -87,7 +87,13 @@ def fill(text: str, width: int) -> str:
 def _filled(paragraph: str, width: int) -> str:
     if paragraph.startswith("examples:"):
         return "\n".join(_example(line, width) for line in paragraph.split("\n"))
-    lines = paragraph.split("\n") if "\n " in paragraph else [paragraph.strip()]
+    lines: list[str] = []
+    for line in paragraph.split("\n"):
+        is_prose = not line.startswith(" ")
+        if is_prose and lines and not lines[-1].startswith(" "):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
     return "\n".join(_hanging(line, width) for line in lines)
 
 
