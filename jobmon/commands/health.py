@@ -9,7 +9,7 @@ from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import UsageError
 from jobmon.views.health.as_json import health_json
 from jobmon.views.health.lines import health_lines, table_of_health
-from jobmon_core.app.health.collect import collect_health
+from jobmon_core.app.health.collect import PodOptions, collect_health, health_with_pods
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,11 @@ counters of the network cards where an agent runs on a node that the job has for
   DEGRADED        a part of the job, or of the cards, does not use it
   FALLBACK        TCP sockets, although there is a fast fabric
   UNKNOWN         nothing shows it; the report says what to set
-  NOT APPLICABLE  one node"""
+  NOT APPLICABLE  one node
+
+For Ray on Kubernetes, --pod looks into pods, by `kubectl exec`: nvidia-smi, `ray status` in the first one,
+the lines of NCCL in the logs of Ray's workers, and with --checkpoints a folder there. A job may be named
+too."""
 EPILOG = """\
 exit codes:
   0   all named jobs are healthy
@@ -57,21 +61,43 @@ stage is waiting, running, ending, succeeded, failed, cancelled, unknown or unwa
 examples:
   jobmon health 8123
   jobmon health sweep1
-  jobmon health latest --json | jq .issues"""
+  jobmon health latest --json | jq .issues
+  jobmon health --pod train-head-x7k2p --pod train-worker-8v7pg --namespace ml"""
 _UNHEALTHY, _NOT_KNOWN = 1, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"a group, {JOB_HELP}")
+    parser.add_argument(
+        "--pod",
+        action="append",
+        default=[],
+        metavar="P",
+        help="look into this pod; repeat it for each, Ray's head first",
+    )
+    parser.add_argument(
+        "--namespace",
+        "-n",
+        default="",
+        metavar="N",
+        help="of the pods (default: that of kubectl's configuration)",
+    )
+    parser.add_argument(
+        "--checkpoints", default="", metavar="DIR", help="the folder of checkpoints, as the first pod sees it"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the report; return the exit code by the worst of the jobs."""
-    if not options.job:
-        raise UsageError("name a job or a group")
-    found = collect_health(open_context(), options.job)
+    if not (options.job or options.pod):
+        raise UsageError("name a job, a group, or a --pod")
+    if not options.pod and (options.namespace or options.checkpoints):
+        raise UsageError(f"{'--namespace' if options.namespace else '--checkpoints'} requires --pod")
+    ctx = open_context()
+    pods = PodOptions(tuple(options.pod), options.namespace, options.checkpoints)
+    found = health_with_pods(ctx, options.job, pods) if options.pod else collect_health(ctx, options.job)
     if options.json:
         objects = [health_json(report) for report in found.reports]
         print(json.dumps(objects[0] if found.names_one_job else objects, indent=2))

@@ -9,7 +9,7 @@ from jobmon.views.model import iso
 
 if TYPE_CHECKING:
     from jobmon_core.domain.health.cluster_resources import ClusterResources
-    from jobmon_core.domain.health.model import CheckpointHealth, DiskHealth, GpuHealth, HealthReport
+    from jobmon_core.domain.health.model import DiskHealth, GpuHealth, HealthReport
     from jobmon_core.domain.health.network.model import NetworkVerdict
 
 
@@ -26,12 +26,12 @@ def health_json(report: HealthReport) -> dict[str, Any]:
         "issues": list(report.issues),
         "advice": list(report.advice),
         "notes": list(report.notes),
-        "elapsed_s": report.elapsed_s,
+        "elapsed_s": _plain(report.elapsed_s),
         "progress": _progress(report),
         "gpus": _gpus(report.gpus),
         "network": _network(report.network),
         "ray": _cluster(report.cluster) if report.cluster else None,
-        "checkpoints": _checkpoints(report.checkpoints, report.at_s) if report.checkpoints else None,
+        "checkpoints": _checkpoints(report),
         "disks": [_disk(each) for each in report.disks],
         "errors": list(report.errors),
         "not_seen": list(report.not_seen),
@@ -86,8 +86,11 @@ def _cluster(found: ClusterResources) -> dict[str, Any]:
     }
 
 
-def _checkpoints(found: CheckpointHealth, at_s: float) -> dict[str, Any]:
-    age_s = found.age_s(at_s)
+def _checkpoints(report: HealthReport) -> dict[str, Any] | None:
+    found = report.checkpoints
+    if found is None:
+        return None
+    age_s = found.age_s(report.at_s)
     return {
         "folder": found.folder,
         "count": found.count,
@@ -98,7 +101,7 @@ def _checkpoints(found: CheckpointHealth, at_s: float) -> dict[str, Any]:
         "age_s": None if age_s is None else round(age_s, 1),
         "interval_s": found.interval_s,
         "next_due": iso(found.next_s),
-        "overdue": found.is_overdue(at_s),
+        "overdue": found.is_overdue(report.at_s, report.elapsed_s),
         "problem": found.problem or None,
     }
 
@@ -119,4 +122,4 @@ def _plain(value: float | None) -> float | int | str | None:
         return None
     if not math.isfinite(value):
         return str(value)
-    return int(value) if value == int(value) else round(value, 6)
+    return int(value) if value == int(value) else float(f"{value:.6g}")

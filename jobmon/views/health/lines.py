@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _LABEL = 13  # columns
 _INDENT = "  "
+_EVIDENCE = "evidence"  # a line of a log, which is cut rather than wrapped
+_MAX_EVIDENCE = 4
+_NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # what names the process
 _WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
 _STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
 _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
@@ -36,9 +40,13 @@ def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
     """Yield the page about one job: whether it is healthy, what is wrong, then the figures."""
     yield from _head(report, console)
     yield from _issues(report, console)
-    yield ""
-    for label, text in _rows(report):
-        yield from console.prose(text, f"{_INDENT}{label:<{_LABEL}}", _INDENT + " " * _LABEL)
+    rows = [row for row in _rows(report) if row[1]]
+    yield from [""] if rows else []
+    for label, text in rows:
+        if label == _EVIDENCE:
+            yield console.line(f"{_INDENT}{'':<{_LABEL}}{text}")
+        else:
+            yield from console.prose(text, f"{_INDENT}{label:<{_LABEL}}", _INDENT + " " * _LABEL)
 
 
 def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterator[str]:
@@ -58,7 +66,8 @@ def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterat
 
 
 def _row(report: HealthReport) -> list[Cell]:
-    network = "" if report.network.state is NetworkState.NOT_APPLICABLE else report.network.state
+    hidden = report.network.state is NetworkState.NOT_APPLICABLE or report.stage is Stage.WAITING
+    network = "" if hidden else report.network.state
     saved, found = report.checkpoints, report.progress
     when = saved.age_s(report.at_s) if saved else None
     fraction = found.fraction if found else None
@@ -97,13 +106,15 @@ def _issues(report: HealthReport, console: Console) -> Iterator[str]:
 
 
 def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
-    """Yield the figures with their labels; what does not apply is left out."""
-    yield "progress", _progress(report) or "not known"
-    yield "GPUs", _gpus(report.gpus)
-    yield from _network(report.network)
+    """Yield the figures with their labels; of a job that does not run, only what is known."""
+    runs = report.stage is Stage.RUNNING
+    yield "progress", _progress(report) or ("not known" if runs else "")
+    yield "GPUs", _gpus(report.gpus) if runs or report.gpus.allocated else ""
+    if runs or report.network.state is not NetworkState.UNKNOWN:
+        yield from _network(report.network)
     if report.cluster:
         yield "Ray", _cluster(report.cluster)
-    yield "checkpoints", _checkpoints(report.checkpoints, report.at_s)
+    yield "checkpoints", _checkpoints(report.checkpoints, report.at_s) or ("none found" if runs else "")
     for disk in report.disks:
         room = Disk(disk.free_bytes, disk.total_bytes, disk.free_inodes or 0, disk.total_inodes or 0)
         yield "disk", f"{disk.path}: {disk_text(room)}"
@@ -121,7 +132,12 @@ def _progress(report: HealthReport) -> str:
         done = f"{percentage(found.fraction)} ({done})"
     per_s = found.rate_per_s if estimate.rate_per_s is None else estimate.rate_per_s
     left = f"{duration(estimate.remaining_s)} left" if estimate.remaining_s is not None else ""
-    parts = (done, rate(per_s, found.unit), f"loss {shown}" if (shown := loss(found.loss)) else "", left if report.stage is Stage.RUNNING else "")
+    parts = (
+        done,
+        rate(per_s, found.unit),
+        f"loss {shown}" if (shown := loss(found.loss)) else "",
+        left if report.stage is Stage.RUNNING else "",
+    )
     return ", ".join(filter(None, parts))
 
 
@@ -147,8 +163,9 @@ def _gpus(found: GpuHealth) -> str:
 
 
 def _network(found: NetworkVerdict) -> Iterator[tuple[str, str]]:
-    yield "network", f"{found.state}: {found.text}"
-    yield from (("", line) for line in found.evidence)
+    # the issue says more
+    yield "network", f"{found.state}: {found.transport if found.is_slow else found.text}"
+    yield from ((_EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
     if found.advice and not found.is_slow:  # that of an issue is shown with it
         yield "", f"-> {found.advice}"
 
@@ -163,12 +180,12 @@ def _cluster(found: ClusterResources) -> str:
 
 def _checkpoints(found: CheckpointHealth | None, at_s: float) -> str:
     if found is None:
-        return "none found"
+        return ""
     age_s = found.age_s(at_s)
     if age_s is None:
         return f"{found.problem or 'none yet'}, in {found.folder}"
     step = f"step {found.step}, " if found.step is not None else ""
-    doubt = ", not certain to be complete" if found.is_complete is None else ""
+    doubt = {None: ", not certain to be complete", False: ", NOT COMPLETE", True: ""}[found.is_complete]
     due = ""
     if found.next_s is not None:
         late_s = at_s - found.next_s

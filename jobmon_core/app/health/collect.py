@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.health.facts import job_facts
 from jobmon_core.app.health.files import JobFiles, read_files
+from jobmon_core.app.health.pods import ask_pods, facts_of_pods
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.app.live.telemetry import tasks_with_agents
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
+    from jobmon_core.domain.health.assess import HealthFacts
     from jobmon_core.domain.health.model import HealthReport
 
 _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
@@ -34,6 +36,15 @@ class HealthReports:
     names_one_job: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PodOptions:
+    """Which pods of Kubernetes to look into."""
+
+    names: tuple[str, ...]  # Ray's head first
+    namespace: str = ""  # empty: that of kubectl's configuration
+    checkpoint_folder: str = ""  # as the first pod sees it
+
+
 def collect_health(ctx: Context, arguments: Sequence[str]) -> HealthReports:
     """Return the health of the jobs, tasks and groups that the arguments name, without asking Slurm.
 
@@ -41,17 +52,32 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> HealthReports:
         UnknownJob, StateUnreadable: see `find_job`.
         JobmonError: the named groups have no jobs yet.
     """
+    found = _facts(ctx, arguments)
+    return HealthReports(tuple(map(assess, found)), len(found) == 1)
+
+
+def health_with_pods(ctx: Context, arguments: Sequence[str], pods: PodOptions) -> HealthReports:
+    """Return the health of a program in pods; of the job that an argument names, if there is one.
+
+    Raises:
+        CommandMissing, PodUnreachable: no pod can be asked.
+        JobmonError: as `collect_health`, or several jobs are named.
+    """
+    found = _facts(ctx, arguments) if arguments else []
+    if len(found) > 1:
+        raise JobmonError("the pods are those of one job: name only one together with --pod")
+    answers = ask_pods(pods.names, pods.namespace, pods.checkpoint_folder)
+    facts = facts_of_pods(answers, ctx.clock.now(), found[0] if found else None)
+    return HealthReports((assess(facts),), names_one_job=True)
+
+
+def _facts(ctx: Context, arguments: Sequence[str]) -> list[HealthFacts]:
     known = overview(ctx)
     tasks = list({live.id: live for live in _tasks(ctx, known, arguments)}.values())
     if not tasks:
         raise JobmonError("no run of this group was submitted yet")
-    is_one = len(tasks) == 1
-    files = read_files(ctx, tasks, with_checkpoints=is_one)
-    reports = [
-        assess(job_facts(ctx, known, live, files.tasks.get(live.id, _NO_FILES), files.problem))
-        for live in tasks
-    ]
-    return HealthReports(tuple(reports), is_one)
+    files = read_files(ctx, tasks, with_checkpoints=len(tasks) == 1)
+    return [job_facts(ctx, known, live, files.tasks.get(live.id, _NO_FILES), files.problem) for live in tasks]
 
 
 def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[LiveTask]:

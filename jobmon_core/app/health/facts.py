@@ -18,7 +18,7 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.domain.slurm.states import JobState, stated_reason
+from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 from jobmon_core.domain.telemetry.summary import is_current
 from jobmon_core.lifecycle.health import Health
 
@@ -97,8 +97,9 @@ def _state(live: LiveTask) -> str:
 def _reason(live: LiveTask) -> str:
     """Return why a task waits, or how it ended; empty if there is nothing to add to its state."""
     task = live.task
-    if task is None or live.group is Group.PENDING:
-        return stated_reason(task.reason if task else live.job.pending_reason)
+    if task is None:
+        waiting = [each.reason for each in live.job.tasks.values() if each.state.phase is Phase.WAITING]
+        return next(filter(None, map(stated_reason, (*waiting, live.job.pending_reason))), "")
     if task.end is None:
         return ""
     if task.diagnosis and task.diagnosis.cause:
@@ -169,11 +170,16 @@ def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | Non
     """Return what a look at the folder found; None without a checkpoint."""
     if found is None or not found.checkpoints:
         return None
-    best = found.newest_complete
-    health = CheckpointHealth(found.folder, len(found.checkpoints), interval_s=found.interval_s)
-    if best is None:
-        return replace(health, problem="none of them is complete")
-    return replace(health, name=best.path, step=best.step, saved_s=best.saved_s, is_complete=best.is_complete)
+    best = found.newest_complete or found.checkpoints[0]
+    return CheckpointHealth(
+        found.folder,
+        len(found.checkpoints),
+        best.path,
+        best.step,
+        best.saved_s,
+        best.is_complete,
+        found.interval_s,
+    )
 
 
 def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:

@@ -8,13 +8,13 @@ known: what cannot be seen neither condemns a job nor proves that it is well.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.health.cluster_resources import ClusterResources
-from jobmon_core.domain.health.gpus import gpu_health, unused_issue
-from jobmon_core.domain.health.model import CheckpointHealth, DiskHealth, HealthReport, Stage
+from jobmon_core.domain.health.gpus import gpu_health, holds_memory, unused_text
+from jobmon_core.domain.health.model import CheckpointHealth, DiskHealth, GpuHealth, HealthReport, Stage
 from jobmon_core.domain.health.network.model import NetworkVerdict
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.launch.model import LaunchState, Result
@@ -60,6 +60,8 @@ class HealthFacts:
     artifacts: Artifacts | None = None
     errors: tuple[str, ...] = ()
     not_seen: tuple[str, ...] = ()
+    # the GPUs were looked at for some seconds just now; else an agent has watched them
+    is_snapshot: bool = False
     outdated: str = ""  # why all this may be out of date, e.g. a dead monitor; empty if it is current
 
 
@@ -71,14 +73,14 @@ class _Issue(NamedTuple):
 def assess(facts: HealthFacts) -> HealthReport:
     """Return the report; texts that quote logs are redacted."""
     gpus = gpu_health(facts.reports, facts.situation)
-    issues = [*_issues(facts)]
+    issues = [*_issues(facts, gpus)]
     return HealthReport(
         facts.at_s,
         facts.ref,
         facts.name,
         facts.state,
         facts.stage,
-        *_conclusion(facts, issues),
+        *_conclusion(facts, gpus, issues),
         tuple(redacted(issue.text) for issue in issues),
         tuple(redacted(issue.advice.replace("JOBID", facts.ref)) for issue in issues),
         tuple(map(redacted, _notes(facts))),
@@ -86,7 +88,7 @@ def assess(facts: HealthFacts) -> HealthReport:
         facts.progress,
         facts.estimate,
         gpus,
-        facts.network,
+        replace(facts.network, evidence=tuple(map(redacted, facts.network.evidence))),
         facts.cluster,
         facts.checkpoints,
         tuple(_disks(facts)),
@@ -95,7 +97,7 @@ def assess(facts: HealthFacts) -> HealthReport:
     )
 
 
-def _conclusion(facts: HealthFacts, issues: list[_Issue]) -> tuple[bool | None, str]:
+def _conclusion(facts: HealthFacts, gpus: GpuHealth, issues: list[_Issue]) -> tuple[bool | None, str]:
     """Return whether the job is healthy, and why."""
     if issues:
         return False, f"{count(len(issues), 'issue')} found"
@@ -103,10 +105,17 @@ def _conclusion(facts: HealthFacts, issues: list[_Issue]) -> tuple[bool | None, 
         return True, _WHY[facts.stage]
     if facts.stage is not Stage.RUNNING:
         return None, redacted(_ended_or_waiting(facts))
+    return _of_running(facts, gpus)
+
+
+def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
+    """Return whether a running job without issues is healthy, and why."""
     if facts.outdated:
         return None, f"what jobmon knows may be out of date: {facts.outdated}"
     if any(verdict.name == HEALTHY for verdict in facts.verdicts):
         return True, "it makes progress, and nothing is known to be wrong"
+    if facts.is_snapshot and gpus.used:
+        return True, "its GPUs compute, and nothing is known to be wrong"
     return None, "nothing is known to be wrong, but nothing shows that it makes progress"
 
 
@@ -118,21 +127,21 @@ def _ended_or_waiting(facts: HealthFacts) -> str:
     return _WHY[facts.stage]
 
 
-def _issues(facts: HealthFacts) -> Iterator[_Issue]:
+def _issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
     if facts.stage is Stage.FAILED:
         advice = "`jobmon diagnose JOBID` shows the lines that prove it, and what to do."
         yield _Issue(f"it failed: {facts.reason}" if facts.reason else "it failed", advice)
     elif facts.problem:
         yield _Issue(facts.problem)
     if facts.stage is Stage.RUNNING:
-        yield from _running_issues(facts)
+        yield from _running_issues(facts, gpus)
 
 
-def _running_issues(facts: HealthFacts) -> Iterator[_Issue]:
+def _running_issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
     found = [verdict for verdict in facts.verdicts if not (_is_note(verdict) or _is_overall(verdict))]
     yield from (_Issue(_sentence(verdict), verdict.advice) for verdict in found)
     if not any(verdict.name in _ABOUT_IDLE_GPUS for verdict in found):
-        yield from _unused_gpus(facts)
+        yield from _unused_gpus(facts, gpus)
     if facts.network.is_slow:
         yield _Issue(f"network {facts.network.state}: {facts.network.text}", facts.network.advice)
     if not any(verdict.name == "launch-failed" for verdict in found):
@@ -140,18 +149,23 @@ def _running_issues(facts: HealthFacts) -> Iterator[_Issue]:
         yield from (_Issue(f"launch: {item.text}") for item in failed)
     yield from _cluster_issues(facts.cluster)
     saved = facts.checkpoints
-    if saved and saved.is_overdue(facts.at_s):
+    if saved and saved.is_overdue(facts.at_s, facts.elapsed_s):
         age, usual = duration(saved.age_s(facts.at_s) or 0.0), duration(saved.interval_s or 0.0)
         yield _Issue(f"no checkpoint for {age}; usually one is saved every {usual}")
 
 
-def _unused_gpus(facts: HealthFacts) -> Iterator[_Issue]:
+def _unused_gpus(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
+    """Yield that a job which has started uses none of its GPUs.
+
+    A program that waits between two steps looks idle for some seconds, but holds memory.
+    """
     situation = facts.situation
-    if situation is None:
+    if gpus.used != 0 or (facts.is_snapshot and holds_memory(facts.reports)):
         return
-    found = gpu_health(facts.reports, situation)
-    if text := unused_issue(found, situation.age_s, situation.thresholds.startup_s):
-        yield _Issue(text, "Check that the program uses CUDA, and that it is past loading its data.")
+    if facts.is_snapshot or (situation and situation.age_s > situation.thresholds.startup_s):
+        yield _Issue(
+            unused_text(gpus), "Check that the program uses CUDA, and that it is past loading its data."
+        )
 
 
 def _cluster_issues(cluster: ClusterResources | None) -> Iterator[_Issue]:

@@ -12,6 +12,7 @@ from jobmon_core.domain.triage.situation import Situation
 from jobmon_core.domain.triage.windows import gpu_average, gpu_keys, utilization
 
 _IDLE_PERCENT = 5.0
+_UNUSED_BYTES = 2**30  # what the driver itself takes of a GPU is less
 
 
 def gpu_health(reports: Sequence[AgentReport], situation: Situation | None) -> GpuHealth:
@@ -30,21 +31,25 @@ def gpu_health(reports: Sequence[AgentReport], situation: Situation | None) -> G
     known = all(percent is not None or each.gpu.own_pids for each, percent in zip(gpus, busy, strict=True))
     return GpuHealth(
         len(gpus),
-        len(gpus) - len(idle) if known else None,
+        len(gpus) - len(idle) if known and gpus else None,
         idle,
         busy,
         situation.thresholds.must_last_s if situation and is_mean else None,
     )
 
 
-def unused_issue(found: GpuHealth, age_s: float | None, startup_s: float) -> str:
-    """Return the issue of a running job that uses none of its GPUs; empty if it does, or just started."""
-    is_old = age_s is not None and age_s > startup_s
-    if not found.allocated or found.used != 0 or not is_old:
-        return ""
+def unused_text(found: GpuHealth) -> str:
+    """Return the issue of a job that uses none of its GPUs."""
     span = f" over the last {duration(found.span_s)}" if found.span_s else ""
-    busy = f"{found.mean_percent or 0.0:.0f} % busy{span}"
-    return f"GPUs available but not being used: {count(found.allocated, 'GPU')} allocated, {busy}"
+    gpus = count(found.allocated or 0, "GPU")
+    return (
+        f"GPUs available but not being used: {gpus} allocated, {found.mean_percent or 0.0:.0f} % busy{span}"
+    )
+
+
+def holds_memory(reports: Sequence[AgentReport]) -> bool:
+    """Whether a program holds memory of a GPU, as it does from its first use to its end."""
+    return any((each.gpu.memory or 0) > _UNUSED_BYTES for each in all_gpus(reports))
 
 
 def _is_idle(found: NodeGpu, percent: float | None) -> bool:

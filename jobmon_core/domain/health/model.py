@@ -46,7 +46,7 @@ class GpuHealth:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointHealth:
-    """The newest checkpoint that a training can resume from."""
+    """The newest checkpoint that a training can resume from, else the newest."""
 
     folder: str
     count: int = 0
@@ -66,10 +66,12 @@ class CheckpointHealth:
         """When the next one is due."""
         return None if self.saved_s is None or not self.interval_s else self.saved_s + self.interval_s
 
-    def is_overdue(self, at_s: float) -> bool:
-        """Whether over two usual intervals have passed since the newest one."""
+    def is_overdue(self, at_s: float, elapsed_s: float | None) -> bool:
+        """Whether a run has not saved one for over two usual intervals; False if its start is not known."""
         age_s = self.age_s(at_s)
-        return age_s is not None and bool(self.interval_s) and age_s > 2 * (self.interval_s or 0.0)
+        if age_s is None or elapsed_s is None or not self.interval_s:
+            return False
+        return min(age_s, elapsed_s) > 2 * self.interval_s
 
 
 @dataclass(frozen=True, slots=True)

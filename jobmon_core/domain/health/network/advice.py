@@ -10,6 +10,7 @@ SHOW_NCCL = (
     "Set NCCL_DEBUG=INFO (and unset NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE) before the next start: NCCL then "
     "prints the network that it chose to the log."
 )
+LOOK_FOR_FABRIC = "Run `ls /sys/class/infiniband` on a node: if it lists devices, NCCL does not use them."
 LOAD_OFI = (
     "Put the folder of libnccl-net.so of aws-ofi-nccl on LD_LIBRARY_PATH, inside the container too: "
     "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu, on older images /opt/amazon/ofi-nccl/lib or "

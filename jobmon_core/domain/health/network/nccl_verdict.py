@@ -120,7 +120,7 @@ def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerd
             TCP,
             "NCCL uses TCP sockets; whether the nodes have a faster network is not known",
             lines,
-            f"If they have EFA: {advice.LOAD_OFI} If they have InfiniBand: {advice.USE_IB}",
+            advice.LOOK_FOR_FABRIC,
         )
     switch = _switched_off(found)
     because = f"{switch} is set to {found.settings[switch]}" if switch else why

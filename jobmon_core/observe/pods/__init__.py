@@ -1,0 +1,1 @@
+"""What pods of Kubernetes show about the programs in them, through kubectl."""
