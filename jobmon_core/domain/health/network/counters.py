@@ -115,7 +115,7 @@ def _idle_ports(traffic: Sequence[_Traffic]) -> Iterator[str]:
     """Yield the ports that carry nothing, although they should.
 
     Sites keep cards of InfiniBand and RoCE for other purposes, e.g. storage: one that carries nothing counts
-    only if it does on another node. All cards of EFA are alike.
+    only if it does on another node. All cards of EFA have the same purpose.
     """
     used = {_key(port) for each in traffic for port in each.ports if not _is_flat(port)}
     for each in traffic:
