@@ -149,8 +149,8 @@ def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
     """
     for number, (folder, job) in jobs.items():
         if job.run_id:
-            may_claim = job.process is None and not folder.is_starting()
-            yield script.run_line(number, job.run_id, claim=may_claim)
+            may_take = job.process is None and not folder.is_starting()
+            yield script.run_line(number, job.run_id, take=may_take)
         if job.process:
             yield script.process_line(job.process)
         if job.target.marker:
