@@ -171,7 +171,7 @@ def status_row(
         job_id=number,
         state="",
         raw_job_id=number,
-        submit_s=int(job.registered_s),
+        submit_s=int(job.registered_s) if job.start_s is None else job.start_s,
         start_s=job.start_s,
         nodes=job.host,
         name=job.name,

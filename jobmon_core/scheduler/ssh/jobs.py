@@ -37,12 +37,11 @@ if TYPE_CHECKING:
 _OPTION = re.compile(r"-[^-c]+")  # of a shell; after -c follows what it runs
 _SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "tcsh", "csh")
 NO_WITNESS = (
-    "the process is gone from the host, and nothing there shows how it ended: only the parent of a process "
-    "learns its exit status, and no marker was written"
+    "the process is gone from the host, and nothing shows how it ended: no exit status of tmux, no marker"
 )
 NO_EXIT_CODE = (
-    "the process is gone from the host and recorded no exit code: it was killed together with its wrapper, "
-    "e.g. for lack of memory"
+    "the process is gone from the host without a recorded exit code: its wrapper was killed, too, e.g. for "
+    "lack of memory"
 )
 
 
@@ -159,7 +158,7 @@ def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
         logs=LogPaths(literal(copy), literal(copy), BY_USER),
         workdir=job.workdir or "/",
         command=job.command,
-        submit_s=int(job.registered_s),
+        submit_s=int(job.registered_s) if job.start_s is None else job.start_s,
         unprovable_why=NO_EXIT_CODE if job.run_id else NO_WITNESS,
     )
 
