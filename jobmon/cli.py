@@ -20,7 +20,7 @@ GROUPS = {
         "submit": "submit a job as sbatch does and watch it",
         "chain": "submit jobs that run one after the other",
         "check": "look for what would make a job fail, before it is submitted",
-        "run": "run a command here and watch it, without Slurm",
+        "run": "run a command here, or on a host reached by ssh, and watch it",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
         "mark": "write a marker, which shows that a stage is done",

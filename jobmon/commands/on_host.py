@@ -66,10 +66,9 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
     elif not job.logs.stdout:
         say("no log is known; log:FILE names one")
     if not target.marker:
-        say(
-            "its exit status will not be known, unless tmux keeps it (remain-on-exit); marker:FILE names a "
-            "file that it writes when it has succeeded"
-        )
+        by_tmux = "only tmux can show its exit status, with `set-option remain-on-exit on`"
+        what = by_tmux if target.tmux else "nothing will show its exit status"
+        say(f"{what}; marker:FILE names a file that shows success")
     say(f"watching it as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
     return job
 

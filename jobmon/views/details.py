@@ -65,7 +65,10 @@ _ROWS = (
 )
 _NO_PROGRESS = JobProgress()
 _TASKS_SHOWN = 10
-_WHERE = {"process": "a process of the machine, without a scheduler"}  # by backend
+_WHERE = {  # by backend
+    "process": "a process of the machine, without a scheduler",
+    "ssh": "host {cluster}, reached by ssh",
+}
 _PATHS = ("proof", "log end", "bundle", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
@@ -254,7 +257,8 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
 def _closing(status: JobStatus, now_s: float) -> Pairs:
     """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
     job = status.job
-    where = f"cluster {job.cluster}" if job.cluster else _WHERE.get(job.backend, job.backend)
+    where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
+    where = where.format(cluster=job.cluster)
     yield "where", where + (f", partition {job.partition}" if job.partition else "")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -39,6 +38,7 @@ class Box:
     user: str
     port: int
     server: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _started: list[subprocess.Popen[bytes]] = field(default_factory=list, init=False)
 
     @property
     def home(self) -> Path:
@@ -91,28 +91,49 @@ class Box:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
 
-    def shell(self, command: str, *, detached: bool = False) -> str:
-        """Run a command as the user there, without ssh; a detached one goes on in the background."""
-        argv = [
-            "/usr/bin/setpriv",
-            f"--reuid={self.user}",
-            f"--regid={self.user}",
-            "--clear-groups",
-            "/bin/sh",
-            "-c",
-            command,
-        ]
-        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "USER": self.user}
-        if detached:
-            process = subprocess.Popen(
-                argv, cwd=self.home, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            return str(process.pid)
+    def shell(self, command: str) -> str:
+        """Run a command as the user there, without ssh; return its output."""
         done = subprocess.run(
-            argv, cwd=self.home, env=environment, capture_output=True, text=True, check=False
+            self._as_user(command),
+            cwd=self.home,
+            env=self._user_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.stdout + done.stderr
+
+    def detached(self, command: str) -> int:
+        """Start a command as the user there, in the background; return its PID."""
+        with Path(os.devnull).open("r+b") as null:
+            process = subprocess.Popen(
+                self._as_user(command),
+                cwd=self.home,
+                env=self._user_environment(),
+                start_new_session=True,
+                stdin=null,
+                stdout=null,
+                stderr=null,
+            )
+        self._started.append(process)
+        return process.pid
+
+    def _as_user(self, command: str) -> list[str]:
+        user = (f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups")
+        return ["/usr/bin/setpriv", *user, "/bin/sh", "-c", command]
+
+    def _user_environment(self) -> dict[str, str]:
+        return {"HOME": str(self.home), "PATH": os.environ["PATH"], "USER": self.user}
+
+    def end_processes(self) -> None:
+        """Kill everything that the user runs there."""
+        for process in psutil.process_iter(["username"]):
+            if process.info["username"] == self.user and process.name() != "sshd":
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+        for child in self._started:
+            child.wait()
+        self._started.clear()
 
     def new_host_key(self) -> None:
         """Give the server another key; it counts once the server is started anew."""
@@ -163,11 +184,7 @@ def running_box(folder: Path) -> Iterator[Box]:
         box.close_masters()
         if box.server:
             box.server.kill()
-        box.shell("tmux kill-server")
-        for process in psutil.process_iter(["username"]):
-            if process.info["username"] == box.user:
-                with suppress(psutil.NoSuchProcess):
-                    process.send_signal(signal.SIGKILL)
+        box.end_processes()
         subprocess.run(["/usr/sbin/userdel", "--force", box.user], check=False, capture_output=True)
 
 

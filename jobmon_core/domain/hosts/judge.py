@@ -34,11 +34,11 @@ class Gone:
     """A job of which nothing runs any more, and nothing shows how it ended."""
 
 
-Finding = Status | JobEnd | Gone
+Shown = Status | JobEnd | Gone
 _Clock = Callable[[float], int]  # turns a time of the host's clock into one of this machine
 
 
-def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Finding]:
+def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
     """Return the record after a look at its host, made at ``now_s`` (Unix seconds), and what it shows."""
     finding = judge(number, job, look, now_s)
     run = look.runs.get(number)
@@ -49,7 +49,7 @@ def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob,
     return (replace(job, end=finding) if isinstance(finding, JobEnd) else job), finding
 
 
-def judge(number: int, job: HostJob, look: Look, now_s: float) -> Finding:
+def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
     """Return what the look at its host, made at ``now_s`` (Unix seconds), shows of job ``number``."""
 
     def here(there_s: float) -> int:
@@ -59,7 +59,7 @@ def judge(number: int, job: HostJob, look: Look, now_s: float) -> Finding:
     witnessed = _of_run(run, here) or _of_pane(job, look, now_s)
     if witnessed:
         return witnessed
-    if run and not run.is_claimed and job.process is None:
+    if run and not run.is_taken and job.process is None:
         return Status(JobState.PENDING, _STARTING)
     alive = _alive(job, run, look)
     if alive:
@@ -121,7 +121,7 @@ def _is_new(job: HostJob, marker: SeenFile) -> bool:
     return is_later or marker.stamp != job.old_marker
 
 
-def _without_witness(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Finding:
+def _without_witness(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Shown:
     process = (run.command if run else None) or job.process
     if process is None:  # a wrapper that began and recorded nothing yet
         is_starting = 0 <= now_s - job.registered_s < _START_S and job.boot_id in ("", look.boot_id)

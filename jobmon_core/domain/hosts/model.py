@@ -113,7 +113,7 @@ class SeenLog:
 class SeenRun:
     """The files of a command that jobmon started on the host."""
 
-    is_claimed: bool  # its wrapper began
+    is_taken: bool  # its wrapper began
     is_unstarted: bool = False  # it was not started, and now never will be
     wrapper: Process | None = None
     command: Process | None = None

@@ -9,6 +9,7 @@ from posixpath import basename, splitext
 
 _MAX_PID = 1 << 22  # of Linux
 _PANE = re.compile(r"(?P<session>[^:.]+)(?::(?P<window>\d+)(?:\.(?P<pane>\d+))?)?")
+_SCRIPTS = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
 KINDS = ("tmux", "pid", "marker", "log")
 
 
@@ -53,11 +54,12 @@ class Target:
         parts = (("tmux", self.tmux), ("pid", self.pid or ""), ("marker", self.marker), ("log", self.log))
         return tuple(f"{kind}:{value}" for kind, value in parts if value)
 
-    @property
-    def default_name(self) -> str:
-        """A name for the job, if its command does not give one."""
+    def name(self, argv: Sequence[str]) -> str:
+        """Return a name for the job, whose process has this command line (empty without a process)."""
         if self.tmux:
             return self.tmux
+        if argv and not self.log:
+            return name_of_command(argv)
         return splitext(basename(self.log or self.marker))[0]
 
     def is_pane(self, session: str, window: str, pane: str) -> bool:
@@ -67,6 +69,12 @@ class Target:
             return self.tmux == session
         wanted = match["session"], match["window"] or window, match["pane"] or pane
         return wanted == (session, window, pane)
+
+
+def name_of_command(argv: Sequence[str]) -> str:
+    """Return the script that a command runs, else its program."""
+    scripts = (word for word in argv[1:] if word.endswith(_SCRIPTS))
+    return basename(next(scripts, argv[0])).removeprefix("-")
 
 
 def _pid(text: str) -> int:

@@ -149,8 +149,8 @@ def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
     """
     for number, (folder, job) in jobs.items():
         if job.run_id:
-            may_claim = job.process is None and not folder.is_starting()
-            yield script.run_line(number, job.run_id, claim=may_claim)
+            may_take = job.process is None and not folder.is_starting()
+            yield script.run_line(number, job.run_id, take=may_take)
         if job.process:
             yield script.process_line(job.process)
         if job.target.marker:
@@ -171,7 +171,7 @@ def status_row(
         job_id=number,
         state="",
         raw_job_id=number,
-        submit_s=int(job.registered_s),
+        submit_s=int(job.registered_s) if job.start_s is None else job.start_s,
         start_s=job.start_s,
         nodes=job.host,
         name=job.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from dataclasses import replace
@@ -18,7 +19,6 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import ProcessDetails, read_answer
 from jobmon_core.scheduler.ssh.connection import ask
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.ssh.answer import Answer
     from jobmon_core.scheduler.ssh.records import JobFolder
 
+_OPTION = re.compile(r"-[^-c]+")  # of a shell; after -c follows what it runs
 _SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "tcsh", "csh")
 NO_WITNESS = (
-    "the process is gone from the host, and nothing there shows how it ended: only the parent of a process "
-    "learns its exit status, and no marker was written"
+    "the process is gone from the host, and nothing shows how it ended: no exit status of tmux, no marker"
 )
 NO_EXIT_CODE = (
-    "the process is gone from the host and recorded no exit code: it was killed together with its wrapper, "
-    "e.g. for lack of memory"
+    "the process is gone from the host without a recorded exit code: its wrapper was killed, too, e.g. for "
+    "lack of memory"
 )
 
 
@@ -110,7 +110,7 @@ class HostJobs:
         marker = look.markers.get(0)
         job = HostJob(
             host=self._host,
-            name=target.default_name,
+            name=target.name(answer.details.get(found.pid, ProcessDetails()).argv),
             target=target,
             pane_id=found.pane_id,
             boot_id=look.boot_id,
@@ -124,7 +124,6 @@ class HostJobs:
         started_s = look.started_there_s(seen.start_ticks)
         return replace(
             job,
-            name=job.name or command_name(details.argv or (str(found.pid),), ""),
             process=Process(found.pid, seen.start_ticks, look.boot_id, look.pid_namespace),
             target=replace(target, log=target.log or details.stdout or details.stderr),
             start_s=int(now_s - (look.clock_there_s - started_s)),
@@ -159,7 +158,7 @@ def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
         logs=LogPaths(literal(copy), literal(copy), BY_USER),
         workdir=job.workdir or "/",
         command=job.command,
-        submit_s=int(job.registered_s),
+        submit_s=int(job.registered_s) if job.start_s is None else job.start_s,
         unprovable_why=NO_EXIT_CODE if job.run_id else NO_WITNESS,
     )
 
@@ -237,7 +236,7 @@ def _is_idle_shell(details: ProcessDetails | None) -> bool:
         return False
     program, *arguments = details.argv
     is_shell = basename(program).removeprefix("-") in _SHELLS
-    return is_shell and all(word.startswith("-") and "c" not in word for word in arguments)
+    return is_shell and all(word.startswith("--") or _OPTION.fullmatch(word) for word in arguments)
 
 
 def _writer(log: str, answer: Answer, host: str) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.hosts.model import SeenLog
     from jobmon_core.scheduler.ssh.records import JobFolder
 
-MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is begun; one older part is kept
+MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is started; one older part is kept
 
 
 def next_offset(folder: JobFolder, copy: Path) -> CopyState:

@@ -56,16 +56,16 @@ log() { # JOB FILE INODE OFFSET MAX
   [ "$2" -gt "$from" ] && tail -c "+$((from + 1))" -- "$file" | head -c $(($2 - from)) | base64
   echo "end"
 }
-run() { # JOB ID CLAIM
+run() { # JOB ID TAKE
   folder=RUNS/$2
-  if [ ! -d "$folder/claimed" ]; then
-    if [ "$3" = claim ] && mkdir -p "$folder" && mkdir "$folder/claimed"; then
+  if [ ! -d "$folder/taken" ]; then
+    if [ "$3" = take ] && mkdir -p "$folder" && mkdir "$folder/taken"; then
       echo unstarted > "$folder/unstarted"; echo "run $1 unstarted"
-    elif [ -d "$folder/claimed" ]; then echo "run $1 claimed"
-    else echo "run $1 unclaimed"; fi 2>/dev/null
+    elif [ -d "$folder/taken" ]; then echo "run $1 taken"
+    else echo "run $1 untaken"; fi 2>/dev/null
     return 0
   fi
-  if [ -s "$folder/unstarted" ]; then echo "run $1 unstarted"; else echo "run $1 claimed"; fi
+  if [ -s "$folder/unstarted" ]; then echo "run $1 unstarted"; else echo "run $1 taken"; fi
   if [ -s "$folder/pid" ]; then
     read -r wrapper wrapper_start command command_start boot namespace < "$folder/pid"
     identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace"
@@ -153,9 +153,9 @@ def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> st
     return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
 
 
-def run_line(job: int, run_id: str, *, claim: bool) -> str:
-    """Return the line that looks at a command of jobmon; ``claim``: and keeps it from starting later."""
-    return f"run {job} {shlex.quote(run_id)} {'claim' if claim else '-'}"
+def run_line(job: int, run_id: str, *, take: bool) -> str:
+    """Return the line that looks at a command of jobmon; ``take``: and keeps it from starting later."""
+    return f"run {job} {shlex.quote(run_id)} {'take' if take else '-'}"
 
 
 def details_line(pid: int) -> str:

@@ -1,6 +1,6 @@
 """Starts a command on a host, at most once, with a wrapper that records its exit code.
 
-The wrapper is a shell script in a folder of its own on the host. First it creates ``claimed`` there; who
+The wrapper is a shell script in a folder of its own on the host. First it creates ``taken`` there; who
 cannot create it does nothing. So the command starts once, however often the start is repeated after a cut
 connection. Then it records its processes in ``pid``, waits, and records in ``exit`` how the command ended.
 """
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.hosts.model import HostJob
-from jobmon_core.domain.hosts.target import Target
-from jobmon_core.scheduler.command_name import command_name
+from jobmon_core.domain.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
 from jobmon_core.system.runner import Runner
@@ -33,7 +32,7 @@ _FOLDER_THERE = ".local/state/jobmon"  # `script.RUNS`, from the home directory
 _WRAPPER = """\
 #!/bin/sh
 folder=%(folder)s
-mkdir "$folder/claimed" 2>/dev/null || exit 0
+mkdir "$folder/taken" 2>/dev/null || exit 0
 stat_of() { read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start=$1; }
 finish() { echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"; }
 log=$folder/output.log
@@ -58,7 +57,7 @@ start() { # ID
   umask 077
   folder=%(runs)s/$1
   mkdir -p "$folder" || return
-  if [ ! -d "$folder/claimed" ]; then
+  if [ ! -d "$folder/taken" ]; then
     cat > "$folder/run.$$" <<'%(mark)s'
 %(wrapper)s%(mark)s
     mv "$folder/run.$$" "$folder/run.sh"
@@ -112,7 +111,7 @@ class CommandStarter:
         run_id = f"{int(now_s):x}{os.urandom(3).hex()}"
         job = HostJob(
             host=host.name,
-            name=name or command_name(command, ""),
+            name=name or name_of_command(command),
             target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log"),
             run_id=run_id,
             registered_s=now_s,
@@ -146,7 +145,7 @@ class CommandStarter:
 
 
 def _run_line(folder: JobFolder, job: HostJob) -> str:
-    return script.run_line(folder.number, job.run_id, claim=False)
+    return script.run_line(folder.number, job.run_id, take=False)
 
 
 def _has_started(run: SeenRun | None) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.hosts.judge import Finding, Gone, Status, judge, learn
+from jobmon_core.domain.hosts.judge import Gone, Shown, Status, judge, learn
 from jobmon_core.domain.hosts.model import (
     HostJob,
     JobEnd,
@@ -55,7 +55,7 @@ def file(age_s: int, inode: str = "5") -> dict[int, SeenFile]:
 
 
 def run(**changes: object) -> dict[int, SeenRun]:
-    seen = SeenRun(is_claimed=True, wrapper=WRAPPER, command=PROCESS)
+    seen = SeenRun(is_taken=True, wrapper=WRAPPER, command=PROCESS)
     return {1: replace(seen, **changes)}  # type: ignore[arg-type]
 
 
@@ -108,7 +108,7 @@ END_S = int(NOW_S) - 30
         (RUN, look(runs=run(), processes={**BOTH, 76: None}), "RUNNING its wrapper was killed"),
         (RUN, look(runs=run(), processes=NEITHER), "gone"),
         (RUN, look(runs=run(), boot_id="boot-2"), "NODE_FAIL the host was restarted"),
-        (RUN, look(runs=run(is_claimed=False, wrapper=None, command=None)), "PENDING it is being started"),
+        (RUN, look(runs=run(is_taken=False, wrapper=None, command=None)), "PENDING it is being started"),
         (RUN, look(runs=run(is_unstarted=True)), "LAUNCH_FAILED it was not started"),
         (NEW_RUN, look(runs=run(wrapper=None, command=None)), "RUNNING it is being started"),
         (RUN, look(runs=run(wrapper=None, command=None)), "gone"),
@@ -122,7 +122,7 @@ def test_an_end_needs_a_witness(job: HostJob, seen: Look, expected: str | JobEnd
         assert text(found).startswith(str(expected))
 
 
-def text(found: Finding) -> str:
+def text(found: Shown) -> str:
     return "gone" if isinstance(found, Gone) else f"{found.state} {found.reason}"
 
 
@@ -130,7 +130,7 @@ def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_v
     known, found = learn(1, RUN, look(runs=run(), processes=BOTH), NOW_S)
     assert found == RUNNING
     assert (known.process, known.started_there_s, known.start_s) == (PROCESS, THERE_S - 900, int(NOW_S - 900))
-    without_folder = look(runs=run(is_claimed=False, wrapper=None, command=None), processes=BOTH)
+    without_folder = look(runs=run(is_taken=False, wrapper=None, command=None), processes=BOTH)
     assert text(judge(1, known, without_folder, NOW_S)).startswith("RUNNING")
 
 

@@ -12,7 +12,20 @@ def test_the_words_of_one_command_describe_one_job() -> None:
     target = Target.parse(words)
     assert target == Target(tmux="train", marker="/data/DONE", log="~/a b:c.log")
     assert target.words == words
-    assert (target.default_name, Target(log="/x/run 7.log").default_name) == ("train", "run 7")
+
+
+@pytest.mark.parametrize(
+    ("target", "argv", "name"),
+    [
+        (Target(tmux="train", log="/x/a.log"), ("python", "b.py"), "train"),
+        (Target(pid=7, log="/x/run 7.log"), ("python", "b.py"), "run 7"),
+        (Target(pid=7, marker="/x/DONE"), ("/usr/bin/python3", "-u", "/x/b.py"), "b.py"),
+        (Target(pid=7), ("-bash",), "bash"),
+        (Target(marker="/x/DONE"), (), "DONE"),
+    ],
+)
+def test_a_job_gets_a_name_that_its_user_knows(target: Target, argv: tuple[str, ...], name: str) -> None:
+    assert target.name(argv) == name
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_a_process_is_found_by_the_log_that_it_writes(
 
 
 def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> None:
-    unclaimed = look(tmp_path, script.run_line(1, "r1", claim=False)).look.runs
-    assert unclaimed == {1: SeenRun(is_claimed=False)}
+    untaken = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs
+    assert untaken == {1: SeenRun(is_taken=False)}
     for _ in range(2):  # later looks say the same
-        claimed = look(tmp_path, script.run_line(1, "r1", claim=True)).look.runs
-        assert claimed == {1: SeenRun(is_claimed=True, is_unstarted=True)}
+        taken = look(tmp_path, script.run_line(1, "r1", take=True)).look.runs
+        assert taken == {1: SeenRun(is_taken=True, is_unstarted=True)}
 
 
 def test_an_incomplete_script_does_nothing(tmp_path: Path) -> None:
