@@ -13,6 +13,7 @@ from jobmon_core.app.artifacts.checkpoints import CheckpointList
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
 from tests.support.checkpoint_layouts import hf_trainer, plain_torch, saved_at, torch_file
 from tests.support.shell import Shell
+from tests.support.waiting import eventually
 
 # saves two checkpoints and dies while it saves the third
 _TRAIN = """
@@ -69,9 +70,8 @@ def test_json_has_the_documented_keys(shell: Shell) -> None:
 
 def test_the_folder_is_found_by_the_log_of_a_job(shell: Shell) -> None:
     shell.jobmon("run", "--name", "train", "--", sys.executable, "-c", _TRAIN)
-    done = shell.jobmon("checkpoints", "train", "--json")
-    assert done.returncode == 0, done
-    found = json.loads(done.stdout)
+    eventually(lambda: shell.jobmon("checkpoints", "train").returncode == 0)  # until the start is recorded
+    found = json.loads(shell.jobmon("checkpoints", "train", "--json").stdout)
     assert (found["folder"], found["newest_complete"]) == (f"{shell.work}/runs/a", "ckpt_200.pt")
     assert (found["job_id"], found["name"]) == ("1", "train")
     assert found["checkpoints"][0]["complete"] is False

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.dialogue import talk
+from tests.support.warm_jobmon import run_jobmon, run_program
+
+_TIMEOUT_S = 60.0
 
 
 class Shell:
@@ -43,7 +46,7 @@ class Shell:
         self, *arguments: str, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run jobmon."""
-        return self._run([sys.executable, "-m", "jobmon", *arguments], stdin, environment)
+        return run_jobmon(arguments, self.work, {**self._environment, **environment}, stdin, _TIMEOUT_S)
 
     def talk(self, arguments: Sequence[str], *steps: tuple[str, str], **environment: str) -> tuple[int, str]:
         """Run jobmon on a terminal; see `tests.support.dialogue`."""
@@ -52,21 +55,8 @@ class Shell:
     def line(self, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a line of bash with a ``jobmon`` function and pipefail."""
         function = f'jobmon() {{ {sys.executable} -m jobmon "$@"; }}; set -o pipefail; {line}'
-        return self._run(["bash", "-c", function], "", environment)
-
-    def _run(
-        self, argv: list[str], stdin: str, environment: Mapping[str, str]
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            argv,
-            cwd=self.work,
-            env={**self._environment, **environment},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        argv = ["bash", "-c", function]
+        return run_program(argv, self.work, {**self._environment, **environment}, "", _TIMEOUT_S)
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_job
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm_jobmon import run_jobmon, run_program
 
 
 class User:
@@ -54,22 +54,13 @@ class User:
 
     def run(self, *argv: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the user's folder, whether it fails or not."""
-        return subprocess.run(
-            argv,
-            cwd=self.work,
-            env={**self.environment, **environment},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        return run_program(argv, self.work, {**self.environment, **environment}, stdin, PATIENCE_S)
 
     def jobmon(
         self, *arguments: str, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run jobmon."""
-        return self.run(sys.executable, "-m", "jobmon", *arguments, stdin=stdin, **environment)
+        return run_jobmon(arguments, self.work, {**self.environment, **environment}, stdin, PATIENCE_S)
 
     def slurm(self, *argv: str) -> str:
         """Run a Slurm command, which must succeed; return its stdout."""

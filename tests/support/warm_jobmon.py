@@ -1,0 +1,179 @@
+"""jobmon in a process of its own that starts quickly: a fork of a Python that has imported all of jobmon.
+
+A new Python takes 40 to 400 ms of CPU time to import what a command needs, and the tests run thousands of
+commands. The fork has the arguments, the environment, the working folder and the standard streams that the
+command would have, and no other open file. It differs in its command line in /proc, and in what is imported.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import json
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+_READ_AT_START = ("PYTHON", "LC_", "LANG")  # Python reads these variables only when it starts
+_MAX_STDIN = 2**15  # bytes that surely fit into a pipe
+_MAX_REQUEST = 2**17
+_IMPORTED_LATER = ("daemon", "requests", "tabulate", "yaml")  # within functions
+
+
+def run_program(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a program and return its output, whether it fails or not."""
+    return subprocess.run(
+        argv, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
+
+
+def run_jobmon(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run jobmon as `run_program` would.
+
+    Raises:
+        subprocess.TimeoutExpired: it, or a process that it has left, did not close its output in time.
+    """
+    argv, given = [sys.executable, "-m", "jobmon", *arguments], stdin.encode()
+    request = json.dumps([list(arguments), str(cwd), dict(env)]).encode()
+    if len(given) > _MAX_STDIN or len(request) > _MAX_REQUEST or _read_at_start(env) != _server()[1]:
+        return run_program(argv, cwd, env, stdin, timeout_s)
+    pipes = [os.pipe() for _ in range(4)]
+    (stdin_end, write_end), *outputs = pipes
+    read_ends = [read_end for read_end, _ in outputs]
+    theirs = [stdin_end, *(end for _, end in outputs)]
+    try:
+        os.write(write_end, given)
+    finally:
+        os.close(write_end)
+    try:
+        socket.send_fds(_server()[0], [request], theirs)
+    finally:
+        for end in theirs:
+            os.close(end)
+    try:
+        out, err, status = _read_all(read_ends, argv, timeout_s)
+    finally:
+        for end in read_ends:
+            os.close(end)
+    code = os.waitstatus_to_exitcode(int(status.split()[1]))
+    return subprocess.CompletedProcess(argv, code, out.decode(), err.decode())
+
+
+def _read_all(ends: list[int], argv: list[str], timeout_s: float) -> list[bytes]:
+    """Read to the end of stdout, stderr and the status, which is the process id, then its wait status."""
+    found = dict.fromkeys(ends, b"")
+    deadline_s = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        for end in ends:
+            selector.register(end, selectors.EVENT_READ)
+        while selector.get_map():
+            if time.monotonic() >= deadline_s:
+                if len(status := found[ends[-1]].split()) == 1:
+                    os.kill(int(status[0]), signal.SIGKILL)
+                raise subprocess.TimeoutExpired(argv, timeout_s, *list(found.values())[:2])
+            for key, _ in selector.select(deadline_s - time.monotonic()):
+                if data := os.read(key.fd, 2**16):
+                    found[key.fd] += data
+                else:
+                    selector.unregister(key.fd)
+    return list(found.values())
+
+
+def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+
+
+@functools.cache
+def _server() -> tuple[socket.socket, dict[str, str]]:
+    """Start the Python that is forked; return its socket, and what it read from the environment."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.PIPE,  # streams without a position
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def stop() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(stop)
+    return ours, _read_at_start(os.environ)
+
+
+def _serve(requests: socket.socket) -> None:
+    """Fork for each request, until the other end is closed."""
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            _run(request, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        while _has_reaped():
+            pass
+
+
+def _has_reaped() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _run(request: bytes, descriptors: list[int]) -> None:
+    """Fork once more, to wait for jobmon and to write its status."""
+    *streams, status = descriptors
+    pid = os.fork()
+    if pid:
+        for descriptor in streams:
+            os.close(descriptor)
+        os.write(status, b"%d " % pid)
+        os.write(status, b"%d" % os.waitpid(pid, 0)[1])
+        os._exit(0)
+    arguments, cwd, env = json.loads(request)
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+    os.closerange(len(streams), os.sysconf("SC_OPEN_MAX"))
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
+    sys.path.insert(0, cwd)
+    sys.argv[1:] = arguments
+    runpy.run_module("jobmon", run_name="__main__", alter_sys=True)
+
+
+def _import_all() -> None:
+    for name in ("jobmon", "jobmon_core"):
+        package = import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    for name in _IMPORTED_LATER:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # or each collection would copy the memory
+
+
+if __name__ == "__main__":
+    _import_all()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
