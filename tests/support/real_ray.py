@@ -1,0 +1,183 @@
+"""A real Ray cluster of one node, for the tests of Ray jobs; nothing of it is left at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import urllib.request
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+
+from tests.support.waiting import eventually
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_VENV = CHECKOUT / ".venv-ray"
+_MARK = "JOBMON_TEST_RAY"  # in the environment of all its processes
+_INSTALL_S, _START_S = 900.0, 300.0
+# of the services of a head; without values of their own, two heads of a host would take the same ones
+_PORT_OPTIONS = (
+    "--port",
+    "--dashboard-port",
+    "--dashboard-agent-listen-port",
+    "--dashboard-agent-grpc-port",
+    "--metrics-export-port",
+    "--runtime-env-agent-port",
+    "--ray-client-server-port",
+    "--node-manager-port",
+    "--object-manager-port",
+)
+
+
+def install_ray() -> str:
+    """Install Ray for the tests, once for the checkout; return why that is not possible, else nothing."""
+    done = subprocess.run(
+        [CHECKOUT / "dev" / "setup-ray"], capture_output=True, text=True, timeout=_INSTALL_S, check=False
+    )
+    return "" if done.returncode == 0 else done.stderr.strip().rpartition("\n")[2]
+
+
+class RealRay:
+    """A head with its dashboard, which runs drivers on this host, for the time of a ``with`` block."""
+
+    def __init__(self) -> None:
+        # a path of sockets may have 107 bytes
+        self.folder = Path(tempfile.mkdtemp(prefix="jm-ray-", dir="/tmp"))
+        ports = _free_ports(len(_PORT_OPTIONS))
+        self._ports = dict(zip(_PORT_OPTIONS, ports, strict=True))
+        self._dashboard: tuple[list[str], dict[str, str]] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def service(self) -> str:
+        """HOST:PORT of the dashboard."""
+        return f"127.0.0.1:{self._ports['--dashboard-port']}"
+
+    @property
+    def python(self) -> str:
+        """The interpreter that has Ray."""
+        return str(_VENV / "bin" / "python")
+
+    def start(self) -> None:
+        """Start a head, at the same ports as before; it knows nothing of the jobs of an earlier one."""
+        options = [f"{option}={port}" for option, port in self._ports.items()]
+        (self.folder / "home").mkdir(exist_ok=True)
+        environment = {
+            "PATH": f"{_VENV / 'bin'}:{os.defpath}",
+            "HOME": str(self.folder / "home"),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "PYTHONUNBUFFERED": "1",
+            "RAY_worker_register_timeout_seconds": "300",  # a busy machine may be slow
+            _MARK: str(self.folder),
+        }
+        output = self.folder / "start.log"
+        with output.open("wb") as log:
+            done = subprocess.run(
+                [
+                    *(str(_VENV / "bin" / "ray"), "start", "--head", "--node-ip-address=127.0.0.1"),
+                    *("--num-cpus=2", "--num-gpus=0", f"--temp-dir={self.folder / 'ray'}", *options),
+                    *("--min-worker-port=0", "--max-worker-port=0", "--object-store-memory=80000000"),
+                    *("--include-dashboard=true", "--dashboard-host=127.0.0.1", "--disable-usage-stats"),
+                ],
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                timeout=_START_S,
+                check=False,
+            )
+        assert done.returncode == 0, output.read_text("utf-8", "replace")[-3000:]
+        eventually(self.answers, _START_S)
+
+    def answers(self) -> bool:
+        """Whether the dashboard shows its jobs."""
+        with suppress(OSError, ValueError):
+            self.ask("/api/jobs/")
+            return True
+        return False
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - of JSON
+        """Send a request to the dashboard."""
+        request = urllib.request.Request(
+            f"http://{self.service}{path}", data=None if body is None else json.dumps(body).encode()
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - as above
+            return json.load(answer)
+
+    def kill_dashboard(self) -> None:
+        """Kill the dashboard with all of its parts; the jobs run on."""
+        (head,) = self._processes("ray/dashboard/dashboard.py")
+        self._dashboard = head.cmdline(), head.environ()
+        _kill([head, *head.children(recursive=True)])
+
+    def start_dashboard(self) -> None:
+        """Start the dashboard that was killed again."""
+        assert self._dashboard is not None
+        argv, environment = self._dashboard
+        with (self.folder / "dashboard.log").open("wb") as log:
+            subprocess.Popen(
+                argv,
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        eventually(self.answers, _START_S)
+
+    def kill_gcs(self) -> None:
+        """Kill the service that knows all jobs."""
+        _kill(self._processes("gcs/gcs_server"))
+
+    def kill(self) -> None:
+        """Kill all that the cluster has started."""
+        for _ in range(5):  # what is killed may have started more
+            if not (found := self._processes()):
+                return
+            _kill(found)
+        raise AssertionError(f"these processes of Ray do not end: {self._processes()}")
+
+    def _processes(self, part: str = "") -> list[psutil.Process]:
+        """Return the processes of the cluster whose command line has ``part``."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get(_MARK) == str(self.folder) and part in " ".join(process.cmdline()):
+                    found.append(process)
+        return found
+
+
+def _kill(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGKILL)
+    psutil.wait_procs(processes, timeout=30)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
