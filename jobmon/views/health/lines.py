@@ -121,7 +121,12 @@ def _progress(report: HealthReport) -> str:
         done = f"{percentage(found.fraction)} ({done})"
     per_s = found.rate_per_s if estimate.rate_per_s is None else estimate.rate_per_s
     left = f"{duration(estimate.remaining_s)} left" if estimate.remaining_s is not None else ""
-    parts = (done, rate(per_s, found.unit), f"loss {shown}" if (shown := loss(found.loss)) else "", left if report.stage is Stage.RUNNING else "")
+    parts = (
+        done,
+        rate(per_s, found.unit),
+        f"loss {shown}" if (shown := loss(found.loss)) else "",
+        left if report.stage is Stage.RUNNING else "",
+    )
     return ", ".join(filter(None, parts))
 
 
