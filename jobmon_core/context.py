@@ -247,6 +247,7 @@ class Context:
             is_known=lambda ref: self.store.is_registered(ref, self.clock.now() - _ID_REUSE_S),
             search_lock=self._search_lock,
             hosts=self._hosts,
+            locks=self.locks,
         )
 
     def _hosts(self) -> Mapping[str, Host]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import absolute, job_ref, open_context, positive, stdout_console
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
+from jobmon.commands.watch_ray import RAY, add_ray_options, refuse_ray_options, watch_ray
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
 from jobmon.views.details import detail_lines
@@ -58,6 +59,8 @@ examples:
   jobmon watch 8123_7 --error /scratch/me/run-7.err
   jobmon watch --again 8123
   jobmon watch 8123 --follow
+  jobmon watch --backend ray raysubmit_9fTrcWEp1tJFvUfD
+  jobmon watch --backend ray --all --address http://head:8265
   jobmon watch --pid 4711 --log train.log
   jobmon watch --process train.py --name lr-3e-4
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
@@ -73,7 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
         "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|marker:FILE|log:FILE..."
     )
-    parser.add_argument("job", nargs="*", metavar="JOB", help="job ids, or with --host words as above")
+    parser.add_argument(
+        "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"
+    )
     parser.add_argument("--host", metavar="HOST", help=f"watch a job on another host: {HOST_HELP}")
     parser.add_argument(
         "--error",
@@ -94,8 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
     )
     parser.add_argument(
-        "--backend", choices=backend_names(), help="the jobs' scheduler (default: as configured)"
+        "--backend", choices=(*backend_names(), RAY), help="the jobs' scheduler (default: as configured)"
     )
+    add_ray_options(parser)
     group = parser.add_argument_group("processes instead of jobs")
     which = group.add_mutually_exclusive_group()
     which.add_argument("--pid", type=positive, nargs="+", metavar="N", help="the processes with these PIDs")
@@ -136,6 +142,9 @@ def run(options: argparse.Namespace) -> int:
             _follow(open_context(), [job.ref])
         return 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
+    if options.backend == RAY and not is_about_processes:
+        return watch_ray(options)
+    refuse_ray_options(options)
     if is_about_processes == bool(options.job):
         raise UsageError(
             "required: either JOB, or one of --pid, --pid-file and --process; see `jobmon watch --help`"

@@ -64,7 +64,7 @@ _STEPS = (
 )
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
-_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table"}  # by backend
+_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table", "ray": "Ray"}  # by backend
 _CHECKED = {"local": "local jobs last checked", "process": "processes last checked"}  # by backend
 _QUIT_HINT = "; Ctrl-C quits"
 _HEALTHY = (Health.ALIVE, Health.DONE)  # monitors that need no attention

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run
-from jobmon_core.domain.backends import DEFAULT_BACKEND, is_single_machine
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_single_machine, uses_slurm
 from jobmon_core.domain.diagnosis.exit_causes import TIME_LIMIT, YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
@@ -141,7 +141,7 @@ def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
         limit_s=end.limit_s,
         nodes=end.nodes,
         canceller="" if end.cancelled_by is None else canceller_name(end.cancelled_by),
-        is_local=is_single_machine(backend),
+        is_local=not uses_slurm(backend),
     )
 
 

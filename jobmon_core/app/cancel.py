@@ -76,6 +76,6 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
-    command = cancel_command(job.backend, str(job.ref))
+    command = cancel_command(job.backend, str(job.ref), job.name, job.cluster)
     hint = f" (`{command}` ends it)" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"

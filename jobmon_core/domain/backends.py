@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
+_PHRASES = {"ray": "Ray"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
@@ -15,6 +16,16 @@ class OutageWords(NamedTuple):
     name: str
     summary: str
     advice: str
+
+
+def scheduler_phrase(backend: str, service: str) -> str:
+    """Return how a sentence names what reports about a job without Slurm; ``service`` may be empty."""
+    return _PHRASES.get(backend) or service or f"the {backend} scheduler"
+
+
+def uses_slurm(backend: str) -> bool:
+    """Whether the jobs of this backend are Slurm's, so that its commands and options apply."""
+    return backend == DEFAULT_BACKEND
 
 
 def is_local(backend: str) -> bool:

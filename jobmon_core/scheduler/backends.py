@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.process.backend import PROCESS
+from jobmon_core.scheduler.ray.backend import RAY
 from jobmon_core.scheduler.slurm.backend import SLURM
 from jobmon_core.scheduler.ssh.backend import SSH
 
@@ -18,6 +20,7 @@ BACKENDS: dict[str, Backend] = {
     SLURM.name: SLURM,  # the first is the default
     LOCAL.name: LOCAL,
     PROCESS.name: PROCESS,
+    RAY.name: RAY,
     SSH.name: SSH,
 }
 
@@ -46,6 +49,10 @@ def outage_words(name: str) -> OutageWords | None:
     return BACKENDS[name].outage_words if name in BACKENDS else None
 
 
-def cancel_command(name: str, job: str) -> str:
-    """Return the shell command that cancels a job; empty if its backend has none or is unsupported."""
-    return BACKENDS[name].cancel_command.format(job=job) if name in BACKENDS else ""
+def cancel_command(backend: str, job: str, name: str = "", service: str = "") -> str:
+    """Return the shell command that cancels a job; empty if its backend has none or is unsupported.
+
+    ``name`` is what the ``service`` of a remote job calls it.
+    """
+    command = BACKENDS[backend].cancel_command if backend in BACKENDS else ""
+    return command.format(job=job, name=quote(name), service=quote(service))

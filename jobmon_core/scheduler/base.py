@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -117,12 +117,14 @@ class BackendResources(NamedTuple):
         is_known: whether jobmon already watches this job, or did until recently.
         search_lock: serialises the searches for a job whose id the submission did not report.
         hosts: returns the configured hosts that are reached by ssh, by name; raises ConfigInvalid.
+        locks: descriptors that child processes must close.
     """
 
     folder: Callable[[], Path]
     is_known: Callable[[JobRef], bool]
     search_lock: Callable[[], AbstractContextManager[None]]
     hosts: Callable[[], Mapping[str, Host]] = dict
+    locks: Iterable[int] = ()
 
 
 class Sentinel(NamedTuple):
@@ -275,7 +277,8 @@ class Backend(NamedTuple):
         submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
             backend only watches.
         scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
-        cancel_command: the shell command that cancels ``{job}``; empty if there is none.
+        cancel_command: the shell command that cancels ``{job}``, or the job ``{name}`` of ``{service}``;
+            empty if there is none.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.
         agent_launches: returns the ways to start agents beside a task, the best first; none if this host

@@ -56,6 +56,12 @@ class StatusRow:
     backend_state: str = ""  # the state in the backend's own word; empty if that is Slurm's
 
     @property
+    def raw_state(self) -> str:
+        """The state, with the backend's own word if that differs: ``CANCELLED (STOPPED)``."""
+        own = self.backend_state
+        return self.state if own in ("", self.state) else f"{self.state} ({own})"
+
+    @property
     def job_state(self) -> JobState:
         """The state as an enumeration."""
         return JobState.from_slurm(self.state)
@@ -70,7 +76,7 @@ class StatusRow:
         ran_s = self.end_s - self.start_s if self.end_s is not None and self.start_s is not None else None
         return self._as(
             AccountingRow,
-            raw_state=self.backend_state or f"{self.state}{by}",
+            raw_state=f"{self.raw_state}{by}",
             elapsed_s=None if ran_s is None else max(0, ran_s),
             cluster=cluster,
             usage=Usage(max_rss_bytes=self.max_rss_bytes, cpu_s=self.cpu_s),
@@ -84,7 +90,7 @@ class StatusRow:
         derived = {
             "ref": JobRef(self.job_id, self.task),
             "state": self.job_state,
-            "raw_state": self.backend_state or self.state,
+            "raw_state": self.raw_state,
             "pending_indices": IndexSet.parse(self.pending_indices) if self.pending_indices else None,
         }
         return kind(**{**same_fields(self, kind), **derived, **changes})

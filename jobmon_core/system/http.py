@@ -44,6 +44,7 @@ class HttpRequest:
     user_agent: str
     content_type: str = "application/json"  # of the body
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # more of them, e.g. with a token
+    max_bytes: int = _MAX_BYTES  # of the response body; what follows is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def _exchange(
         "User-Agent": request.user_agent,
         "Content-Type": request.content_type,
         "Accept": "application/json",
-        "Accept-Encoding": "identity",  # no compression, so that _MAX_BYTES also limits the memory
+        "Accept-Encoding": "identity",  # no compression, so that max_bytes also limits the memory
         "Connection": "close",  # on a stale connection it would be unclear whether the message arrived
     }
     with session.request(
@@ -214,23 +215,24 @@ def _exchange(
         proxies={"no_proxy": host} if is_loopback(host) else None,
     ) as response:
         response_headers = {name.lower(): value for name, value in response.headers.items()}
-        return HttpResponse(response.status_code, response_headers, _read(response, timeout_s))
+        body_bytes = _read(response, timeout_s, request.max_bytes)
+        return HttpResponse(response.status_code, response_headers, body_bytes)
 
 
-def _read(response: requests.Response, timeout_s: float) -> bytes:
+def _read(response: requests.Response, timeout_s: float, max_bytes: int) -> bytes:
     """Return the start of a response body, or what arrived of it before an error: the status matters more."""
     import urllib3
 
     body = bytearray()
     deadline = time.monotonic() + timeout_s
     try:
-        for chunk in response.iter_content(_CHUNK_BYTES):
+        for chunk in response.iter_content(_CHUNK_BYTES if max_bytes <= _MAX_BYTES else _MAX_BYTES):
             body += chunk
-            if len(body) >= _MAX_BYTES or time.monotonic() > deadline:
+            if len(body) >= max_bytes or time.monotonic() > deadline:
                 break
     except (OSError, urllib3.exceptions.HTTPError):
         return bytes(body)
-    return bytes(body[:_MAX_BYTES])
+    return bytes(body[:max_bytes])
 
 
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -41,7 +41,7 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
     if job.closed or job.outcome is not None:
         return ()
     if job.backend == DEFAULT_BACKEND:
-        command = cancel_command(job.backend, str(job.ref))
+        command = cancel_command(job.backend, str(job.ref), job.name, job.cluster)
         on_cluster = f" -M {shlex.quote(job.cluster)}" if job.remote and job.cluster else ""
         return (command.replace("scancel", f"scancel{on_cluster}", 1),)
     if job.remote:

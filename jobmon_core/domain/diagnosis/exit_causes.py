@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.ray.reasons import STOPPED
 from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal
 from jobmon_core.domain.slurm.states import JobState
 
@@ -177,6 +178,9 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 
 # of jobs that run on one machine, without Slurm
 _ENDED_BY_SIGNAL = "It was ended with Ctrl-C, or with a signal to its supervisor."
+_STOPPED_ON_RAY = Cause(
+    CANCELLED, "Stopped", "Somebody stopped it, with `ray job stop` or in the dashboard of Ray.", ""
+)
 _LOCAL_BY_STATE: dict[JobState, Cause] = {
     JobState.TIMEOUT: Cause(
         TIME_LIMIT,
@@ -229,6 +233,8 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
             _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script.",
             "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
+    if evidence.reason == STOPPED:
+        return _STOPPED_ON_RAY
     if cause is not None and cause.id == CANCELLED and evidence.reason == _NEVER_SATISFIED:
         return _INVALID_DEPENDENCY
     if evidence.state is JobState.TIMEOUT and _was_hanging(evidence):

@@ -109,7 +109,7 @@ class SlurmEvidence:
     limit_s: float | None = None
     nodes: str = ""
     canceller: str = ""  # the user who cancelled the job, e.g. ``ada``; ``you`` if it is the reader
-    is_local: bool = False  # the job ran on this machine, without Slurm
+    is_local: bool = False  # the job ran without Slurm
 
     @property
     def is_success(self) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
+from jobmon_core.domain.ray.reasons import ray_problem
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, STUCK_REASONS, Hint
 from jobmon_core.domain.slurm.states import JobState
@@ -32,7 +34,13 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         reason = task.reason.strip("()")
         if task.end is not None or waits_for_nothing_in_chain(job, reason):
             continue
-        if reason in STUCK_REASONS:
+        summary = "The job has not ended. jobmon keeps monitoring it."
+        if not uses_slurm(job.backend):  # their reasons are whole sentences
+            if (found := ray_problem(reason)) is None:
+                continue
+            subject, problem, summary, advice = found
+            advice = advice.replace("CANCEL", f"ray job stop --address {job.cluster} {job.name}")
+        elif reason in STUCK_REASONS:
             subject, (problem, advice) = reason, STUCK_REASONS[reason]
         elif task.state in _HELD_STATES:
             subject, (problem, advice) = f"{task.state}-{task.restarts}", _HELD_STATES[task.state]
@@ -45,7 +53,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
             route=Route.ERROR,
             tone=Tone.ATTENTION,
             title=f"{job_title(job, task.key)} {problem}",
-            summary="The job has not ended. jobmon keeps monitoring it.",
+            summary=summary,
             fields=(Field("State", f"{task.raw_state} ({task.reason})"), *where_fields(job)),
             advice=advice.replace("JOBID", ref),
             log_path=log_path if task.restarts and "%" not in log_path else "",

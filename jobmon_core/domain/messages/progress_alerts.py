@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.backends import is_single_machine
+from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.levels import level_of
@@ -45,7 +45,7 @@ _ADVICE = {
     EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
     EventKind.TROUBLE: "`jobmon diagnose JOBID` shows the figures; jobmon does not stop it.",
 }
-_LOCAL_ADVICE = {  # of jobs that run on one machine, without Slurm
+_LOCAL_ADVICE = {  # of jobs without Slurm
     **_ADVICE,
     EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; jobmon does not stop it.",
     EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same machine may slow it down.",
@@ -126,7 +126,7 @@ def headline(event: Event) -> str:
 
 def usual_advice(kind: EventKind, backend: str) -> str:
     """Return what to do about a kind of event, with JOBID for the id of the job; empty if nothing."""
-    return (_LOCAL_ADVICE if is_single_machine(backend) else _ADVICE).get(kind, "")
+    return (_ADVICE if uses_slurm(backend) else _LOCAL_ADVICE).get(kind, "")
 
 
 def without_waiting_alerts(job: WatchedJob) -> WatchedJob:

@@ -24,6 +24,8 @@ class Unreachable:
 class NotListed:
     """The scheduler answered; its answer does not contain the job."""
 
+    why: str = ""  # what became of the job, and why no source can show its outcome; empty if one may
+
 
 @dataclass(frozen=True, slots=True)
 class Disabled:

@@ -22,7 +22,8 @@ def apply_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> Watched
     match answer:
         case Unreachable():
             return job
-        case NotListed():
+        case NotListed(why):
+            job = replace(job, unprovable_why=why) if why else job
             return job.update_inquiries(lambda _, inquiry: _mark_record_gone(inquiry))
         case records:
             job = _drop_reused_id(job, records)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.backends import DEFAULT_BACKEND, scheduler_phrase
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
@@ -253,7 +253,7 @@ class WatchedJob:
         if source is Source.RECORD and self.unprovable_why:
             return "as the files show that its configuration names"
         if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:
-            return f"as reported by {self.cluster if self.remote else f'the {self.backend} scheduler'}"
+            return f"as reported by {scheduler_phrase(self.backend, self.cluster if self.remote else '')}"
         return source.phrase
 
     def is_named_by(self, ref: JobRef) -> bool:

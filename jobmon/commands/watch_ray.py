@@ -1,0 +1,91 @@
+"""The part of ``jobmon watch`` that is about jobs of a Ray cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.job_options import job_settings
+from jobmon.errors import UsageError, say
+from jobmon.views.details import detail_lines
+from jobmon_core.app.remote.ray_cluster import open_job_names, ray_service
+from jobmon_core.app.remote.watch import watch_remote
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
+from jobmon_core.lifecycle.health import job_status
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job_settings import JobSettings
+
+RAY = "ray"
+ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)"
+
+
+def add_ray_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that only jobs of Ray have."""
+    group = parser.add_argument_group("with --backend ray")
+    group.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="all jobs of the Ray cluster that have not ended and are not watched",
+    )
+
+
+def refuse_ray_options(options: argparse.Namespace) -> None:
+    """Raise UsageError if an option is for Ray only."""
+    if options.address or options.all:
+        raise UsageError("--address and --all are for jobs of Ray; add --backend ray")
+
+
+def watch_ray(options: argparse.Namespace) -> int:
+    """Watch each job, even after an error with another one; return the highest exit code."""
+    if options.all == bool(options.job):
+        raise UsageError("required: either the ids of jobs, or --all, with --backend ray")
+    if options.output or options.error or options.log:
+        raise UsageError(
+            "--output, --error and --log are not for jobs of Ray: jobmon reads the driver's log there"
+        )
+    ctx = open_context()
+    service = ray_service(ctx, options.address or "")
+    names = open_job_names(ctx, service) if options.all else options.job
+    if not names:
+        say(f"no job of the Ray cluster {service} is pending or running")
+    codes, refs = [0], []
+    settings = job_settings(options)
+    for name in names:
+        code, ref = _watch(ctx, service, name, settings, options)
+        codes.append(code)
+        refs += [ref] if ref else []
+    if options.follow and refs:
+        from jobmon.commands.top import show_screen
+        from jobmon_core.domain.slurm.job_ids import JobRef
+
+        show_screen(ctx, [JobRef.parse(ref) for ref in refs])
+    return max(codes)
+
+
+def _watch(
+    ctx: Context, service: str, name: str, settings: JobSettings | None, options: argparse.Namespace
+) -> tuple[int, str]:
+    """Watch one job; return the exit code, and the number of the job if it is watched."""
+    try:
+        job = watch_remote(
+            ctx, MonitorStarter(ctx), RAY, service, name, settings=settings, again=options.again
+        )
+    except AlreadyReported as reported:
+        say(str(reported))
+        status = job_status(ctx, ctx.store.load(reported.state_id))
+        print(*detail_lines(status, "", ctx.clock.now(), stdout_console()), sep="\n")
+        return 0, ""
+    except AlreadyWatched as error:
+        say(str(error))
+        return 0 if options.all else error.exit_code, ""
+    except JobmonError as error:
+        say(str(error))
+        return error.exit_code, ""
+    say(f"watching {name} of the Ray cluster {service} as job {job.ref}; see `jobmon show {job.ref}`")
+    return 0, str(job.ref)

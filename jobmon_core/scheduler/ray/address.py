@@ -1,0 +1,49 @@
+"""The address of a Ray dashboard, and the name that stands for it: ``127.0.0.1:8265``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from jobmon_core.domain.errors import SchedulerRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_URL = "http://127.0.0.1:8265"  # as of `ray job submit`
+_VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")  # in the order in which `ray job submit` reads them
+_HTTP = "http://"
+
+
+def find_service(address: str, environment: Mapping[str, str]) -> str:
+    """Return the name of the Ray cluster that the user means: ``--address``, else Ray's variables say it.
+
+    Raises:
+        SchedulerRejected: it is not the address of a dashboard, or contains a password.
+    """
+    named = next((name for name in _VARIABLES if environment.get(name, "").strip()), "")
+    text = address.strip() or environment.get(named, "").strip()
+    if text in ("", "auto", "local"):
+        return service_name(DEFAULT_URL)
+    source = "--address" if address.strip() else named
+    url = text if "://" in text else f"{_HTTP}{text}"
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SchedulerRejected(
+            f"{source} is {text!r}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
+        )
+    if parts.username or parts.password:
+        raise SchedulerRejected(
+            f"{source} contains a password; put headers for a proxy into the variable RAY_JOB_HEADERS"
+        )
+    return service_name(url)
+
+
+def service_name(url: str) -> str:
+    """Return the name of the cluster with this dashboard, as users see it."""
+    return url.removeprefix(_HTTP).rstrip("/")
+
+
+def dashboard_url(service: str) -> str:
+    """Return the URL of the dashboard of a cluster, without a slash at its end."""
+    return service if "://" in service else f"{_HTTP}{service}"

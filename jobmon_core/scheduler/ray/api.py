@@ -1,0 +1,189 @@
+"""Requests to the dashboard of a Ray cluster. They load the HTTP library, so a monitor runs them in a helper.
+
+Endpoints and answers: Ray's REST API and its state API, 2.9 to 2.60.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from jobmon_core import __version__
+from jobmon_core.scheduler.ray.address import dashboard_url
+from jobmon_core.scheduler.ray.auth import HINT, auth_headers
+from jobmon_core.scheduler.ray.ray_job import RayJob, parse_job, parse_jobs
+from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, get, post, put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jobmon_core.system.http import PostResult
+
+TIMEOUT_S = 10.0
+_SHORT_S = 5.0
+_LIST_BYTES = 64 << 20  # Ray keeps all jobs, each with up to 20,000 characters of its log
+_OLD_LOG_STREAM = (2, 46)  # before, each chunk of a log begins with the character 1
+_CHUNK_BYTES = 1 << 16  # of such a log
+_NOT_FOUND = 404
+_UNAUTHORIZED = (401, 403)
+_LIMIT = 100  # entries of the state API
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request without a usable answer; ``status`` is None if none came at all."""
+
+    why: str
+    status: int | None = None
+    is_sent: bool = True  # whether the request may have arrived
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which Ray answers, and which start of its head."""
+
+    release: tuple[int, int]
+    session: str  # empty before 2.38
+
+
+@dataclass(frozen=True, slots=True)
+class RayApi:
+    """The dashboard of one cluster."""
+
+    service: str
+    environment: Mapping[str, str]
+
+    def version(self) -> Version | Failed:
+        """Ask which Ray this is."""
+        data = self._json("/api/version", _SHORT_S)
+        if isinstance(data, Failed):
+            return data
+        if not isinstance(data, dict) or not isinstance(data.get("ray_version"), str):
+            return Failed(f"{self.service} answers, but it is not a Ray dashboard (its port is usually 8265)")
+        session = data.get("session_name")
+        return Version(_release(data["ray_version"]), session if isinstance(session, str) else "")
+
+    def gcs_is_down(self) -> bool:
+        """Whether the dashboard says that the GCS, which knows all jobs, does not answer."""
+        answer = self._send(get, "/api/gcs_healthz", _SHORT_S)
+        return isinstance(answer, Failed) and answer.status is not None
+
+    def jobs(self) -> list[RayJob] | Failed:
+        """Ask for all jobs of the cluster."""
+        data = self._json("/api/jobs/", TIMEOUT_S, _LIST_BYTES)
+        if isinstance(data, Failed):
+            return data
+        jobs = parse_jobs(data)
+        return Failed("the dashboard sent no list of jobs") if jobs is None else jobs
+
+    def job(self, name: str) -> RayJob | Failed | None:
+        """Ask for one job; None if Ray answers that it has no such job."""
+        data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
+        if isinstance(data, Failed):
+            is_answer = data.status == _NOT_FOUND and "does not exist" in data.why  # else perhaps of a proxy
+            return None if is_answer else data
+        return parse_job(data) or Failed(f"the dashboard sent no description of {name}")
+
+    def log_tail(self, job: RayJob, lines: int, max_bytes: int, release: tuple[int, int]) -> bytes | Failed:
+        """Ask for the last lines of a driver's log."""
+        query = urlencode({"node_id": job.node_id, "filename": job.log_name, "lines": lines})
+        answer = self._send(get, f"/api/v0/logs/file?{query}", TIMEOUT_S, max_bytes)
+        if isinstance(answer, Failed):
+            return answer
+        return without_marks(answer.body) if release < _OLD_LOG_STREAM else answer.body
+
+    def state(self, kind: str, **equal: str) -> list[dict[str, Any]] | Failed:
+        """Ask for ``nodes``, ``actors``, ``tasks``, ``workers`` or ``placement_groups`` with these values."""
+        filters = [
+            pair
+            for key, value in equal.items()
+            for pair in (("filter_keys", key), ("filter_predicates", "="), ("filter_values", value))
+        ]
+        query = urlencode([("detail", "1"), ("limit", str(_LIMIT)), *filters])
+        data = self._json(f"/api/v0/{kind}?{query}", TIMEOUT_S, _LIST_BYTES)
+        if isinstance(data, Failed):
+            return data
+        try:
+            found = data["data"]["result"]["result"]
+        except (TypeError, KeyError):
+            return Failed(f"the dashboard sent no list of {kind}")
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def has_pending_nodes(self) -> bool:
+        """Whether the autoscaler is adding nodes; also if that is not known."""
+        data = self._json("/api/cluster_status?format=1", TIMEOUT_S)
+        text = data.get("data") if isinstance(data, dict) else None
+        status = text.get("clusterStatus") if isinstance(text, dict) else None
+        return not isinstance(status, str) or "(no pending nodes)" not in status
+
+    def submit(self, description: Mapping[str, object]) -> str | Failed:
+        """Submit a job; return its submission id."""
+        data = self._decoded(self._send(post, "/api/jobs/", TIMEOUT_S, body=json.dumps(description).encode()))
+        if isinstance(data, Failed):
+            return data
+        name = data.get("submission_id") or data.get("job_id") if isinstance(data, dict) else None
+        return name if isinstance(name, str) else Failed("the dashboard sent no id of the job")
+
+    def has_package(self, name: str) -> bool:
+        """Whether the cluster has a package of files."""
+        return not isinstance(self._send(get, f"/api/packages/gcs/{name}", TIMEOUT_S), Failed)
+
+    def upload_package(self, name: str, content: bytes, timeout_s: float) -> Failed | None:
+        """Send a package of files, a zip archive; None if the cluster has it then."""
+        answer = self._send(put, f"/api/packages/gcs/{name}", timeout_s, body=content)
+        return answer if isinstance(answer, Failed) else None
+
+    def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any | Failed:  # noqa: ANN401 - of JSON
+        return self._decoded(self._send(get, path, timeout_s, max_bytes))
+
+    def _decoded(self, answer: HttpResponse | Failed) -> Any | Failed:  # noqa: ANN401 - of JSON
+        if isinstance(answer, Failed):
+            return answer
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError):
+            return Failed(
+                f"the answer of {self.service} cannot be read: it is not JSON, or longer than expected"
+            )
+
+    def _send(
+        self,
+        send: Callable[[HttpRequest, float], PostResult],
+        path: str,
+        timeout_s: float,
+        max_bytes: int = 1 << 20,
+        body: bytes = b"",
+    ) -> HttpResponse | Failed:
+        request = HttpRequest(
+            url=dashboard_url(self.service) + path,
+            receiver=f"the Ray dashboard {self.service}",
+            body=body,
+            user_agent=f"jobmon/{__version__}",  # Ray refuses a POST from what looks like a browser
+            headers=auth_headers(self.environment),
+            max_bytes=max_bytes,
+        )
+        answer = send(request, timeout_s)
+        if not isinstance(answer, HttpResponse):
+            return Failed(answer.why, is_sent=not isinstance(answer, NotSent))
+        return answer if answer.is_success else Failed(self._refusal(answer), answer.status)
+
+    def _refusal(self, answer: HttpResponse) -> str:
+        if answer.status in _UNAUTHORIZED:
+            what = "no token" if answer.status == _UNAUTHORIZED[0] else "a wrong token"
+            return f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
+        text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
+        shown = text if len(text) <= _LIMIT * 3 else f"... {text[-_LIMIT * 3 :]}"  # of a traceback, the end
+        return f"the Ray dashboard {self.service} answered HTTP {answer.status}: {shown}".rstrip(": ")
+
+
+def without_marks(body: bytes) -> bytes:
+    """Return a log without the character 1 that Ray before 2.46 puts before each chunk of it."""
+    chunks = (body[start : start + 1 + _CHUNK_BYTES] for start in range(0, len(body), 1 + _CHUNK_BYTES))
+    return b"".join(chunk.removeprefix(b"1") for chunk in chunks)
+
+
+def _release(version: str) -> tuple[int, int]:
+    parts = [int(part) if part.isdecimal() else 0 for part in version.split(".")[:2]]
+    return (parts[0], parts[1]) if len(parts) > 1 else (0, 0)

@@ -1,0 +1,104 @@
+"""The local copy of a driver's log. Ray gives only the last lines; each answer is joined to the one before.
+
+A copy is two files: the log itself, to which text is only appended, and the latest answer with the size that
+the log had then. So a copy that was cut off while it was written is repaired by the next answer.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.system.files import read_own, write_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = 1000  # of one answer
+MAX_TAIL_BYTES = 4 << 20  # of one answer
+_MAX_COPY_BYTES = 64 << 20
+_KEPT_BYTES = 16 << 20  # of a copy that has become too long
+GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole log]\n"
+
+
+class NewPart(NamedTuple):
+    """What an answer adds to the copy."""
+
+    text: bytes
+    has_gap: bool  # whether lines before it are missing
+
+
+def new_part(before: bytes, now: bytes) -> NewPart:
+    """Return what the last lines of a log (``now``) add to those of an earlier answer.
+
+    The log only grows. Where lines repeat, the longest overlap counts, so that nothing is added twice.
+    """
+    if not before or not now:
+        return NewPart(now, has_gap=False)
+    first = now[: now.find(b"\n") + 1] or now
+    position, view = before.find(first), memoryview(before)
+    while position >= 0:
+        length = len(before) - position
+        is_line_start = position == 0 or before[position - 1] == ord("\n")
+        if is_line_start and now[:length] == view[position:]:
+            return NewPart(now[length:], has_gap=False)
+        position = before.find(first, position + 1)
+    unfinished = before[before.rfind(b"\n") + 1 :]
+    if unfinished and now.startswith(unfinished):
+        return NewPart(now[len(unfinished) :], has_gap=False)
+    return NewPart(now, has_gap=True)
+
+
+def add_to_copy(folder: Path, tail: bytes) -> None:
+    """Append to the copy in ``folder`` what the latest answer adds.
+
+    Raises:
+        OSError, StorageFailed: the copy cannot be written.
+    """
+    log, state = folder / "driver.log", folder / "driver.tail"
+    size, before = _state(state)
+    part = new_part(before, tail)
+    is_cut = not before and tail.count(b"\n") >= LINES
+    text = (GAP if part.has_gap or is_cut else b"") + part.text
+    if not text and log.exists():
+        return
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(text)
+    size += len(text)
+    if size > _MAX_COPY_BYTES:
+        size = _shorten(log)
+    write_atomically(state, b"%d\n" % size + tail, durable=False)
+
+
+def _state(path: Path) -> tuple[int, bytes]:
+    """Return the size that the copy had after the latest answer, and that answer."""
+    try:
+        content = read_own(path, 2 * MAX_TAIL_BYTES)
+        size, _, tail = content.partition(b"\n")
+        return int(size), tail
+    except (OSError, ValueError):
+        return 0, b""
+
+
+def _shorten(log: Path) -> int:
+    """Replace a copy by its end; return the new size."""
+    with log.open("rb") as file:
+        file.seek(-_KEPT_BYTES, os.SEEK_END)
+        file.readline()
+        kept = GAP + file.read()
+    write_atomically(log, kept, durable=False)
+    return len(kept)
+
+
+def copy_message(folder: Path, message: str) -> None:
+    """Write Ray's message into a copy that is empty: the end of the log, or why there is none.
+
+    Raises:
+        OSError, StorageFailed: the copy cannot be written.
+    """
+    log = folder / "driver.log"
+    if message and not (log.exists() and log.stat().st_size):
+        write_atomically(log, message.encode("utf-8", "replace").rstrip() + b"\n", durable=False)

@@ -1,0 +1,285 @@
+"""One look at a Ray cluster, for all of its jobs that jobmon follows. It runs in a helper: it loads HTTP.
+
+It asks for the list of all jobs once. Then it asks for the last lines of each driver's log; about a job that
+only Ray's own list could not settle; and at times for what waits and for the nodes.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.ray.api import Failed, RayApi, Version
+from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.log_copy import LINES, MAX_TAIL_BYTES, add_to_copy, copy_message
+from jobmon_core.scheduler.ray.ray_job import RayJob, Reading, read_job
+from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
+from jobmon_core.scheduler.status_row import StatusRow, to_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+LOGS_WITHIN_S = 30.0  # of one look; the logs that were not reached are read at the next one
+_CONFIRM_S = 120.0  # how long a submission without an answer may take to appear
+_DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0  # between two questions about what waits
+_DEMAND_AFTER_S = 20.0  # as long as a job must have waited
+_SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
+_SIGN_BYTES = 65_536  # of the end of a log in which they are looked for
+_FEW_LINES = 40
+_DELETED = (
+    "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
+)
+_FORGOTTEN = (
+    "the head of the Ray cluster was started anew and has forgotten the job, so nothing shows how it ended"
+)
+_NEVER_SEEN = "Ray never confirmed the submission and does not know the job"
+_DIED = "{lost}, and its process has ended since; nothing shows its exit code"
+
+
+class _Seen(NamedTuple):
+    folder: JobFolder
+    job: Registered
+    before: Status
+    entry: RayJob | None
+    after: Status
+
+
+def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
+    """Return the rows of all jobs of a cluster that jobmon follows; update their files.
+
+    ``is_known`` is whether jobmon follows the job with this number.
+    """
+    api = RayApi(service, environment)
+    version = api.version()
+    if isinstance(version, Failed):
+        return Reply(problem=version.why)
+    listed = api.jobs()
+    if isinstance(listed, Failed):
+        if api.gcs_is_down():
+            return Reply(
+                problem=f"the GCS of the Ray cluster {service} does not answer, only its dashboard does"
+            )
+        return Reply(problem=listed.why)
+    by_name = {name: job for job in listed for name in (job.job_id, job.submission_id) if name}
+    try:
+        followed = [_look(api, version, each, by_name) for each in _followed(root, service, is_known)]
+        _copy_logs(api, version, followed)
+        followed = _with_shortages(api, root / f"demands-{quote(service, safe='')}", followed)
+        for each in followed:
+            each.folder.save_status(each.after, each.before)
+    except (OSError, StorageFailed) as error:
+        return Reply(problem=f"the records of the Ray jobs cannot be used: {error}")
+    return Reply(to_answer(each.after.row for each in followed if each.after.row and not each.after.gone_why))
+
+
+def _followed(
+    root: Path, service: str, is_known: Callable[[int], bool]
+) -> Iterator[tuple[JobFolder, Registered, Status]]:
+    for folder in all_folders(root):
+        if folder.ended_long_ago():
+            continue
+        job = folder.registered()
+        if job and job.service == service and is_known(folder.job_id):
+            yield folder, job, folder.status()
+
+
+def _look(
+    api: RayApi,
+    version: Version,
+    followed: tuple[JobFolder, Registered, Status],
+    by_name: Mapping[str, RayJob],
+) -> _Seen:
+    """Return what is known of a job after the list; ask about a job that is not in it, or out of sight."""
+    folder, job, before = followed
+    if before.is_final:
+        return _Seen(folder, job, before, None, before)
+    entry = by_name.get(job.name)
+    if entry is None:
+        answer = api.job(job.name)
+        if isinstance(answer, Failed):
+            return _Seen(folder, job, before, None, _unlisted(folder, job, before))
+        entry = answer
+    if entry is None:
+        return _Seen(folder, job, before, None, _missing(folder, job, before, version))
+    if not job.is_confirmed:
+        folder.register(replace(job, is_confirmed=True, session=version.session))
+    reading = read_job(entry)
+    if reading.is_lost and _has_died(api, entry):
+        reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
+    row = job_row(followed, entry, reading)
+    after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
+    return _Seen(folder, job, before, entry, after)
+
+
+def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
+    """Return the status of a job about which Ray has just not answered: nothing is learned."""
+    return before if before.row else replace(before, row=unseen_row(folder, job))
+
+
+def _missing(folder: JobFolder, job: Registered, before: Status, version: Version) -> Status:
+    """Return the status of a job that Ray says it does not know."""
+    if not job.is_confirmed:
+        if time.time() - job.at_s < _CONFIRM_S:  # it may still appear
+            return replace(before, row=unseen_row(folder, job))
+        return replace(before, gone_why=_NEVER_SEEN)
+    is_forgotten = job.session != version.session
+    return replace(before, gone_why=_FORGOTTEN if is_forgotten else _DELETED)
+
+
+def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
+    """Return the row of a job that Ray has not shown yet."""
+    reason = "Ray has not shown it yet"
+    return StatusRow(
+        folder.job_id,
+        JobState.PENDING,
+        folder.job_id,
+        reason=reason,
+        name=job.name,
+        workdir=job.workdir or "/",
+    )
+
+
+def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, reading: Reading) -> StatusRow:
+    """Return the row of a job. Ray does not say when it began to run."""
+    folder, job, before = followed
+    start_s = None if reading.state is JobState.PENDING else entry.start_s
+    if start_s and before.row:
+        is_first = before.row.start_s is None and before.row.job_state is JobState.PENDING
+        start_s = int(time.time()) if is_first else before.row.start_s or start_s
+    return StatusRow(
+        job_id=folder.job_id,
+        state=reading.state,
+        raw_job_id=folder.job_id,
+        reason=reading.reason,
+        exit_code=reading.exit_code,
+        signal=reading.signal,
+        submit_s=entry.start_s,
+        start_s=start_s,
+        end_s=None if reading.state.is_alive else entry.end_s,
+        nodes=entry.node_ip,
+        name=job.name,
+        workdir=job.workdir or "/",  # jobmon would query an empty one again and again
+        stdout=str(folder.log),
+        stderr=str(folder.log),
+        command=entry.entrypoint,
+        backend_state=entry.status,
+    )
+
+
+def _has_died(api: RayApi, entry: RayJob) -> bool:
+    """Whether the process of a driver has ended: Ray says so, of a node that it sees, and no actor lives."""
+    if not entry.job_id:
+        return False
+    workers = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
+    if isinstance(workers, Failed) or len(workers) != 1 or workers[0].get("is_alive") is not False:
+        return False
+    actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
+    return not isinstance(actors, Failed) and not actors
+
+
+def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
+    """Add to the copies of the logs: of jobs that have just ended first, then the copies that are oldest."""
+    deadline_s = time.monotonic() + LOGS_WITHIN_S
+    due = sorted(followed, key=lambda each: (not each.after.is_final, _modified_s(each.folder.log)))
+    for each in due:
+        if each.entry and not (
+            _copy_log(api, version, each.folder, each.entry) and time.monotonic() < deadline_s
+        ):
+            return
+
+
+def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
+    """Add to one copy; return whether the dashboard answered at all."""
+    tail: bytes | Failed = b""
+    if entry.log_name:
+        tail = api.log_tail(entry, LINES, MAX_TAIL_BYTES, version.release)
+        if not isinstance(tail, Failed) and len(tail) >= MAX_TAIL_BYTES:  # its end is missing
+            tail = api.log_tail(entry, _FEW_LINES, MAX_TAIL_BYTES, version.release)
+    if not isinstance(tail, Failed) and tail:
+        add_to_copy(folder.path, tail)
+    elif entry.has_ended:
+        copy_message(folder.path, entry.message)
+    return not isinstance(tail, Failed) or tail.status is not None
+
+
+def _modified_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _with_shortages(api: RayApi, stamp: Path, followed: list[_Seen]) -> list[_Seen]:
+    """Return what was seen, with what jobs wait for that no node has; asked rarely."""
+    now_s = time.time()
+    alive = [each for each in followed if each.entry and not each.after.is_final]
+    every_s = _DEMAND_EVERY_S if any(map(_may_wait, alive)) else _DEMAND_RARELY_S
+    if alive and now_s - _modified_s(stamp) >= every_s:
+        stamp.touch()
+        short = _shortages(api, alive)
+        if short is not None:
+            followed = [
+                each._replace(after=_with_shortage(each.after, short.get(each.folder.job_id, ""), now_s))
+                if each in alive
+                else each
+                for each in followed
+            ]
+    return [each._replace(after=_shown(each.after, now_s)) for each in followed]
+
+
+def _may_wait(each: _Seen) -> bool:
+    """Whether a job is pending, or its log says that something in it is."""
+    if each.after.short or (each.entry and each.entry.status == "PENDING"):
+        return True
+    with suppress(OSError), each.folder.log.open("rb") as file:
+        file.seek(max(0, each.folder.log.stat().st_size - _SIGN_BYTES))
+        end = file.read()
+        return any(sign in end for sign in _SIGNS_OF_WAITING)
+    return False
+
+
+def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
+    """Return what each job waits for that no node has, by number; None if that is not known now."""
+    actors = api.state("actors", state="PENDING_CREATION")
+    tasks = api.state("tasks", state="PENDING_NODE_ASSIGNMENT")
+    groups = api.state("placement_groups", state="PENDING")
+    nodes = api.state("nodes")
+    if (
+        isinstance(actors, Failed)
+        or isinstance(tasks, Failed)
+        or isinstance(groups, Failed)
+        or isinstance(nodes, Failed)
+    ):
+        return None
+    demands, totals = demands_of(actors, tasks, groups), totals_of(nodes)
+    found = {}
+    for each in alive:
+        driver, name = each.after.driver, each.job.name
+        own = [
+            demand
+            for demand in demands
+            if name == demand.submission_id or (driver and driver == demand.driver)
+        ]
+        found[each.folder.job_id] = shortage(own, totals)
+    return {} if any(found.values()) and api.has_pending_nodes() else found
+
+
+def _with_shortage(status: Status, short: str, now_s: float) -> Status:
+    if not short:
+        return replace(status, short="", short_since_s=None)
+    return replace(status, short=short, short_since_s=status.short_since_s or now_s)
+
+
+def _shown(status: Status, now_s: float) -> Status:
+    """Return the status with the shortage as the reason in its row, once it has lasted."""
+    row = status.row
+    lasted_s = now_s - (status.short_since_s or now_s)
+    if row is None or not row.job_state.is_alive or row.reason or lasted_s < _DEMAND_AFTER_S:
+        return status
+    return replace(status, row=replace(row, reason=status.short))

@@ -1,0 +1,160 @@
+"""What the dashboard says about a job, and what of it proves an end. Everything here is pure.
+
+Source: the fields of ``GET /api/jobs/`` of Ray 2.9 to 2.60. The status alone proves nothing: Ray writes
+FAILED when it loses sight of a driver that runs on, and SUCCEEDED for any driver that it did not start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jobmon_core.domain.ray.reasons import LOST, STOPPED
+from jobmon_core.domain.slurm.states import JobState
+
+# with these, the entrypoint never started, or its end was seen
+_ENDS = {
+    "RUNTIME_ENV_SETUP_FAILURE": "its runtime environment could not be set up",
+    "JOB_SUPERVISOR_ACTOR_START_TIMEOUT": "Ray did not start it in time: its resources were not available",
+    "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE": "Ray cannot place it on any node",
+    "JOB_ENTRYPOINT_COMMAND_START_ERROR": "its command could not be started",
+    "JOB_ENTRYPOINT_COMMAND_ERROR": "",
+}
+# before 2.51, `error_type` is always null; these are the beginnings of the messages
+_OLD_MESSAGES = {
+    "runtime_env setup failed": "RUNTIME_ENV_SETUP_FAILURE",
+    "Job supervisor actor failed to start within": "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
+    "Job supervisor actor could not be scheduled": "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE",
+}
+_OTHER_DRIVER = (
+    "Ray shows {status}, but it did not start this driver itself, so it knows no exit code: one that was "
+    "killed shows SUCCEEDED, too"
+)
+_NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
+_MAX_MESSAGE = 80  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class RayJob:
+    """A job as the dashboard lists it. Times are Unix seconds; None and "" mean that Ray gives no value."""
+
+    submission_id: str
+    job_id: str  # of the driver; empty until it has connected
+    is_submission: bool  # started by Ray's job API; else a driver that someone started
+    status: str
+    message: str = ""
+    error_type: str = ""
+    exit_code: int | None = None
+    entrypoint: str = ""
+    start_s: int | None = None  # when it was submitted
+    end_s: int | None = None
+    node_id: str = ""  # of the driver
+    node_ip: str = ""
+
+    @property
+    def name(self) -> str:
+        """The id by which users and Ray's commands call it."""
+        return self.submission_id or self.job_id
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether Ray says so, which may prove nothing."""
+        return self.status in ("STOPPED", "SUCCEEDED", "FAILED")
+
+    @property
+    def log_name(self) -> str:
+        """The name of the file with the output of the driver on its node; empty if Ray keeps none."""
+        return f"job-driver-{self.submission_id}.log" if self.submission_id and self.node_id else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a job's entry means."""
+
+    state: JobState  # in Slurm's words; UNKNOWN: nobody knows whether it runs
+    reason: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    ended_unknown_why: str = ""  # it ended, and nothing shows how
+    is_lost: bool = False  # Ray does not see the driver any more, which may run on
+
+
+def parse_jobs(data: object) -> list[RayJob] | None:
+    """Return the jobs of the dashboard's list, without entries that cannot be read; None if it is no list."""
+    if not isinstance(data, list):
+        return None
+    jobs = (parse_job(entry) for entry in data)
+    return [job for job in jobs if job is not None]
+
+
+def parse_job(data: object) -> RayJob | None:
+    """Return a job of the dashboard; None if the entry cannot be read."""
+    if not isinstance(data, dict) or not isinstance(data.get("status"), str):
+        return None
+    driver = data.get("driver_info")
+    driver = driver if isinstance(driver, dict) else {}
+    job = RayJob(
+        submission_id=_text(data, "submission_id"),
+        job_id=_text(data, "job_id") or _text(driver, "id"),
+        is_submission=data.get("type") != "DRIVER",
+        status=data["status"],
+        message=_text(data, "message"),
+        error_type=_text(data, "error_type"),
+        exit_code=_whole(data.get("driver_exit_code")),
+        entrypoint=_text(data, "entrypoint"),
+        start_s=_seconds(data.get("start_time")),
+        end_s=_seconds(data.get("end_time")),
+        node_id=_text(data, "driver_node_id"),
+        node_ip=_text(driver, "node_ip_address"),
+    )
+    return job if job.name else None
+
+
+def read_job(job: RayJob) -> Reading:
+    """Return what an entry means, by itself."""
+    match job.status:
+        case "PENDING":
+            return Reading(JobState.PENDING)
+        case "RUNNING":
+            return Reading(JobState.RUNNING)
+        case "STOPPED":
+            return Reading(JobState.CANCELLED, STOPPED)
+        case "SUCCEEDED" | "FAILED":
+            return _read_end(job)
+    return Reading(JobState.UNKNOWN, f"Ray shows the unknown state {job.status[:40]!r}")
+
+
+def _read_end(job: RayJob) -> Reading:
+    if not job.is_submission:
+        return Reading(JobState.UNKNOWN, ended_unknown_why=_OTHER_DRIVER.format(status=job.status))
+    code = job.exit_code
+    if code is not None:
+        state = JobState.COMPLETED if job.status == "SUCCEEDED" and code == 0 else JobState.FAILED
+        return Reading(state, exit_code=max(0, code), signal=-code if code < 0 else None)
+    if job.status == "SUCCEEDED":
+        return Reading(JobState.UNKNOWN, ended_unknown_why=_NO_EXIT_CODE.format(status=job.status))
+    kind = job.error_type or _old_error_type(job.message)
+    if kind in _ENDS:
+        phrase = _ENDS[kind]
+        return Reading(JobState.FAILED, f"{phrase} ({kind})" if phrase else kind)
+    return Reading(
+        JobState.UNKNOWN, f"{LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
+    )
+
+
+def _old_error_type(message: str) -> str:
+    return next((kind for start, kind in _OLD_MESSAGES.items() if message.startswith(start)), "")
+
+
+def _text(data: dict[str, Any], key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _seconds(value: object) -> int | None:
+    number = _whole(value)
+    return None if number is None or number <= 0 else number // 1000

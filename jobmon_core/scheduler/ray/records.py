@@ -1,0 +1,159 @@
+"""The records of the Ray jobs that jobmon follows: a folder each, named by jobmon's own number of the job."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
+from jobmon_core.scheduler.ray.ray_job import RayJob  # noqa: TC001 - json_codec reads the hints
+from jobmon_core.scheduler.reserve_id import reserve_id
+from jobmon_core.scheduler.status_row import StatusRow  # noqa: TC001 - json_codec reads the hints
+from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
+from jobmon_core.system.json_codec import from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+T = TypeVar("T")
+
+_SHOWN_S = 600.0  # how long the queue lists an ended job
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What identifies a job; written once."""
+
+    service: str
+    name: str  # its submission id; of a driver without one, its job id
+    session: str = ""  # of the Ray cluster, which a new head changes; empty before Ray 2.38
+    at_s: float = 0.0  # Unix seconds
+    is_confirmed: bool = True  # whether Ray has ever shown it; else its submission may still be under way
+    entrypoint: str = ""
+    workdir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the latest queries showed of a job."""
+
+    row: StatusRow | None = None
+    gone_why: str = ""  # it ended, or Ray does not know it any more: why no outcome is known
+    driver: str = ""  # Ray's own id of the job, once the driver has connected
+    short: str = ""  # what it waits for and no node has; empty if nothing
+    short_since_s: float | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing will change any more."""
+        return bool(self.gone_why) or (self.row is not None and not self.row.job_state.is_alive)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The rows of all followed jobs of a cluster, as the text of `to_answer`, or why there are none."""
+
+    text: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All jobs of a cluster and its session, or why they are not known."""
+
+    jobs: tuple[RayJob, ...] = ()
+    session: str = ""
+    problem: str = ""
+
+
+class JobFolder(NamedTuple):
+    """The files of one job."""
+
+    path: Path
+
+    @property
+    def job_id(self) -> int:
+        """The number that jobmon gave the job."""
+        return int(self.path.name)
+
+    @property
+    def log(self) -> Path:
+        """The local copy of the driver's log."""
+        return self.path / "driver.log"
+
+    @property
+    def logs(self) -> LogPaths:
+        """The paths of the logs, as templates: stdout and stderr of a driver are one file."""
+        path = literal(str(self.log))
+        return LogPaths(path, path, BY_USER)
+
+    def registered(self) -> Registered | None:
+        """Return what identifies the job; None if it cannot be read."""
+        return _read(self.path / "job.json", Registered)
+
+    def register(self, job: Registered) -> None:
+        """Write what identifies the job."""
+        _write(self.path / "job.json", job)
+
+    def status(self) -> Status:
+        """Return what the latest queries showed."""
+        return _read(self.path / "status.json", Status) or Status()
+
+    def save_status(self, status: Status, before: Status) -> None:
+        """Write what a query showed, if it is new."""
+        if status != before:
+            _write(self.path / "status.json", status)
+        if status.is_final and not before.is_final:
+            (self.path / "ended").touch()
+
+    def ended_long_ago(self) -> bool:
+        """Whether the queue need not list the job any more."""
+        try:
+            return time.time() - (self.path / "ended").stat().st_mtime > _SHOWN_S
+        except FileNotFoundError:
+            return False
+
+
+def all_folders(root: Path) -> Iterator[JobFolder]:
+    """Yield the folders of all jobs."""
+    return (JobFolder(path) for path in root.iterdir() if path.name.isdecimal())
+
+
+def find_folder(root: Path, service: str, name: str) -> JobFolder | None:
+    """Return the newest folder of a job by its name; None if it is not registered."""
+    for folder in sorted(all_folders(root), key=lambda each: -each.job_id):
+        job = folder.registered()
+        if job and (job.service, job.name) == (service, name):
+            return folder
+    return None
+
+
+def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> JobFolder:
+    """Create the folder of a job; its number is the next one that is not taken.
+
+    Raises:
+        OSError, StorageFailed: it cannot be written.
+    """
+
+    def create(path: Path) -> None:
+        if is_taken(int(path.name)):
+            raise FileExistsError
+        path.mkdir(PRIVATE_FOLDER)
+
+    folder = JobFolder(reserve_id(root, create))
+    folder.register(job)
+    return folder
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: the next query writes it anew
+        return from_json(kind, json.loads(path.read_bytes()))
+    return None
+
+
+def _write(path: Path, record: object) -> None:
+    write_atomically(path, json.dumps(to_json(record)).encode("ascii"), durable=False)

@@ -1,0 +1,263 @@
+"""A Ray cluster as a scheduler: what is an end there, what is none, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.slurm.rows import NotListed, QueueRow, RawAnswer, Record, Unreachable
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.ray.client import RayScheduler
+from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
+from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node
+
+
+def look(scheduler: RayScheduler, *job_ids: int) -> tuple[QueueRow, ...]:
+    answer = scheduler.ask_queue("me")
+    assert isinstance(answer, RawAnswer), answer
+    return scheduler.read_queue(answer.text, job_ids or (1,))
+
+
+def problem(scheduler: RayScheduler) -> str:
+    answer = scheduler.ask_queue("me")
+    assert isinstance(answer, Unreachable)
+    return answer.why
+
+
+def gone(scheduler: RayScheduler) -> str:
+    """Return why the job has no outcome; the queue must not list it."""
+    assert look(scheduler) == ()
+    record = scheduler.ask_record(1)
+    assert isinstance(record, NotListed)
+    return record.why
+
+
+def test_a_job_gets_the_next_number_and_keeps_it(ray: FakeRay, remote: RayRemoteJobs) -> None:
+    ray.jobs = [ray_job("a"), ray_job("b", "PENDING")]
+    first, second, again = (remote.register(name) for name in ("a", "b", "a"))
+    assert [each.ref.job_id for each in (first, second, again)] == [1, 2, 1]
+    assert (first.name, first.cluster, first.command) == ("a", ray.service, "python train.py")
+    assert remote.register("05000000").name == "a"
+
+
+def test_an_unknown_job_is_refused_with_those_that_run(ray: FakeRay, remote: RayRemoteJobs) -> None:
+    ray.jobs = [ray_job("a"), ray_job("b", "STOPPED")]
+    with pytest.raises(UnknownJob, match=r"has no job c; it runs a; `ray job list --address http://127"):
+        remote.register("c")
+    assert remote.names() == ("a",)
+
+
+def test_a_cluster_that_is_down_has_no_names(ray: FakeRay, remote: RayRemoteJobs) -> None:
+    ray.refusals["/api/version"] = (503, "down")
+    with pytest.raises(SchedulerUnavailable, match="HTTP 503: down"):
+        remote.names()
+
+
+def test_a_job_is_followed_from_its_start_to_its_exit_code(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a", "PENDING")]
+    log = Path(remote.register("a").logs.stdout)
+    assert look(scheduler)[0].state is JobState.PENDING
+    ray.jobs, ray.logs = [ray_job("a")], {"a": b"step 1\n"}
+    assert look(scheduler)[0].state is JobState.RUNNING
+    ray.jobs = [ray_job("a", "FAILED", driver_exit_code=3)]
+    ray.logs["a"] += b"boom\n"
+    (row,) = look(scheduler)
+    assert (row.state, row.raw_state, row.end_s) == (JobState.FAILED, "FAILED", 1795330649)
+    record = scheduler.ask_record(1)
+    assert isinstance(record, tuple)
+    assert isinstance(record[0], Record)
+    assert (record[0].exit_code, record[0].name, record[0].command) == (3, "a", "python train.py")
+    assert log.read_bytes() == b"step 1\nboom\n"
+
+
+def test_the_words_of_ray_are_kept(ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs) -> None:
+    ray.jobs = [ray_job("a", "STOPPED"), ray_job("b", "SUCCEEDED", driver_exit_code=0, job_id="06000000")]
+    remote.register("a")
+    remote.register("b")
+    words = [row.raw_state for row in look(scheduler, 1, 2)]
+    assert sorted(words) == ["CANCELLED (STOPPED)", "COMPLETED (SUCCEEDED)"]
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [("session_2", "the head of the Ray cluster was started anew"), (None, "it was deleted")],
+)
+def test_a_job_that_ray_does_not_know_any_more_has_no_outcome(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, version: str | None, why: str
+) -> None:
+    ray.jobs = [ray_job("a")]
+    remote.register("a")
+    look(scheduler)
+    ray.jobs = []
+    ray.version["session_name"] = version or ray.version["session_name"]
+    assert why in gone(scheduler)
+
+
+def test_an_end_that_was_seen_outlasts_the_list_of_ray(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a", "SUCCEEDED", driver_exit_code=0)]
+    remote.register("a")
+    look(scheduler)
+    ray.jobs, ray.version["session_name"] = [], "session_2"
+    assert look(scheduler)[0].state is JobState.COMPLETED
+
+
+def test_a_proxy_that_finds_nothing_proves_nothing(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a")]
+    remote.register("a")
+    look(scheduler)
+    ray.jobs, ray.refusals["/api/jobs/a"] = [], (404, "no such page")
+    assert look(scheduler)[0].state is JobState.RUNNING
+
+
+def test_lost_sight_is_an_end_only_once_the_process_has_ended(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a")]
+    remote.register("a")
+    ray.jobs = [ray_job("a", "FAILED", error_type="JOB_SUPERVISOR_ACTOR_DIED")]
+    worker = {"worker_id": "05000000" + "f" * 48, "is_alive": True}
+    ray.state = {"workers": [worker], "actors": [{"job_id": "05000000", "state": "ALIVE"}]}
+    for workers in ([worker], [], [{**worker, "is_alive": False}]):  # an actor lives in the last case
+        ray.state["workers"] = workers
+        (row,) = look(scheduler)
+        assert row.state.is_alive
+        assert row.reason == "Ray lost sight of the driver (JOB_SUPERVISOR_ACTOR_DIED)"
+    ray.state["actors"][0]["state"] = "DEAD"
+    assert "its process has ended since; nothing shows its exit code" in gone(scheduler)
+
+
+def test_a_driver_that_ray_did_not_start_ends_without_an_outcome(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("", type="DRIVER", submission_id=None)]
+    remote.register("05000000")
+    assert look(scheduler)[0].state is JobState.RUNNING
+    ray.jobs[0]["status"] = "SUCCEEDED"
+    assert "killed shows SUCCEEDED" in gone(scheduler)
+
+
+def test_nothing_is_learned_while_the_cluster_does_not_answer(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a")]
+    remote.register("a")
+    ray.refusals = {"/api/jobs/": (500, "Timed out"), "/api/gcs_healthz": (503, "")}
+    assert "the GCS of the Ray cluster" in problem(scheduler)
+    ray.refusals = {"/api/jobs/": (500, "KeyError")}
+    assert problem(scheduler).endswith("answered HTTP 500: KeyError")
+    ray.refusals = {}
+    ray.version = {"hello": "world"}
+    assert "is not a Ray dashboard" in problem(scheduler)
+    service = RayScheduler(scheduler._resources, "127.0.0.1:1")  # noqa: SLF001 - the same home
+    assert "could not reach the Ray dashboard 127.0.0.1:1: Connection refused" in problem(service)
+
+
+def test_a_token_is_sent_and_never_stored(
+    ray: FakeRay,
+    scheduler: RayScheduler,
+    remote: RayRemoteJobs,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray.jobs, ray.token = [ray_job("a")], "s3cret-t0ken"
+    assert "got no token (HTTP 401); set RAY_AUTH_TOKEN" in problem(scheduler)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "other")
+    assert "got a wrong token (HTTP 403)" in problem(scheduler)
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    home = Path(os.environ["HOME"]) / ".ray"
+    home.mkdir()
+    (home / "auth_token").write_text("s3cret-t0ken\n")
+    remote.register("a")
+    assert look(scheduler)[0].state is JobState.RUNNING
+    stored = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert not any(b"s3cret" in each for each in stored)
+
+
+def test_ray_2_9_is_understood(ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs) -> None:
+    ray.version = {"version": "4", "ray_version": "2.9.3"}
+    ray.jobs, ray.logs = [ray_job("a")], {"a": b"1 of 3\n"}
+    log = Path(remote.register("a").logs.stdout)
+    look(scheduler)
+    assert log.read_bytes() == b"1 of 3\n"
+    ray.jobs = []
+    assert "it was deleted" in gone(scheduler)
+
+
+def test_no_request_looks_like_a_browser(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a")]
+    remote.register("a")
+    look(scheduler)
+    assert all(each["user-agent"].startswith("jobmon/") for each in ray.headers)
+    assert not any({"origin", "referer"} & set(each) for each in ray.headers)
+
+
+def test_what_no_node_has_is_the_reason_of_a_job_that_waits(
+    ray: FakeRay,
+    scheduler: RayScheduler,
+    remote: RayRemoteJobs,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jobmon_core.scheduler.ray.poll._DEMAND_AFTER_S", 0.0)
+    ray.jobs = [ray_job("a", "PENDING")]
+    remote.register("a")
+    ray.state = {
+        "nodes": [ray_node(CPU=4.0)],
+        "actors": [
+            {
+                "name": "_ray_internal_job_actor_a",
+                "state": "PENDING_CREATION",
+                "required_resources": {"GPU": 2.0},
+            }
+        ],
+    }
+    (row,) = look(scheduler)
+    assert row.reason == (
+        "no node has what it asks for: the entrypoint asks for GPU 2. The cluster: its node has CPU 4"
+    )
+    count = ray.count("GET /api/v0/nodes")
+    look(scheduler)
+    assert ray.count("GET /api/v0/nodes") == count == 1  # asked at most once a minute
+    os.utime(next(folder.glob("demands-*")), (0, 0))
+    ray.cluster_status = "Pending:\n gpu-node: launching\n"  # the autoscaler adds one
+    assert look(scheduler)[0].reason == ""
+
+
+def test_twenty_jobs_cost_one_list_request_and_a_bounded_tail_each(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    names = [f"run-{number}" for number in range(20)]
+    ray.jobs = [ray_job(name) for name in names]
+    ray.logs = dict.fromkeys(names, b"x\n" * 5000)
+    for name in names:
+        remote.register(name)
+    look(scheduler)  # it also asks for what waits
+    ray.requests.clear()
+    assert len(look(scheduler, *range(1, 21))) == 20
+    assert ray.count("GET /api/jobs/") == 1
+    tails = [each for each in ray.requests if each.startswith("GET /api/v0/logs/file?")]
+    assert len(tails) == 20
+    assert all("lines=1000" in each and NODE in each for each in tails)
+    assert len(ray.requests) == 22  # and the version
+
+
+def test_a_damaged_record_costs_one_job(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, folder: Path
+) -> None:
+    ray.jobs = [ray_job("a"), ray_job("b")]
+    remote.register("a")
+    remote.register("b")
+    (folder / "1" / "job.json").write_text(json.dumps({"name": 7}))
+    assert [row.ref.job_id for row in look(scheduler, 1, 2)] == [2]

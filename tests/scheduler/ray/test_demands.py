@@ -1,0 +1,61 @@
+"""What jobs of a Ray cluster wait for that no node has."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from tests.support.fake_ray import ray_node
+
+NODES = totals_of([ray_node(CPU=4.0, **{"node:192.0.2.2": 1.0}), ray_node(CPU=2.0, GPU=2.0)])
+
+
+def task(**resources: float) -> dict[str, object]:
+    return {"job_id": "05000000", "name": "step", "type": "NORMAL_TASK", "required_resources": resources}
+
+
+@pytest.mark.parametrize(
+    ("actors", "tasks", "groups", "asked"),
+    [
+        ([], [task(GPU=8.0)], [], "the task step asks for GPU 8"),
+        ([], [task(GPU=2.0, CPU=4.0)], [], "the task step asks for GPU 2 + CPU 4"),  # on no single node
+        (
+            [{"name": "_ray_internal_job_actor_a", "required_resources": {"GPU": 3.0}}],
+            [],
+            [],
+            "the entrypoint asks for GPU 3",
+        ),
+        (
+            [],
+            [],
+            [{"creator_job_id": "05000000", "bundles": [{"unit_resources": {"GPU": 4.0}}] * 2}],
+            "a placement group asks for 2 x (GPU 4)",
+        ),
+    ],
+)
+def test_what_no_node_has_is_named_with_what_there_is(
+    actors: list[dict[str, object]],
+    tasks: list[dict[str, object]],
+    groups: list[dict[str, object]],
+    asked: str,
+) -> None:
+    text = shortage(demands_of(actors, tasks, groups), NODES)
+    assert text == f"no node has what it asks for: {asked}. The cluster: its 2 nodes have CPU 6 + GPU 2"
+
+
+def test_what_some_node_has_is_ordinary_waiting() -> None:
+    assert shortage(demands_of([], [task(GPU=2.0), task(CPU=4.0)], []), NODES) == ""
+
+
+def test_a_placement_group_that_ray_calls_infeasible_is_one() -> None:
+    group = {"bundles": [{"unit_resources": {"CPU": 3.0}}], "stats": {"scheduling_state": "INFEASIBLE"}}
+    assert "a placement group asks for CPU 3" in shortage(demands_of([], [], [group]), NODES)
+
+
+def test_without_nodes_nothing_is_known() -> None:
+    assert shortage(demands_of([], [task(GPU=8.0)], []), totals_of([{"state": "DEAD"}])) == ""
+
+
+def test_many_demands_are_counted() -> None:
+    tasks = [{**task(GPU=float(number)), "name": f"t{number}"} for number in range(5, 10)]
+    assert "the task t7 asks for GPU 7 and 2 more." in shortage(demands_of([], tasks, []), NODES)
