@@ -17,18 +17,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jobmon.api.logs import diagnose, progress
     from jobmon.api.messages import mark, notify
-    from jobmon.api.records import (
-        Evidence,
-        Explanation,
-        Job,
-        JobResult,
-        Problem,
-        Progress,
-        Sent,
-        WaitResult,
-    )
+    from jobmon.api.records import Job, JobResult, Progress, Sent, WaitResult
     from jobmon.api.submitting import submit, watch
-    from jobmon.api.watched import jobs, status, wait
+    from jobmon.api.watched import health, jobs, status, wait
+    from jobmon_core.app.from_python.explanation import Evidence, Explanation, Problem
     from jobmon_core.app.live.phase import JobPhase
     from jobmon_core.app.waiting.result import Result
     from jobmon_core.domain.channels import Level
@@ -46,6 +38,7 @@ if TYPE_CHECKING:
         UnknownGroup,
         UnknownJob,
     )
+    from jobmon_core.domain.health.model import HealthReport
     from jobmon_core.domain.progress.model import Confidence
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.lifecycle.health import Health as MonitorState
@@ -58,6 +51,7 @@ __all__ = [
     "ConfigInvalid",
     "Evidence",
     "Explanation",
+    "HealthReport",
     "Job",
     "JobPhase",
     "JobResult",
@@ -78,6 +72,7 @@ __all__ = [
     "UnknownJob",
     "WaitResult",
     "diagnose",
+    "health",
     "jobs",
     "mark",
     "notify",
@@ -91,17 +86,19 @@ __all__ = [
 # module -> what it defines; imported when it is first used, so that a training which only sends messages does
 # not load what explains failures
 _DEFINED_IN = {
-    "jobmon.api.watched": "jobs status wait",
+    "jobmon.api.watched": "health jobs status wait",
     "jobmon.api.logs": "diagnose progress",
     "jobmon.api.messages": "mark notify",
-    "jobmon.api.records": "Evidence Explanation Job JobResult Problem Progress Sent WaitResult",
+    "jobmon.api.records": "Job JobResult Progress Sent WaitResult",
     "jobmon.api.submitting": "submit watch",
+    "jobmon_core.app.from_python.explanation": "Evidence Explanation Problem",
     "jobmon_core.app.live.phase": "JobPhase",
     "jobmon_core.app.waiting.result": "Result",
     "jobmon_core.domain.channels": "Level",
     "jobmon_core.domain.errors": "AlreadyReported AlreadyWatched CommandBusy ConfigInvalid JobmonError "
     "SchedulerMissing SchedulerRejected SchedulerUnavailable StateUnreadable StorageFailed UnknownGroup "
     "UnknownJob",
+    "jobmon_core.domain.health.model": "HealthReport",
     "jobmon_core.domain.progress.model": "Confidence",
     "jobmon_core.domain.slurm.states": "Outcome",
     "jobmon_core.lifecycle.health": "MonitorState",

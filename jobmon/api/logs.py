@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import words
-from jobmon.api.records import Evidence, Explanation, Problem, Progress
+from jobmon.api.records import Progress
 from jobmon.commands.jobs_or_files import named_jobs
-from jobmon_core.app.diagnose import DiagnoseCommand
+from jobmon_core.app.from_python.call import call
 from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.from_python.request import Diagnose
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.progress import LogProgress, logs_of_job
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon.api.arguments import JobName
-    from jobmon_core.app.diagnose import Report
+    from jobmon_core.app.from_python.explanation import Explanation
     from jobmon_core.app.jobs.progress import ProgressReport
 
 
@@ -40,11 +39,10 @@ def diagnose(*what: JobName | Path) -> Explanation:
     refs = named_jobs(ctx, names)
     if len(refs) > 1 or not names:
         raise JobmonError("diagnose takes one job, or the log files of one program")
-    command = DiagnoseCommand(ctx, ctx.scheduler)
-    override = UserOverride.parse(None, None)
-    if refs:
-        return _explanation(command.of_job(refs[0], override))
-    return _explanation(command.of_files(names, override, io.BytesIO()))
+    reply, _ = call(Diagnose(str(refs[0])) if refs else Diagnose(files=tuple(names)))
+    if reply.explanation is None:
+        raise JobmonError("the diagnosis is missing in the reply of jobmon's process")
+    return reply.explanation
 
 
 def progress(*what: JobName | Path) -> Progress:
@@ -71,39 +69,6 @@ def progress(*what: JobName | Path) -> Progress:
         raise JobmonError(f"{len(tasks)} tasks of job {ref} have started; name one: {named} ...")
     (_, logs) = tasks[0]
     return progress_record(logs.estimated(logs.read(ended=True), ctx.clock.now()))
-
-
-def _explanation(report: Report) -> Explanation:
-    found = report.diagnosis
-    live = report.live
-    return Explanation(
-        cause=found.cause,
-        label=found.label,
-        title=found.title,
-        headline=found.headline,
-        explanation=found.explanation,
-        advice=found.advice,
-        confidence=found.confidence,
-        is_proved=found.is_proved,
-        evidence=tuple(Evidence(file=each.file, line=each.number, text=each.text) for each in found.evidence),
-        note=found.note,
-        log=found.log_path,
-        fingerprint=found.fingerprint,
-        job_id=str(report.subject.ref) if report.subject else "",
-        problems=tuple(
-            Problem(
-                name=each.name,
-                title=each.title,
-                text=each.text,
-                is_critical=each.is_critical,
-                since_s=each.since_s,
-                evidence=tuple(each.evidence),
-                advice=each.advice,
-            )
-            for each in ((live.verdict, *live.others) if live else ())
-        ),
-        unread=report.unread,
-    )
 
 
 def progress_record(report: ProgressReport) -> Progress:

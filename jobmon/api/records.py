@@ -70,49 +70,6 @@ class WaitResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """A line of a log."""
-
-    file: str
-    line: int | None  # from 1; None if the lines before it were not counted
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """What is wrong with a running job now."""
-
-    name: str  # of the verdict, e.g. ``hang``
-    title: str
-    text: str
-    is_critical: bool
-    since_s: float
-    evidence: tuple[str, ...] = ()
-    advice: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why a job failed, or what log files show."""
-
-    cause: str | None  # the id of the pattern or cause; None if nothing failed or the cause is unknown
-    label: str | None  # the kind of failure, see `jobmon patterns`
-    title: str
-    headline: str  # what happened, as precisely as it is known, e.g. ``KeyError: 'lr'``
-    explanation: str
-    advice: str
-    confidence: float  # 0 to 1
-    is_proved: bool  # whether the evidence proves the cause; else it is the end of the log
-    evidence: tuple[Evidence, ...] = ()
-    note: str = ""  # what made the analysis incomplete
-    log: str = ""  # the log to read first
-    fingerprint: str = ""  # equal for the same failure of other jobs
-    job_id: str = ""  # empty for files
-    problems: tuple[Problem, ...] = ()  # of a job that is running, the worst first
-    unread: tuple[str, ...] = ()  # files that could not be read, with the reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far a program is, by its logs."""
 

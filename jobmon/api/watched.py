@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from jobmon.api.arguments import tell, words
 from jobmon.api.records import Job, JobResult, WaitResult
 from jobmon.views.model import cause, doubt, leading, pending_reason, run_time_s, state
+from jobmon_core.app.from_python.call import call
 from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.from_python.request import Health
 from jobmon_core.app.from_python.restart import restart_monitors
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview, statuses
@@ -16,15 +18,16 @@ from jobmon_core.app.live.phase import phase_of
 from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
 from jobmon_core.app.waiting.wait import WaitForJobs
-from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.lifecycle.health import Health
+from jobmon_core.lifecycle.health import Health as MonitorState
 
 if TYPE_CHECKING:
     from jobmon.api.arguments import JobName
     from jobmon_core.context import Context
+    from jobmon_core.domain.health.model import HealthReport
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
@@ -87,11 +90,27 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
     )
 
 
+def health(*jobs: JobName) -> tuple[HealthReport, ...]:
+    """Return whether jobs, or all jobs of groups, are healthy, and why: one report for each task.
+
+    ``healthy`` is None if nothing is known to be wrong and nothing shows that the job works. ``issues`` lists
+    what is wrong, the worst first. The scheduler is not asked.
+
+    Raises:
+        UnknownJob: jobmon has no record of one of them.
+        JobmonError: no job is named, or a group has none yet.
+    """
+    if not jobs:
+        raise JobmonError("health takes jobs or groups, e.g. health(8123)")
+    reply, _ = call(Health(tuple(words(jobs))))
+    return reply.health
+
+
 def record_of(ctx: Context, job: WatchedJob) -> Job:
     """Return the record of a job with what its monitor knows at present."""
     (found,) = statuses(ctx, [job])
     if (
-        found.health is Health.DEAD
+        found.health is MonitorState.DEAD
     ):  # or its monitor has saved that all is done since ``job`` was read, and left
         with suppress(StateUnreadable):  # it was removed meanwhile
             job = ctx.store.load(job.id)

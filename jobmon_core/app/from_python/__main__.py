@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.app.from_python.request import (
     REQUESTS,
+    Diagnose,
+    Health,
     Notify,
     Recover,
     Reply,
@@ -71,19 +73,25 @@ def _error(error: JobmonError) -> Reply:
 
 
 def _done(ctx: Context, request: Request, tell: Callable[[str], None]) -> Reply:
+    reply = Reply()
     match request:
         case Submit():
-            return _submit(ctx, request, tell)
+            reply = _submit(ctx, request, tell)
         case Watch():
-            return _watch(ctx, request, tell)
+            reply = _watch(ctx, request, tell)
         case WatchProcesses():
-            return _watch_processes(ctx, request, tell)
+            reply = _watch_processes(ctx, request, tell)
         case Notify():
-            return _notify(ctx, request)
+            reply = _notify(ctx, request)
         case Recover():
             restart_monitors(ctx, tell)
-            return Reply()
-    assert_never(request)
+        case Diagnose():
+            reply = _diagnose(ctx, request)
+        case Health():
+            reply = _health(ctx, request)
+        case _:
+            assert_never(request)
+    return reply
 
 
 def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply:
@@ -188,6 +196,26 @@ def _notify(ctx: Context, request: Notify) -> Reply:
 
     sent = notify(ctx, Level(request.level), request.title, request.text, request.wait_s)
     return Reply(stored=sent.stored, was_hidden=sent.was_hidden)
+
+
+def _health(ctx: Context, request: Health) -> Reply:
+    from jobmon_core.app.health.collect import collect_health
+
+    return Reply(health=collect_health(ctx, request.jobs).reports)
+
+
+def _diagnose(ctx: Context, request: Diagnose) -> Reply:
+    import io
+
+    from jobmon_core.app.diagnose import DiagnoseCommand
+    from jobmon_core.app.from_python.explanation import explanation_of
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.user_override import UserOverride
+
+    command, override = DiagnoseCommand(ctx, ctx.scheduler), UserOverride.parse(None, None)
+    if request.job:
+        return Reply(explanation=explanation_of(command.of_job(JobRef.parse(request.job), override)))
+    return Reply(explanation=explanation_of(command.of_files(request.files, override, io.BytesIO())))
 
 
 if __name__ == "__main__":

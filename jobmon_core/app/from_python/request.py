@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jobmon_core.app.from_python.explanation import Explanation
 from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.health.model import HealthReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,24 @@ class Recover:
     """Restart the monitors that are gone."""
 
 
-Request = Submit | Watch | WatchProcesses | Notify | Recover
+@dataclass(frozen=True, slots=True)
+class Diagnose:
+    """Explain why a job failed, or what log files show."""
+
+    job: str = ""  # its id; empty for files
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Say whether jobs are healthy."""
+
+    jobs: tuple[str, ...]  # or groups
+
+
+Request = Submit | Watch | WatchProcesses | Notify | Recover | Diagnose | Health
 REQUESTS: dict[str, type[Request]] = {
-    kind.__name__: kind for kind in (Submit, Watch, WatchProcesses, Notify, Recover)
+    kind.__name__: kind for kind in (Submit, Watch, WatchProcesses, Notify, Recover, Diagnose, Health)
 }
 
 
@@ -75,3 +92,5 @@ class Reply:
     state_id: str = ""  # names its state file; empty if there is none
     stored: StoredMessage | None = None  # what became of a text
     was_hidden: bool = False  # whether a part of the text looked like a secret
+    explanation: Explanation | None = None
+    health: tuple[HealthReport, ...] = ()
