@@ -16,7 +16,7 @@ _jobmon() {
         "chain") options="-h --help --backend --after" words= kind="text" ;;
         "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
         "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --host --chdir --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
-        "watch") options="-h --help --host --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
+        "watch") options="-h --help --host --error --output --again --follow --backend --address --all --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
         "rerun") options="-h --help --yes" words= kind="job" ;;
         "mark") options="-h --help -s --status --note" words= kind="text" ;;
         "group") options="-h --help" words="add submit status list wait log cancel hold release resubmit-failed forget" ;;
@@ -50,7 +50,7 @@ _jobmon() {
         "efficiency") options="-h --help --since --json" words= kind="job" ;;
         "diagnose") options="-h --help --stacks --state --exit-code --json" words= kind="job or file" ;;
         "diff") options="-h --help --json" words= kind="job" ;;
-        "health") options="-h --help --json" words= kind="job" ;;
+        "health") options="-h --help --pod --namespace -n --checkpoints --json" words= kind="job" ;;
         "why") options="-h --help --json" words= kind="job" ;;
         "checkpoints") options="-h --help --json" words= kind="job" ;;
         "verify") options="-h --help --against --count --size --sha256 --records --json" words= kind="job" ;;
@@ -98,7 +98,8 @@ _jobmon() {
         "watch --host") options= words= kind="text" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
-        "watch --backend") options= words="slurm local" kind= ;;
+        "watch --backend") options= words="slurm local ray" kind= ;;
+        "watch --address") options= words= kind="text" ;;
         "watch --pid") options= words= kind="text" ;;
         "watch --pid-file") options= words= kind="file" ;;
         "watch --process") options= words= kind="text" ;;
@@ -145,6 +146,9 @@ _jobmon() {
         "efficiency --since") options= words= kind="text" ;;
         "diagnose --state") options= words= kind="text" ;;
         "diagnose --exit-code") options= words= kind="text" ;;
+        "health --pod") options= words= kind="text" ;;
+        "health --namespace"|"health -n") options= words= kind="text" ;;
+        "health --checkpoints") options= words= kind="text" ;;
         "verify --against") options= words= kind="text" ;;
         "verify --records") options= words= kind="text" ;;
         "patrol --to") options= words= kind="text" ;;
