@@ -31,9 +31,12 @@ examples:
   jobmon submit --sentinel -t 7-00 train.sbatch
   jobmon submit --checked train.sbatch
   jobmon submit --group sweep1 train.sbatch --lr 0.1
-  jobmon submit --backend local train.sbatch"""
+  jobmon submit --backend local train.sbatch
+  jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
+_RAY = "ray"  # its options are not those of sbatch
+_NOT_OF_RAY = ("--sentinel", "--checked", "--group")
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
@@ -43,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
-        choices=("slurm", "local"),
+        choices=("slurm", "local", "ray"),
         metavar="NAME",
-        help='slurm or local; "local" runs the script on this machine without Slurm '
-        "(default: the configured backend, else slurm)",
+        help='slurm, local or ray; "local" runs the script on this machine without Slurm, "ray" a command on '
+        "a Ray cluster, see `jobmon submit --backend ray --help` (default: as configured, else slurm)",
     )
     parser.add_argument(
         "--sentinel",
@@ -91,6 +94,10 @@ def run(arguments: Sequence[str]) -> int:
 def _submit(arguments: list[str]) -> int:
     own = _own_options(arguments)
     backend, rest = own.backend, own.rest
+    if backend == _RAY:
+        from jobmon.commands.submit_ray import submit_to_ray
+
+        return submit_to_ray(rest, own.job_config, [option for option in _NOT_OF_RAY if own.has(option)])
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
     if own.is_checked:
@@ -212,6 +219,11 @@ class _OwnOptions(NamedTuple):
     group: str  # likewise
     rest: list[str]  # for sbatch
 
+    def has(self, option: str) -> bool:
+        """Whether the user gave one of the options that a job of Ray cannot have."""
+        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked, "--group": bool(self.group)}
+        return given[option]
+
 
 def _own_options(arguments: list[str]) -> _OwnOptions:
     """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
@@ -250,7 +262,7 @@ def _point_out_typo(argument: str) -> None:
 def _known(backend: str) -> str:
     from jobmon_core.context import backend_names  # rarely needed, and the user waits
 
-    if backend not in backend_names():
+    if backend != _RAY and backend not in backend_names():
         raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {backend!r}")
     return backend
 

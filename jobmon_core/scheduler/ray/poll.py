@@ -148,10 +148,6 @@ def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
 def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, reading: Reading) -> StatusRow:
     """Return the row of a job. Ray does not say when it began to run."""
     folder, job, before = followed
-    start_s = None if reading.state is JobState.PENDING else entry.start_s
-    if start_s and before.row:
-        is_first = before.row.start_s is None and before.row.job_state is JobState.PENDING
-        start_s = int(time.time()) if is_first else before.row.start_s or start_s
     return StatusRow(
         job_id=folder.job_id,
         state=reading.state,
@@ -160,7 +156,7 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
         exit_code=reading.exit_code,
         signal=reading.signal,
         submit_s=entry.start_s,
-        start_s=start_s,
+        start_s=_start_s(before, entry),
         end_s=None if reading.state.is_alive else entry.end_s,
         nodes=entry.node_ip,
         name=job.name,
@@ -170,6 +166,16 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
         command=entry.entrypoint,
         backend_state=entry.status,
     )
+
+
+def _start_s(before: Status, entry: RayJob) -> int | None:
+    """Return when a job began to run: when it was first seen to run after it was seen to wait, or earlier."""
+    if entry.status == "PENDING" or (entry.is_submission and entry.exit_code is None and not entry.node_id):
+        return None
+    row = before.row
+    if row and row.start_s is None and row.job_state is JobState.PENDING and not entry.has_ended:
+        return int(time.time())
+    return (row.start_s if row else None) or entry.start_s
 
 
 def _has_died(api: RayApi, entry: RayJob) -> bool:

@@ -1,0 +1,165 @@
+"""The part of ``jobmon submit`` that is about Ray clusters: ``jobmon submit --backend ray``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobmon.commands.watch_ray import ADDRESS_HELP
+from jobmon.errors import UsageError, say
+from jobmon_core.app.jobs.job_config import read_settings
+from jobmon_core.app.remote.ray_cluster import ray_service
+from jobmon_core.app.remote.submit_ray import submit_to_cluster
+from jobmon_core.context import Context
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.lifecycle.start import MonitorStarter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = """\
+Submit a command to a Ray cluster, as `ray job submit` does, and watch it in the background. Ray itself
+need not be installed here. The submission id is printed on stdout. If an answer of the cluster gets
+lost, the request is sent again under the same id, which Ray starts at most once."""
+EPILOG = """\
+examples:
+  jobmon submit --backend ray -- python /shared/train.py --lr 0.1
+  jobmon submit --backend ray --address http://head:8265 --working-dir . -- python train.py
+  jobmon submit --backend ray --entrypoint-num-gpus 1 --runtime-env env.yaml -- python train.py"""
+_UNKNOWN = 69  # EX_UNAVAILABLE of sysexits.h
+_ID = re.compile(r"[A-Za-z0-9-]{1,100}")
+
+
+def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[str]) -> int:
+    """Submit and watch; return the exit code.
+
+    ``arguments`` follow ``--backend ray``; ``refused`` are given options of jobmon that do not apply.
+    """
+    if refused:
+        raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
+    options = _parser().parse_args(arguments)
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
+    description = _description(options, command)
+    ctx = Context.open(os.environ)
+    settings = read_settings(Path(job_config), say) if job_config else None
+    service = ray_service(ctx, options.address or "")
+    starter = MonitorStarter(ctx)
+    try:
+        job, problem = submit_to_cluster(ctx, starter, service, description, settings)
+    except SchedulerRejected as error:
+        say(f"nothing was submitted: {error}")
+        return error.exit_code
+    print(job.name, flush=True)
+    if problem:
+        say(
+            f"it is not known whether the Ray cluster {service} accepted the job: {problem}. Do not submit "
+            f"it again: jobmon watches for {job.name} as job {job.ref}; `jobmon show {job.ref}` will tell"
+        )
+        return _UNKNOWN
+    say(f"watching {job.name} of the Ray cluster {service} as job {job.ref}; `jobmon status` shows it")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="jobmon submit --backend ray",
+        usage="jobmon submit --backend ray [OPTIONS] -- COMMAND ...",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
+    parser.add_argument(
+        "--submission-id", type=_submission_id, metavar="ID", help="the id of the job (default: a new one)"
+    )
+    parser.add_argument(
+        "--working-dir",
+        metavar="DIR",
+        help="the folder in which the command runs: one of this machine, which is sent to the cluster "
+        "without .git and virtual environments (at most 100 MiB), or the URI of a zip archive",
+    )
+    environment = parser.add_mutually_exclusive_group()
+    environment.add_argument("--runtime-env", type=Path, metavar="FILE", help="a YAML file of Ray's")
+    environment.add_argument("--runtime-env-json", type=_object, metavar="JSON", help="the same as JSON")
+    for name in ("num-cpus", "num-gpus"):
+        parser.add_argument(
+            f"--entrypoint-{name}", type=_amount, metavar="N", help="what the command itself reserves"
+        )
+    parser.add_argument("--entrypoint-memory", type=_bytes, metavar="BYTES", help="likewise")
+    parser.add_argument("--entrypoint-resources", type=_object, metavar="JSON", help="likewise, custom ones")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
+    return parser
+
+
+def _description(options: argparse.Namespace, command: Sequence[str]) -> dict[str, Any]:
+    """Return what Ray's job API takes."""
+    environment = dict(options.runtime_env_json or {})
+    if options.runtime_env:
+        environment = _yaml_object(options.runtime_env)
+    if options.working_dir:
+        environment["working_dir"] = options.working_dir
+    given = {
+        "submission_id": options.submission_id,
+        "runtime_env": environment,
+        "entrypoint_num_cpus": options.entrypoint_num_cpus,
+        "entrypoint_num_gpus": options.entrypoint_num_gpus,
+        "entrypoint_memory": options.entrypoint_memory,
+        "entrypoint_resources": options.entrypoint_resources,
+    }
+    # a single word is a command line for the shell, as in `ray job submit -- "cd x && python y"`
+    entrypoint = command[0] if len(command) == 1 else shlex.join(command)
+    return {"entrypoint": entrypoint, **{name: value for name, value in given.items() if value}}
+
+
+def _yaml_object(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--runtime-env: {path}: {error.strerror}") from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"--runtime-env: {path} is not valid YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"--runtime-env: {path} must be a mapping, e.g. `pip: [torch]`")
+    return data
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not valid JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise argparse.ArgumentTypeError('not a JSON object, e.g. {"pip": ["torch"]}')
+    return data
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1e9:  # noqa: PLR2004 - also excludes "nan" and "inf"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _bytes(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
+    return int(text)
+
+
+def _submission_id(text: str) -> str:
+    if not _ID.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} may contain only letters, digits and hyphens")
+    return text

@@ -1,0 +1,157 @@
+"""Submit a job to a Ray cluster once, also if answers get lost.
+
+Its submission id is made here and recorded before the first request. Ray starts a job only once under an
+id, so after a request without an answer the same id is sent again. That Ray does not know the id right after
+proves nothing: a request may still be on its way.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.ray.package import is_folder_here, package_of
+from jobmon_core.scheduler.ray.records import JobFolder, Registered, new_folder
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ray.api import RayApi
+
+_WITHIN_S = 60.0  # of all attempts
+_WAIT_S = 1.0  # between two
+_UPLOAD_TIMEOUT_S = 300.0
+_MAX_UNSENT = 3  # attempts to connect
+_SERVER_ERROR = 500
+_WORKING_DIR = "working_dir"
+
+
+class Fate(StrEnum):
+    """What became of a submission."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"  # nothing was submitted
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The result of a submission, with the reason unless it was accepted."""
+
+    fate: Fate
+    why: str = ""
+
+
+def new_submission_id() -> str:
+    """Return an id that no other job has; Ray accepts letters, digits and hyphens everywhere."""
+    return f"jobmon-{uuid.uuid4().hex[:16]}"
+
+
+class RaySubmission:
+    """One job that is to be submitted to one cluster."""
+
+    def __init__(self, resources: BackendResources, service: str, description: Mapping[str, object]) -> None:
+        """Set up without any I/O; ``description`` is the body of the request, with its submission id."""
+        self._resources = resources
+        self._service = service
+        self._description = description
+        self._folder: JobFolder | None = None
+
+    def record(self) -> RemoteJob:
+        """Record the job before it is submitted.
+
+        Raises:
+            StorageFailed: it cannot be recorded.
+        """
+        name, command = str(self._description["submission_id"]), str(self._description["entrypoint"])
+        job = Registered(
+            self._service, name, at_s=time.time(), is_confirmed=False, entrypoint=command, workdir="/"
+        )
+        try:
+            self._folder = new_folder(
+                self._resources.folder(), job, lambda number: self._resources.is_known(JobRef(number))
+            )
+        except OSError as error:
+            raise StorageFailed(f"the job cannot be recorded: {error}") from error
+        folder = self._folder
+        return RemoteJob(
+            JobRef(folder.job_id), self._service, name, folder.logs, workdir=job.workdir, command=command
+        )
+
+    def discard(self) -> None:
+        """Remove the record of a job that was not submitted."""
+        if self._folder:
+            shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def submit(self) -> Submitted:
+        """Submit the job, in a helper; it may take a minute if the cluster does not answer."""
+        service, description = self._service, dict(self._description)
+        try:
+            return Worker(self._resources.locks).run(
+                Submitted, lambda: _submit(service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
+            )
+        except WorkerFailed as error:
+            return Submitted(Fate.UNKNOWN, str(error))
+
+
+def _submit(service: str, description: dict[str, object]) -> Submitted:
+    from jobmon_core.domain.errors import SchedulerRejected
+    from jobmon_core.scheduler.ray.api import Failed, RayApi, Version  # loads HTTP: only in the helper
+    from jobmon_core.scheduler.ray.ray_job import RayJob
+
+    api = RayApi(service, os.environ)
+    version = api.version()
+    if not isinstance(version, Version):
+        return Submitted(Fate.REFUSED, version.why)
+    if isinstance(api.job(str(description["submission_id"])), RayJob):
+        return Submitted(Fate.REFUSED, "the Ray cluster has a job with this submission id already")
+    environment = description.get("runtime_env")
+    working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
+    if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
+        try:
+            package = package_of(Path(working_dir))
+        except SchedulerRejected as error:
+            return Submitted(Fate.REFUSED, str(error))
+        if not api.has_package(package.name):
+            failed = api.upload_package(package.name, package.content, _UPLOAD_TIMEOUT_S)
+            if isinstance(failed, Failed):
+                return Submitted(Fate.REFUSED, f"the working folder was not sent: {failed.why}")
+        description = {**description, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
+    return send(api, description, _WITHIN_S)
+
+
+def send(api: RayApi, description: Mapping[str, object], within_s: float) -> Submitted:
+    """Send the request until its fate is known, or the time is over."""
+    from jobmon_core.scheduler.ray.api import Failed
+
+    name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
+    may_have_arrived, unsent = False, 0
+    while True:
+        answer = api.submit(description)
+        if not isinstance(answer, Failed):
+            return Submitted(Fate.ACCEPTED)
+        is_refusal = answer.status is not None and answer.status < _SERVER_ERROR
+        if is_refusal and not may_have_arrived:
+            return Submitted(Fate.REFUSED, answer.why)
+        unsent += not answer.is_sent
+        may_have_arrived = may_have_arrived or (answer.is_sent and not is_refusal)
+        if not may_have_arrived and unsent >= _MAX_UNSENT:
+            return Submitted(Fate.REFUSED, answer.why)
+        if may_have_arrived and answer.status is not None:  # perhaps since the job exists already
+            job = api.job(name)
+            if job is not None and not isinstance(job, Failed):
+                return Submitted(Fate.ACCEPTED)
+        if time.monotonic() + _WAIT_S > deadline_s:
+            return Submitted(Fate.UNKNOWN if may_have_arrived else Fate.REFUSED, answer.why)
+        time.sleep(_WAIT_S)

@@ -1,0 +1,126 @@
+"""A job is submitted to a Ray cluster once, also if answers get lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.ray import submit
+from jobmon_core.scheduler.ray.api import RayApi
+from jobmon_core.scheduler.ray.client import RayScheduler
+from jobmon_core.scheduler.ray.package import package_of
+from jobmon_core.scheduler.ray.submit import Fate, RaySubmission, Submitted, send
+from tests.support.fake_ray import FakeRay, ray_job, ray_resources
+
+JOB = {"submission_id": "jobmon-1", "entrypoint": "python train.py"}
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submit, "_WAIT_S", 0.01)
+
+
+def sent(ray: FakeRay, within_s: float = 5.0) -> Submitted:
+    return send(RayApi(ray.service, os.environ), JOB, within_s)
+
+
+@pytest.mark.parametrize(("dropped", "ignored"), [(0, 0), (1, 0), (3, 0), (0, 2)])
+def test_a_submission_whose_answers_get_lost_is_sent_again_and_started_once(
+    ray: FakeRay, dropped: int, ignored: int
+) -> None:
+    ray.dropped_posts, ray.ignored_posts = dropped, ignored
+    assert sent(ray).fate is Fate.ACCEPTED
+    assert ray.started == ["jobmon-1"]
+
+
+def test_a_refusal_is_final(ray: FakeRay) -> None:
+    ray.refusals["/api/jobs/"] = (400, "ValueError: runtime_env must be a dict")
+    assert sent(ray) == Submitted(
+        Fate.REFUSED,
+        f"the Ray dashboard {ray.service} answered HTTP 400: ValueError: runtime_env must be a dict",
+    )
+    assert ray.count("POST") == 1
+
+
+def test_an_error_of_the_server_proves_nothing(ray: FakeRay) -> None:
+    ray.refusals["/api/jobs/"] = (500, "KeyError")
+    assert sent(ray, within_s=0.05).fate is Fate.UNKNOWN
+
+
+def test_a_cluster_that_cannot_be_reached_has_accepted_nothing() -> None:
+    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 5.0)
+    assert answer.fate is Fate.REFUSED
+    assert "Connection refused" in answer.why
+
+
+def test_another_job_with_the_id_is_not_taken_for_the_submitted_one(ray: FakeRay, folder: Path) -> None:
+    ray.jobs = [ray_job("jobmon-1")]
+    submission = RaySubmission(ray_resources(folder), ray.service, JOB)
+    submission.record()
+    assert submission.submit().fate is Fate.REFUSED
+    assert ray.count("POST") == 0
+
+
+def test_a_job_is_recorded_first_and_may_still_appear_later(
+    ray: FakeRay, folder: Path, scheduler: RayScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RaySubmission(ray_resources(folder), ray.service, JOB).record()
+
+    def state() -> JobState:
+        answer = scheduler.ask_queue("me")
+        assert isinstance(answer, RawAnswer)
+        return scheduler.read_queue(answer.text, [1])[0].state
+
+    assert state() is JobState.PENDING  # that Ray does not know it yet proves nothing
+    ray.jobs = [ray_job("jobmon-1")]
+    assert state() is JobState.RUNNING
+    ray.jobs = []
+    scheduler.ask_queue("me")
+    record = scheduler.ask_record(1)
+    assert isinstance(record, NotListed)
+    assert "it was deleted" in record.why
+
+    RaySubmission(ray_resources(folder), ray.service, {**JOB, "submission_id": "jobmon-2"}).record()
+    monkeypatch.setattr("jobmon_core.scheduler.ray.poll._CONFIRM_S", 0.0)
+    scheduler.ask_queue("me")
+    record = scheduler.ask_record(2)
+    assert isinstance(record, NotListed)
+    assert "never confirmed" in record.why
+
+
+def test_a_working_folder_is_sent_once_without_what_the_job_does_not_need(
+    ray: FakeRay, folder: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    (work / ".git" / "HEAD").write_text("ref")
+    (work / "pkg").mkdir()
+    (work / "pkg" / "train.py").write_text("print(1)")
+    for name in ("a", "b"):
+        job = {
+            **JOB,
+            "submission_id": name,
+            "runtime_env": {"working_dir": str(work), "env_vars": {"A": "1"}},
+        }
+        assert RaySubmission(ray_resources(folder), ray.service, job).submit().fate is Fate.ACCEPTED
+    assert ray.count("PUT") == 1
+    ((name, content),) = ray.packages.items()
+    assert zipfile.ZipFile(io.BytesIO(content)).namelist() == ["pkg/train.py"]
+    assert ray.jobs[1]["runtime_env"] == {"working_dir": f"gcs://{name}", "env_vars": {"A": "1"}}
+    with pytest.raises(SchedulerRejected, match="is not a folder"):
+        package_of(work / "pkg" / "train.py")
+
+
+def test_a_record_holds_no_secret_of_the_environment(ray: FakeRay, folder: Path) -> None:
+    job = {**JOB, "runtime_env": {"env_vars": {"WANDB_API_KEY": "k3y"}}}
+    RaySubmission(ray_resources(folder), ray.service, job).record()
+    assert "k3y" not in (folder / "1" / "job.json").read_text()
+    assert json.loads((folder / "1" / "job.json").read_text())["name"] == "jobmon-1"
