@@ -13,6 +13,7 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.context import Context
+from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.telemetry.fabric import Fabric, FabricKind, FabricPort
@@ -176,6 +177,24 @@ def test_several_jobs_have_a_line_each_those_with_issues_first(
     code, found = _json(capsys, "14", "15")
     assert (code, [each["healthy"] for each in found]) == (3, [True, None])
     assert found[1]["why"] == "it has not started (Priority)"
+
+
+def test_a_group_stands_for_its_members_and_an_array_for_its_tasks(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _add(home, 12, succeeded())
+    _add(home, 13, failed("", OOM))
+    members = {f"r{number}": Member(state_id=f"slurm-{number}-x") for number in (12, 13)}
+    Context(Home(home), {}).groups.create(Group("sweep", time.time(), members={**members, "later": Member()}))
+    assert [each["job_id"] for each in _json(capsys, "sweep")[1]] == ["12", "13"]
+    ctx = Context(Home(home), {})
+    array = job_of(succeeded("1"), failed("2"), job_id=14, concluded_s=time.time())
+    ctx.store.save(replace(array, array_indices="1-2"))
+    assert [(each["job_id"], each["healthy"]) for each in _json(capsys, "14")[1]] == [
+        ("14_1", True),
+        ("14_2", False),
+    ]
+    assert _json(capsys, "14_1")[1]["job_id"] == "14_1"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -23,6 +25,7 @@ from tests.support.waiting import eventually
 
 _FOUR_PROCESSES = """
 env | sort > "env.$1"
+echo "n1:1:1 [0] NCCL INFO Using network Socket"
 srun -n4 sh -c 'until [ -e go ]; do sleep 0.2; done'
 exit 3
 """
@@ -46,6 +49,11 @@ def _rows(user: User, job_id: int) -> list[str]:
     return [row.replace(str(job_id), "N") for row in rows if "|jobmon|" not in row]
 
 
+def _health(user: User, job_id: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(user.jobmon("health", str(job_id), "--json").stdout)
+    return found
+
+
 def _environment(user: User, name: str, job_id: int) -> list[str]:
     lines = (user.work / f"env.{name}").read_text(encoding="utf-8").splitlines()
     return [line.replace(str(job_id), "N") for line in lines if not _OF_THE_RUN.match(line)]
@@ -58,8 +66,13 @@ def test_agents_watch_both_nodes_within_15_s_and_leave_the_job_as_it_is_without_
     run = telemetry(user, with_agent).record.read().attempts
     assert 3.0 <= run.started_s - run.run_s <= _UP_WITHIN_S
     assert set(agents_of(user).values()) >= {"srun"}
+    report = _health(user, with_agent)
+    assert report["state"] == "RUNNING"
+    # both agents see that their nodes have no faster network, or that they have one
+    assert report["network"]["verdict"] in ("OK", "FALLBACK")
     let_go(user)
     watched = user.told(with_agent)
+    assert _health(user, with_agent)["issues"] == ["it failed: FAILED, exit code 3"]
     assert not agents_of(user)
     without = user.submit("--no-agent", *layout, "job.sh", "without")
     alone = user.told(without)

@@ -89,8 +89,11 @@ def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[
             status = by_id[state_id]
             progress = known.progress.get(state_id) or ctx.progress_file(state_id).read()
             found = tasks_with_agents(ctx, status, progress, now_s)
-            chosen = [live for live in found if key in ("", live.task.key if live.task else None)]
-            yield from chosen or found
+            yield from [live for live in found if _is_named(live, key)] or found
+
+
+def _is_named(live: LiveTask, key: str) -> bool:
+    return not key or (live.task is not None and live.task.key == key)
 
 
 def _task_key(ctx: Context, argument: str) -> str:

@@ -28,6 +28,7 @@ _NO_NETWORK = NetworkVerdict()
 _NO_ESTIMATE = Estimate()
 # verdicts that say that, or why, GPUs are idle
 _ABOUT_IDLE_GPUS = ("idle-allocation", "idle-gpu", "starved-gpus", "deadlock", "gpu-hang", "collective-stuck")
+_TWO = 2
 _WHY = {
     Stage.ENDING: "it left the queue; how it ended is not known yet",
     Stage.SUCCEEDED: "it succeeded",
@@ -112,11 +113,20 @@ def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
     """Return whether a running job without issues is healthy, and why."""
     if facts.outdated:
         return None, f"what jobmon knows may be out of date: {facts.outdated}"
-    if any(verdict.name == HEALTHY for verdict in facts.verdicts):
+    if any(verdict.name == HEALTHY for verdict in facts.verdicts) or _has_just_advanced(facts):
         return True, "it makes progress, and nothing is known to be wrong"
     if facts.is_snapshot and gpus.used:
         return True, "its GPUs compute, and nothing is known to be wrong"
     return None, "nothing is known to be wrong, but nothing shows that it makes progress"
+
+
+def _has_just_advanced(facts: HealthFacts) -> bool:
+    """Whether the last two looks at a log show that its steps advance; triage waits for more of them."""
+    samples = facts.situation.history.samples if facts.situation else ()
+    if facts.situation is None or len(samples) < _TWO:
+        return False
+    is_recent = facts.at_s - samples[-1].at_s <= facts.situation.thresholds.must_last_s
+    return is_recent and samples[-1].current > samples[-2].current
 
 
 def _ended_or_waiting(facts: HealthFacts) -> str:

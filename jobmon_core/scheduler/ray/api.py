@@ -113,10 +113,17 @@ class RayApi:
 
     def has_pending_nodes(self) -> bool:
         """Whether the autoscaler is adding nodes; also if that is not known."""
+        status = self.cluster_status()
+        return isinstance(status, Failed) or "(no pending nodes)" not in status
+
+    def cluster_status(self) -> str | Failed:
+        """Ask for the text that ``ray status`` prints."""
         data = self._json("/api/cluster_status?format=1", TIMEOUT_S)
+        if isinstance(data, Failed):
+            return data
         text = data.get("data") if isinstance(data, dict) else None
         status = text.get("clusterStatus") if isinstance(text, dict) else None
-        return not isinstance(status, str) or "(no pending nodes)" not in status
+        return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
 
     def submit(self, description: Mapping[str, object]) -> str | Failed:
         """Submit a job; return its submission id."""

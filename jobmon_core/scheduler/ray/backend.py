@@ -8,6 +8,8 @@ from jobmon_core.domain.backends import OutageWords
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.scheduler.base import BackendResources, RemoteJobs, Scheduler
 
 
@@ -21,6 +23,12 @@ def _remote_jobs(resources: BackendResources, service: str) -> RemoteJobs:
     from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
 
     return RayRemoteJobs(resources, service)
+
+
+def _cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
+    from jobmon_core.scheduler.ray.resources import cluster_resources
+
+    return cluster_resources(service)
 
 
 _OUTAGE = OutageWords(
@@ -38,5 +46,6 @@ RAY = Backend(
     scheduler=_scheduler,
     cancel_command="ray job stop --address {service} {name}",
     remote_jobs=_remote_jobs,
+    cluster_resources=_cluster_resources,
     outage_words=_OUTAGE,
 )

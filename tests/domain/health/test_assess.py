@@ -12,6 +12,8 @@ from jobmon_core.domain.health.cluster_resources import ClusterResources
 from jobmon_core.domain.health.model import CheckpointHealth, HealthReport, Stage
 from jobmon_core.domain.health.network.model import NetworkState, NetworkVerdict
 from jobmon_core.domain.launch.model import Item, LaunchState, Result
+from jobmon_core.domain.progress.model import History
+from jobmon_core.domain.progress.model import Sample as Step
 from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Node, Sample
 from jobmon_core.domain.triage.judge import judge, overall
 from jobmon_core.domain.triage.situation import Situation, Verdict
@@ -51,6 +53,25 @@ def test_a_job_of_which_nothing_is_seen_is_neither_healthy_nor_ill() -> None:
     assert found.gpus.allocated is None
     assert found.not_seen == ("GPUs: no agent reports",)
     assert "nothing shows that it makes progress" in found.why
+
+
+@pytest.mark.parametrize(
+    ("steps", "age_s", "healthy"),
+    [
+        ((10.0, 20.0), 60.0, True),
+        ((10.0, 20.0), 900.0, None),
+        ((20.0, 20.0), 60.0, None),
+        ((10.0,), 60.0, None),
+    ],
+)
+def test_two_looks_at_the_log_are_enough_to_see_that_steps_advance(
+    steps: tuple[float, ...],
+    age_s: float,
+    healthy: bool | None,  # noqa: FBT001 - a value of the table
+) -> None:
+    samples = tuple(Step(NOW_S - age_s - 30 * (len(steps) - i - 1), each) for i, each in enumerate(steps))
+    of = replace(situation(None, steps=False), now_s=NOW_S, history=History(samples=samples))
+    assert assess(_running(of)).healthy is healthy
 
 
 def test_an_unknown_network_says_nothing_about_the_health() -> None:
