@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.health.cluster_resources import ClusterResources
     from jobmon_core.domain.hosts.settings import Host
     from jobmon_core.domain.slurm.rows import Unreachable
+    from jobmon_core.domain.telemetry.model import Sample
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
@@ -214,6 +216,11 @@ class Context:
         """Query what a service, e.g. a Ray cluster, has and what its jobs hold; None if it counts none."""
         query = find_backend(backend).cluster_resources
         return query(self.backend_resources(backend), service) if query else None
+
+    def machine_sample(self, job: WatchedJob) -> Sample | None:
+        """Return what the latest look showed of the machine of a job; None if agents measure that."""
+        sample_of = find_backend(job.backend).machine_sample
+        return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

@@ -150,9 +150,11 @@ class MonitorFactory:
         return self._progress
 
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        from jobmon_core.analysis.machine_samples import add_machine_samples
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
 
         ctx, home = self._ctx, self._ctx.home
+        add_machine_samples(jobs, ctx.machine_sample, ctx.telemetry)
         return follow_progress(jobs, home.progress_file, ctx.clock.now(), home.patterns, ctx.telemetry)
 
     def _agent_launches(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.telemetry.model import Sample
     from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
@@ -292,6 +293,8 @@ class Backend(NamedTuple):
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
         remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
         cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
+        machine_sample: returns what the latest look showed of the named machine, and of the job with this
+            number there; None if agents measure that.
         outage_words: what the message about an outage says; None: what it says of a scheduler.
     """
 
@@ -312,3 +315,4 @@ class Backend(NamedTuple):
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
     outage_words: OutageWords | None = None
+    machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None

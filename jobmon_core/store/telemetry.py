@@ -19,13 +19,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.system.files import private_folder, stamp_of, write_atomically
-from jobmon_core.system.json_codec import from_json
+from jobmon_core.system.files import open_private, private_folder, stamp_of, write_atomically
+from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.process import ProcessId  # noqa: TC001 - the codec reads it at run time
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
 STALL, WANTED = "stall", "wanted"
 _MAX_REPORT_BYTES = 2**20
 _MAX_HISTORY_BYTES = 20 * 2**20
+_MAX_ADDED_BYTES = 2 * 2**20  # of a history that `TaskTelemetry.add` writes
+_MAX_SPAN_S = 600.0  # of such a sample: nothing is known of a longer time without one
 _TAIL_BYTES = 2048  # of a report: its own figures follow those of the workers and GPUs
 _MAX_ERROR_BYTES = 64 * 1024
 _ENDED = re.compile(rb'"ended_s": ?[0-9]')
@@ -82,6 +84,29 @@ class TaskTelemetry:
         from jobmon_core.domain.telemetry.model import AgentReport  # a monitor needs only the signs
 
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample of a node that has no agent, for the time since the one before; once.
+
+        Raises:
+            OSError, StorageFailed: it cannot be written.
+        """
+        from jobmon_core.domain.telemetry.model import AgentReport  # as above
+
+        folder = private_folder(self.folder / sample.node.name)
+        latest = JsonFile(folder / LATEST, AgentReport, _MAX_REPORT_BYTES, durable=False)
+        before_s = latest.read().latest.at_s
+        if before_s == sample.at_s:
+            return
+        if before_s:
+            sample = replace(sample, span_s=max(0.0, min(sample.at_s - before_s, _MAX_SPAN_S)))
+        latest.write(AgentReport(latest=sample))
+        history = folder / HISTORY
+        if history.exists() and history.stat().st_size > _MAX_ADDED_BYTES:
+            lines = history.read_bytes().splitlines(keepends=True)
+            write_atomically(history, b"".join(lines[len(lines) // 2 :]), durable=False)
+        with open(open_private(history, os.O_WRONLY | os.O_APPEND), "ab") as file:
+            file.write(json.dumps(to_json(sample)).encode() + b"\n")
 
     def signs(self, node: str) -> ReportSigns | None:
         """Return the signs in the latest report of a node; None if there is none.

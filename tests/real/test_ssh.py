@@ -280,6 +280,9 @@ def follow(user: User, box: Box, discord: FakeDiscord) -> None:
     assert "is already watched as job 2" in user.jobmon("watch", "--host", "box", f"pid:{pid}").stderr
     for number in (1, 2, 3):
         user.watched_as(number, "RUNNING")
+    telemetry = Context.open(user.environment).telemetry(user.job(2).id, "")
+    eventually(lambda: bool(telemetry.report("box").latest.disks))
+    assert telemetry.report("box").latest.workers[0].pid == pid
     box.stop()
     (outage,) = discord.wait_for(1)
     assert title(outage) == "⚠ ssh to box is not responding"

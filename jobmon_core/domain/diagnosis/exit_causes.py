@@ -195,6 +195,14 @@ _LOCAL_BY_STATE: dict[JobState, Cause] = {
         "The job ended with it. The program is not at fault.",
         "Start the job again.",
     ),
+    JobState.OUT_OF_MEMORY: Cause(
+        "host_oom_kill",
+        "Out of memory (RAM)",
+        "The program was killed (SIGKILL), and meanwhile the kernel killed a process of this machine or "
+        "container for want of memory.",
+        "Use less memory: fewer DataLoader workers, smaller batches, data read in chunks; or take a larger "
+        "machine.",
+    ),
     JobState.LAUNCH_FAILED: Cause(
         "node_fail.not_started",
         "It was not started",

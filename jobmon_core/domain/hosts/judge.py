@@ -17,6 +17,7 @@ OTHER_CONTAINER = "the container was restarted: its processes are others now"
 _NOT_STARTED = "it was not started: the connection was lost before"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
 _STARTING = "it is being started"
+_SIGKILL, _SHELL_BASE = 9, 128  # a shell reports "killed by signal n" as 128 + n
 _CLOCK_STEP_S = 2.0  # times of files and of processes are rounded
 _START_S = 120.0  # a wrapper that recorded no process within this time was killed
 
@@ -41,12 +42,24 @@ _Clock = Callable[[float], int]  # turns a time of the host's clock into one of 
 def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
     """Return the record after a look at its host, made at ``now_s`` (Unix seconds), and what it shows."""
     finding = judge(number, job, look, now_s)
+    if isinstance(finding, JobEnd):
+        finding = _with_memory(job, finding, look.usage.oom_kills)
+    if job.oom_kills is None:
+        job = replace(job, oom_kills=look.usage.oom_kills)
     run = look.runs.get(number)
     if run and run.command and job.process is None:
         started_s = look.started_there_s(run.command.start_ticks)
         start_s = int(now_s - (look.clock_there_s - started_s))
         job = replace(job, process=run.command, start_s=start_s, started_there_s=started_s)
     return (replace(job, end=finding) if isinstance(finding, JobEnd) else job), finding
+
+
+def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
+    """Return the end; for want of memory if the job was killed and the kernel killed something for that."""
+    was_killed = end.signal == _SIGKILL or end.exit_code == _SHELL_BASE + _SIGKILL
+    if not was_killed or oom_kills is None or job.oom_kills is None or oom_kills <= job.oom_kills:
+        return end
+    return replace(end, state=JobState.OUT_OF_MEMORY, reason="oom_kill of its cgroup rose")
 
 
 def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:

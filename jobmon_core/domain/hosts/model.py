@@ -52,6 +52,7 @@ class HostJob:
     started_there_s: float | None = None  # the same by the clock of the host
     command: str = ""
     workdir: str = ""
+    oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there
     end: JobEnd | None = None
     is_dropped: bool = False  # nobody watches it any more
 
@@ -135,8 +136,11 @@ class SeenGpu:
 class HostUsage:
     """What is used of a host. Sizes are bytes."""
 
+    at_s: float = 0.0  # when jobmon looked
+    folder: str = ""  # whose disk it is
     memory_used: int | None = None  # of the cgroup, if that has a limit, else of the whole host
     memory_limit: int | None = None
+    is_limited: bool = False  # whether these are the figures of a cgroup
     oom_kills: int | None = None  # of the cgroup so far
     disk_used: int | None = None
     disk_size: int | None = None

@@ -204,7 +204,8 @@ def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
     limit = number("memory.max", "memory.limit_in_bytes")
     used = number("memory.current", "memory.usage_in_bytes")
     total, available = number("MemTotal:"), number("MemAvailable:")
-    if limit is None or limit > _NO_LIMIT or used is None:
+    is_limited = limit is not None and limit < _NO_LIMIT and used is not None
+    if not is_limited:
         limit = used = None
         if total is not None and available is not None:
             limit, used = total * _KIB, (total - available) * _KIB
@@ -212,6 +213,7 @@ def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
     return HostUsage(
         memory_used=used,
         memory_limit=limit,
+        is_limited=is_limited,
         oom_kills=number("oom_kill"),
         disk_used=None if blocks is None else blocks[1] * _KIB,
         disk_size=None if blocks is None else blocks[0] * _KIB,

@@ -8,6 +8,7 @@ from jobmon_core.domain.backends import OutageWords
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.telemetry.model import Sample
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ssh.client import SshScheduler
     from jobmon_core.scheduler.ssh.jobs import HostJobs
@@ -23,6 +24,12 @@ def _remote_jobs(resources: BackendResources, host: str) -> HostJobs:
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
     return HostJobs(resources, host)
+
+
+def _machine_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
+    from jobmon_core.scheduler.ssh.usage import latest_sample
+
+    return latest_sample(resources, host, number)
 
 
 _OUTAGE = OutageWords(
@@ -41,4 +48,5 @@ SSH = Backend(
     scheduler=_scheduler,
     remote_jobs=_remote_jobs,
     outage_words=_OUTAGE,
+    machine_sample=_machine_sample,
 )

@@ -134,7 +134,7 @@ class SshScheduler:
             folder, job = jobs[number]
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
-        records.save_usage(self._host, look.usage)
+        records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
         return look
 
 

@@ -9,6 +9,7 @@ import pytest
 from jobmon_core.domain.hosts.judge import Gone, Shown, Status, judge, learn
 from jobmon_core.domain.hosts.model import (
     HostJob,
+    HostUsage,
     JobEnd,
     Look,
     Pane,
@@ -132,6 +133,26 @@ def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_v
     assert (known.process, known.started_there_s, known.start_s) == (PROCESS, THERE_S - 900, int(NOW_S - 900))
     without_folder = look(runs=run(is_taken=False, wrapper=None, command=None), processes=BOTH)
     assert text(judge(1, known, without_folder, NOW_S)).startswith("RUNNING")
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "kills", "state"),
+    [
+        (replace(RUN, oom_kills=2), 137, 3, "OUT_OF_MEMORY"),
+        (replace(RUN, oom_kills=2), 137, 2, "FAILED"),
+        (replace(RUN, oom_kills=2), 3, 3, "FAILED"),
+        (replace(RUN, oom_kills=2), 137, None, "FAILED"),
+        (RUN, 137, 3, "FAILED"),  # it may have risen before
+    ],
+)
+def test_a_killed_job_was_out_of_memory_if_the_kernel_killed_meanwhile(
+    job: HostJob, code: int, kills: int | None, state: str
+) -> None:
+    known, found = learn(1, job, look(runs=run(exit_code=code), usage=HostUsage(oom_kills=kills)), NOW_S)
+    assert isinstance(found, JobEnd)
+    assert (found.state, known.end) == (state, found)
+    started, _ = learn(1, RUN, look(runs=run(), usage=HostUsage(oom_kills=5), processes=BOTH), NOW_S)
+    assert started.oom_kills == 5
 
 
 def test_an_end_is_kept() -> None:

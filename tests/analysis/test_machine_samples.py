@@ -1,0 +1,67 @@
+"""The figures of machines without agents are kept like those of agents, and judged by the same rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.machine_samples import add_machine_samples
+from jobmon_core.domain.hosts.model import HostJob, HostUsage, Process
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.telemetry.model import Sample
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.situation import NodeView, Situation
+from jobmon_core.scheduler.ssh.usage import sample_of
+from jobmon_core.store import telemetry as telemetry_files
+from jobmon_core.store.telemetry import TaskTelemetry
+
+GB = 1 << 30
+JOB = HostJob(host="box", name="train", process=Process(77, 1, "b"), command="python train.py")
+USAGE = HostUsage(
+    at_s=1000.0,
+    folder="/data",
+    memory_used=10 * GB,
+    memory_limit=64 * GB,
+    disk_used=500 * GB,
+    disk_size=1000 * GB,
+    inodes_used=10,
+    inodes=10_000_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [
+        (USAGE, set()),
+        (replace(USAGE, disk_used=999 * GB), {"disk-full"}),
+        (replace(USAGE, inodes_used=9_999_000), {"disk-full"}),
+        (replace(USAGE, is_limited=True, memory_used=63 * GB), {"memory-near-limit"}),
+        (replace(USAGE, memory_used=None, disk_size=None, inodes=None), set()),  # nothing is known
+    ],
+)
+def test_a_full_disk_and_a_full_cgroup_are_found(usage: HostUsage, found: set[str]) -> None:
+    looks = (sample_of(replace(usage, at_s=1000.0 + 30 * each), JOB) for each in range(60))
+    samples = tuple(replace(sample, span_s=30.0) for sample in looks)
+    situation = Situation(samples[-1].at_s, started_s=0.0, nodes=(NodeView("box", samples),))
+    assert {verdict.name for verdict in judge(situation)} == found
+
+
+def test_each_look_adds_one_sample_of_a_running_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task("", JobState.RUNNING, "RUNNING")
+    job = WatchedJob("ssh-1-x", 1, 900.0, backend="ssh", cluster="box", tasks={"": task})
+    telemetry = TaskTelemetry(tmp_path / "t")
+
+    def look(at_s: float, job: WatchedJob = job) -> tuple[Sample, ...]:
+        sample = sample_of(replace(USAGE, at_s=at_s), JOB)
+        add_machine_samples([job], lambda _: sample, lambda _job, _task: telemetry)
+        return telemetry.history("box")
+
+    assert [len(look(at_s)) for at_s in (1000.0, 1000.0, 1030.0)] == [1, 1, 2]
+    assert telemetry.report("box").latest.disks[0].path == "box:/data"
+    pending = replace(job, tasks={"": replace(task, state=JobState.PENDING)})
+    assert len(look(1060.0, pending)) == 2
+    monkeypatch.setattr(telemetry_files, "_MAX_ADDED_BYTES", 100)  # then the older half is dropped
+    assert [(sample.at_s, sample.span_s) for sample in look(1090.0)] == [(1030.0, 30.0), (1090.0, 60.0)]
