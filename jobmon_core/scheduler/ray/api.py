@@ -111,12 +111,31 @@ class RayApi:
             return Failed(f"the dashboard sent no list of {kind}")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
-    def has_pending_nodes(self) -> bool:
-        """Whether the autoscaler is adding nodes; also if that is not known."""
+    def cluster_status(self) -> str | Failed:
+        """Ask for the text that `ray status` prints."""
         data = self._json("/api/cluster_status?format=1", TIMEOUT_S)
+        if isinstance(data, Failed):
+            return data
         text = data.get("data") if isinstance(data, dict) else None
         status = text.get("clusterStatus") if isinstance(text, dict) else None
-        return not isinstance(status, str) or "(no pending nodes)" not in status
+        return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
+
+    def gpus(self) -> list[dict[str, Any]] | Failed:
+        """Ask for the GPUs of all nodes, as their agents measure them."""
+        data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
+        if isinstance(data, Failed):
+            return data
+        inner = data.get("data") if isinstance(data, dict) else None
+        nodes = inner.get("summary") if isinstance(inner, dict) else None
+        if not isinstance(nodes, list):
+            return Failed("the dashboard sent no list of nodes")
+        gpus = [node.get("gpus") for node in nodes if isinstance(node, dict)]
+        return [each for found in gpus if isinstance(found, list) for each in found if isinstance(each, dict)]
+
+    def has_pending_nodes(self) -> bool:
+        """Whether the autoscaler is adding nodes; also if that is not known."""
+        status = self.cluster_status()
+        return isinstance(status, Failed) or "(no pending nodes)" not in status
 
     def submit(self, description: Mapping[str, object]) -> str | Failed:
         """Submit a job; return its submission id."""
