@@ -137,6 +137,7 @@ def test_every_public_name_exists_and_is_listed() -> None:
     ("call", "error", "text"),
     [
         (api.watch, api.JobmonError, "either a job"),
+        (lambda: api.watch("8123", host="box"), api.JobmonError, "tmux:NAME"),
         (lambda: api.watch("no-id"), api.JobmonError, "no-id"),
         (lambda: api.notify("x", level="loud"), api.JobmonError, "critical, warning, info, progress"),
         (lambda: api.mark("x", status=256), api.JobmonError, "0 to 255"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon import ray_compat
+from jobmon import api, ray_compat
 from jobmon.ray_compat import (
     check_gpu_utilization,
     check_job_status,
@@ -23,6 +23,8 @@ from jobmon_core.domain.ray.stagnation import Memory, look
 from jobmon_core.domain.ray.usage import parse_usage
 from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess
 from tests.support.fake_ray import FakeRay, ray_job
+from tests.support.processes import processes_of
+from tests.support.waiting import eventually
 
 POD, JOB = "training-head-x", "raysubmit_1"
 LOG = b"\x1b[36m(RayTrainWorker pid=1)\x1b[0m step 40/100 loss=0.25\nstep 41/100 loss=0.24\n"
@@ -194,6 +196,20 @@ def test_calls_remember_what_earlier_calls_saw(ray: FakeRay) -> None:
     assert detect_stall(ray.url, JOB, stagnation_threshold=0) is False  # it does not run
     ray.refusals["/api/jobs"] = (500, "down")
     assert detect_stall(ray.url, JOB, stagnation_threshold=0) is False
+
+
+def test_a_job_on_ray_is_watched_and_waited_for_by_its_own_name(ray: FakeRay, tmp_path: Path) -> None:
+    ray.jobs = [ray_job(JOB, "FAILED", driver_exit_code=3)]
+    job = api.watch(JOB, backend="ray", address=ray.url)
+    assert job.backend == "ray"
+    assert api.watch(JOB, backend="ray", address=ray.url).job_id == job.job_id  # once is enough
+    found = api.wait(JOB, at_most_s=60)
+    assert found.result is api.Result.FAILURE
+    assert found.jobs[0].job is not None
+    assert found.jobs[0].job.exit_code == 3
+    with pytest.raises(UnknownJob, match="raysubmit_2"):
+        api.watch("raysubmit_2", backend="ray", address=ray.url)
+    eventually(lambda: not list(processes_of(tmp_path / "jobmon")))
 
 
 @pytest.mark.parametrize(
