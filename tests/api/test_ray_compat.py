@@ -106,7 +106,7 @@ def test_the_same_answers_come_through_the_head_pod(pod: Path, ray: FakeRay) -> 
     assert (resources["cpus_used"], resources["cpus_available"]) == (3.0, 16.0)
     with pytest.raises(UnknownJob, match="ray job list"):
         check_job_status(POD, "raysubmit_2", "ml")
-    assert check_job_status("other-pod", JOB, "ml") == "UNKNOWN"  # an outage is no end
+    assert check_job_status("other-pod", JOB, "ml") == "UNKNOWN"  # an outage proves nothing
     with pytest.raises(JobmonError, match="not a name of Kubernetes"):
         check_gpu_utilization("--help")
 

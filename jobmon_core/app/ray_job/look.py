@@ -14,7 +14,7 @@ from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 from jobmon_core.scheduler.ray.address import find_service
 from jobmon_core.scheduler.ray.api import Failed, RayApi
-from jobmon_core.scheduler.ray.pod import PodApi
+from jobmon_core.scheduler.ray.pods.kubectl import PodApi
 from jobmon_core.scheduler.ray.ray_job import read_job
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.errors import SchedulerUnavailable
 from jobmon_core.domain.telemetry.nvidia_smi import GPU_FIELDS, PROCESS_FIELDS, parse_gpus, parse_processes
 from jobmon_core.scheduler.ray.api import Failed
-from jobmon_core.scheduler.ray.pod import pod_command
+from jobmon_core.scheduler.ray.pods.kubectl import pod_command
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
