@@ -170,23 +170,35 @@ def get_training_health(
 def print_training_health(report: HealthReport) -> None:
     """Print a report of `get_training_health`."""
     gpu, ray, efa, saved = report["gpu"], report["ray"], report["efa"], report["checkpoints"]
-    used = sum(each or 0.0 for each in gpu["memory_used"])
-    total = sum(each or 0.0 for each in gpu["memory_total"])
-    print(f"Training:    {'healthy' if report['healthy'] else 'NOT healthy'}")
-    print(
-        f"GPUs:        {gpu['gpu_count']}, {gpu['avg_utilization']:.0f} % busy on average, "
-        f"{used / 1024:.0f} of {total / 1024:.0f} GiB in use"
-    )
-    print(f"Ray:         {ray['gpus_used']:g} of {ray['gpus_available']:g} GPUs held, ", end="")
-    print(f"{ray['cpus_used']:g} of {ray['cpus_available']:g} CPUs")
-    network = f"Network:     {efa['transport']} ({efa['verdict']}): {efa['text']}"
-    print(textwrap.fill(network, _COLUMNS, subsequent_indent=" " * 13))
+    _print("Training", "healthy" if report["healthy"] else "NOT healthy")
+    _print("GPUs", _gpu_text(gpu) if gpu["healthy"] else "not known")
+    held = f"{ray['gpus_used']:g} of {ray['gpus_available']:g} GPUs held"
+    cpus = f"{ray['cpus_used']:g} of {ray['cpus_available']:g} CPUs"
+    _print("Ray", f"{held}, {cpus}" if ray["healthy"] else "not known")
+    is_known = efa["verdict"] != "UNKNOWN"
+    _print("Network", f"{efa['verdict']}, {efa['transport']}: {efa['text']}" if is_known else efa["text"])
     if saved is not None:
-        print(f"Checkpoints: {checkpoint_text(saved)}")
+        _print("Checkpoints", checkpoint_text(saved))
     for issue in report["issues"]:
-        print(textwrap.fill(issue, _COLUMNS, initial_indent="- ", subsequent_indent="  "))
+        print(_fill(issue, "- "))
     if efa["advice"]:
-        print(textwrap.fill(efa["advice"], _COLUMNS))
+        print(_fill(efa["advice"], ""))
+
+
+def _gpu_text(gpu: GpuInfo) -> str:
+    used, total = (sum(each or 0.0 for each in gpu[key]) / 1024 for key in ("memory_used", "memory_total"))
+    busy = f"{gpu['avg_utilization']:.0f} % busy on average, {used:.0f} of {total:.0f} GiB in use"
+    return f"{gpu['gpu_count']}, {busy}" if gpu["gpu_count"] else "none"
+
+
+def _print(name: str, text: str) -> None:
+    print(_fill(text, f"{name + ':':<13}"))
+
+
+def _fill(text: str, start: str) -> str:
+    return textwrap.fill(
+        text, _COLUMNS, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
+    )
 
 
 def monitor_job(
