@@ -10,7 +10,7 @@ from jobmon.api.records import Job
 from jobmon.api.watched import record_of, status
 from jobmon_core.app.from_python.call import call
 from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Submit, Watch, WatchProcesses
+from jobmon_core.app.from_python.request import Submit, Watch, WatchProcesses, WatchRemote
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StateUnreadable
 from jobmon_core.lifecycle.health import Health
 
@@ -68,6 +68,8 @@ def watch(
     stdout: FileName | None = None,
     stderr: FileName | None = None,
     backend: str | None = None,
+    address: str = "",
+    host: str = "",
     job_config: FileName | None = None,
     again: bool = False,
 ) -> Job:
@@ -84,7 +86,9 @@ def watch(
         log: of processes: one log, or one for each; by default the files that their output goes to.
         stdout: of a job: its log, if the scheduler does not know it.
         stderr: likewise.
-        backend: the job's scheduler; by default the configured one.
+        backend: the job's scheduler; by default the configured one. With "ray", the job is a submission id.
+        address: the dashboard of the Ray cluster; by default as Ray's variables say.
+        host: a host of the configuration, reached by ssh; the job is what runs there, e.g. ``tmux:train``.
         job_config: a YAML file about the job.
         again: whether to analyse and report a job again that was already reported.
 
@@ -99,6 +103,8 @@ def watch(
     if pid is not None:
         pids = (pid,) if isinstance(pid, int) else tuple(pid)
         return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
+    if host or backend == "ray":
+        return _watched(WatchRemote(str(job), host, address, again, absolute(job_config)))
     request = Watch(
         str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)
     )

@@ -16,6 +16,7 @@ import pytest
 
 from jobmon import api
 from tests.support.fake_discord import FakeDiscord
+from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.processes import processes_of
 from tests.support.waiting import eventually
 
@@ -62,11 +63,17 @@ def _examples() -> str:
     return "\n".join(blocks)
 
 
-def test_the_documented_examples_run(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_documented_examples_run(
+    work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "jobmon"
     home.mkdir(mode=0o700)
     handlers = (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
-    with FakeDiscord() as server:
+    with FakeDiscord() as server, FakeRay() as ray:
+        ray.jobs = [ray_job("raysubmit_abc123")]
+        ray.logs["raysubmit_abc123"] = b"step 40/100 loss=0.25\nstep 41/100 loss=0.24\n"
+        ray.cluster_status = "Total Usage:\n 3.0/16.0 CPU\n 4.0/4.0 GPU\n"
+        monkeypatch.setenv("RAY_API_SERVER_ADDRESS", ray.url)
         hooks = {"success_webhook": server.success_url, "error_webhook": server.error_url}
         config = home / "config.json"
         config.write_text(json.dumps({"discord": hooks, "poll": {"running_s": 5}}), encoding="utf-8")
@@ -130,6 +137,7 @@ def test_every_public_name_exists_and_is_listed() -> None:
     ("call", "error", "text"),
     [
         (api.watch, api.JobmonError, "either a job"),
+        (lambda: api.watch("8123", host="box"), api.JobmonError, "tmux:NAME"),
         (lambda: api.watch("no-id"), api.JobmonError, "no-id"),
         (lambda: api.notify("x", level="loud"), api.JobmonError, "critical, warning, info, progress"),
         (lambda: api.mark("x", status=256), api.JobmonError, "0 to 255"),

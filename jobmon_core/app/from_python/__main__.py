@@ -24,10 +24,12 @@ from jobmon_core.app.from_python.request import (
     Submit,
     Watch,
     WatchProcesses,
+    WatchRemote,
 )
+from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.waiting.wait import restart_monitors
 from jobmon_core.context import Context
-from jobmon_core.domain.errors import AlreadyReported, Invalid, JobmonError, SchedulerRejected
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, Invalid, JobmonError, SchedulerRejected
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
@@ -79,6 +81,8 @@ def _done(ctx: Context, request: Request, tell: Callable[[str], None]) -> Reply:
             reply = _submit(ctx, request, tell)
         case Watch():
             reply = _watch(ctx, request, tell)
+        case WatchRemote():
+            reply = _watch_remote(ctx, request, tell)
         case WatchProcesses():
             reply = _watch_processes(ctx, request, tell)
         case Notify():
@@ -144,7 +148,6 @@ def _add_to_group(ctx: Context, request: Submit, job: NewJob, tell: Callable[[st
 
 
 def _watch(ctx: Context, request: Watch, tell: Callable[[str], None]) -> Reply:
-    from jobmon_core.app.jobs.find import find_job
     from jobmon_core.app.watch import watch
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -166,6 +169,38 @@ def _watch(ctx: Context, request: Watch, tell: Callable[[str], None]) -> Reply:
     )
     job, _ = find_job(ctx, request.job)
     return Reply(job=str(job.ref), state_id=job.id)
+
+
+def _watch_remote(ctx: Context, request: WatchRemote, tell: Callable[[str], None]) -> Reply:
+    from jobmon_core.app.remote.ray_cluster import ray_service
+    from jobmon_core.app.remote.watch import watch_remote
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    name, backend, service = request.name, "ssh", request.host
+    if service:
+        name = _target_on_host(name)
+    else:
+        backend, service = "ray", ray_service(ctx, request.address)
+    settings, starter = _settings(request.job_config, tell), MonitorStarter(ctx)
+    try:
+        job = watch_remote(ctx, starter, backend, service, name, settings=settings, again=request.again)
+    except AlreadyWatched:
+        if settings or request.host:
+            raise
+        job, _ = find_job(ctx, name)
+    return Reply(job=str(job.ref), state_id=job.id)
+
+
+def _target_on_host(words: str) -> str:
+    """Return what to watch on a host, e.g. ``pid:4711 log:train.log``, as the backend takes it."""
+    import shlex
+
+    from jobmon_core.domain.hosts.target import Target
+
+    try:
+        return shlex.join(Target.parse(shlex.split(words)).words)
+    except ValueError as error:
+        raise JobmonError(str(error)) from error
 
 
 def _watch_processes(ctx: Context, request: WatchProcesses, tell: Callable[[str], None]) -> Reply:

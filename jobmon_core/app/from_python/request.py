@@ -34,6 +34,17 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchRemote:
+    """Watch a job of a Ray cluster, or what runs on a host that is reached by ssh."""
+
+    name: str
+    host: str = ""  # empty for a Ray cluster
+    address: str = ""  # of the dashboard of a Ray cluster; empty: as Ray's variables say
+    again: bool = False
+    job_config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WatchProcesses:
     """Watch processes of this host as one job."""
 
@@ -73,9 +84,10 @@ class Health:
     jobs: tuple[str, ...]  # or groups
 
 
-Request = Submit | Watch | WatchProcesses | Notify | Recover | Diagnose | Health
+Request = Submit | Watch | WatchRemote | WatchProcesses | Notify | Recover | Diagnose | Health
 REQUESTS: dict[str, type[Request]] = {
-    kind.__name__: kind for kind in (Submit, Watch, WatchProcesses, Notify, Recover, Diagnose, Health)
+    kind.__name__: kind
+    for kind in (Submit, Watch, WatchRemote, WatchProcesses, Notify, Recover, Diagnose, Health)
 }
 
 

@@ -125,6 +125,18 @@ class RayApi:
         status = text.get("clusterStatus") if isinstance(text, dict) else None
         return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
 
+    def gpus(self) -> list[dict[str, Any]] | Failed:
+        """Ask for the GPUs of all nodes, as their agents measure them."""
+        data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
+        if isinstance(data, Failed):
+            return data
+        inner = data.get("data") if isinstance(data, dict) else None
+        nodes = inner.get("summary") if isinstance(inner, dict) else None
+        if not isinstance(nodes, list):
+            return Failed("the dashboard sent no list of nodes")
+        gpus = [node.get("gpus") for node in nodes if isinstance(node, dict)]
+        return [each for found in gpus if isinstance(found, list) for each in found if isinstance(each, dict)]
+
     def submit(self, description: Mapping[str, object]) -> str | Failed:
         """Submit a job; return its submission id."""
         data = self._decoded(self._send(post, "/api/jobs/", TIMEOUT_S, body=json.dumps(description).encode()))

@@ -1,0 +1,257 @@
+"""One look at a training on Ray, with the names and fields of an older monitor script.
+
+Each function takes the name of the Ray head pod, or the address of the dashboard (``http://HOST:8265``). If
+RAY_API_SERVER_ADDRESS or RAY_ADDRESS names a dashboard, that is asked by HTTP; else kubectl runs the request
+in the pod. New programs use `jobmon.api`: ``jobmon watch --backend ray`` follows a job without a program that
+runs all the time, and sends one message when it ends.
+
+A check that fails raises no error: its dictionary has ``healthy`` False and an ``error``. A job that Ray does
+not know raises UnknownJob. What happens is logged by the logger ``jobmon``.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import time
+from typing import TYPE_CHECKING, TypedDict
+
+from jobmon.api.arguments import LOG
+from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.ray_job.look import RayCluster, RayStatus, Status
+from jobmon_core.app.ray_job.reports import (
+    CheckpointInfo,
+    EfaInfo,
+    GpuInfo,
+    HealthReport,
+    ResourceInfo,
+    checkpoint_info,
+    checkpoint_text,
+    efa_info,
+    gpu_info,
+    issues_of,
+    merged_gpus,
+    resource_info,
+)
+from jobmon_core.app.ray_job.stagnation import is_stalled
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "CheckpointInfo",
+    "EfaInfo",
+    "GpuInfo",
+    "HealthReport",
+    "MonitorResult",
+    "ResourceInfo",
+    "check_efa_utilization",
+    "check_gpu_utilization",
+    "check_job_status",
+    "detect_stall",
+    "get_current_step",
+    "get_training_health",
+    "monitor_job",
+    "print_training_health",
+    "verify_ray_resources",
+]
+_DEFAULT_NAMESPACE = "default"
+_COLUMNS = 80
+
+
+class MonitorResult(TypedDict):
+    """How following a job ended."""
+
+    status: str  # its last status: if the time ran out, e.g. RUNNING
+    duration: float  # seconds that were spent following it
+    final_step: int | None
+
+
+def check_job_status(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> str:
+    """Return RUNNING, FAILED, SUCCEEDED, PENDING, STOPPED (by a user) or UNKNOWN.
+
+    UNKNOWN means that Ray does not answer, or that what it shows proves nothing: a driver that it lost sight
+    of, or one that it did not start itself, for which it always shows SUCCEEDED.
+
+    Raises:
+        UnknownJob: Ray has no such job; `ray job list` lists its jobs.
+    """
+    return _status(_cluster(head_pod, namespace), job_id).status.value
+
+
+def get_current_step(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> int | None:
+    """Return the latest step that the job's log counts; None if it counts none, or Ray does not answer.
+
+    Where the log has several counters, it is the one that stands for the whole job.
+
+    Raises:
+        UnknownJob: Ray has no such job.
+    """
+    return _step(_cluster(head_pod, namespace), job_id)
+
+
+def detect_stall(
+    head_pod: str, job_id: str, stagnation_threshold: float = 300, namespace: str = _DEFAULT_NAMESPACE
+) -> bool:
+    """Return whether a running job has stopped making progress since earlier calls; call it regularly.
+
+    jobmon remembers what earlier calls saw, in its home. The job is stalled if neither its step nor its log
+    has changed for ``stagnation_threshold`` seconds, and for three times its longest pause so far: a training
+    whose steps take ten minutes is not stalled after five. The first call returns False.
+
+    Raises:
+        UnknownJob: Ray has no such job.
+        StorageFailed: what was seen cannot be kept.
+    """
+    try:
+        return is_stalled(open_context(), _cluster(head_pod, namespace), job_id, stagnation_threshold)
+    except SchedulerUnavailable as error:
+        LOG.warning("job %s: %s", job_id, error)
+        return False
+
+
+def check_gpu_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> GpuInfo:
+    """Return the GPUs that nvidia-smi shows in a pod; of a dashboard's address, those of all nodes.
+
+    It is one snapshot: utilisation goes up and down within seconds.
+    """
+    return gpu_info(_cluster(head_pod, namespace), head_pod, namespace)
+
+
+def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> ResourceInfo:
+    """Return what the cluster has and what its tasks hold, as `ray status` counts it."""
+    return resource_info(_cluster(head_pod, namespace))
+
+
+def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, job_id: str = "") -> EfaInfo:
+    """Return which network NCCL uses, by its lines in the logs of the pod's Ray workers or of a job.
+
+    A device that is there proves nothing. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
+    """
+    return efa_info(_cluster(head_pod, namespace), [head_pod], namespace, job_id)
+
+
+def get_training_health(
+    head_pod: str,
+    checkpoint_dir: str | None = None,
+    all_pods: Sequence[str] | None = None,
+    namespace: str = _DEFAULT_NAMESPACE,
+    job_id: str = "",
+) -> HealthReport:
+    """Return GPUs, Ray's resources, the network and the checkpoints in one report, and what is wrong.
+
+    Args:
+        head_pod: the head pod, or the address of the dashboard.
+        checkpoint_dir: a folder of this host, else of the head pod.
+        all_pods: the pods of the training, with the head pod; by default that one alone.
+        namespace: of the pods.
+        job_id: a job whose log may have lines of NCCL.
+    """
+    ctx, cluster = open_context(), _cluster(head_pod, namespace)
+    pods = list(all_pods or [head_pod]) if cluster.is_pod else [head_pod]
+    gpus = {pod: gpu_info(cluster, pod, namespace) for pod in pods}
+    report = HealthReport(
+        healthy=False,
+        issues=[],
+        gpu=merged_gpus(gpus.values()),
+        pods=gpus,
+        ray=resource_info(cluster),
+        efa=efa_info(cluster, pods, namespace, job_id, len(pods) if all_pods else None),
+        checkpoints=checkpoint_info(ctx, cluster, checkpoint_dir, head_pod, namespace)
+        if checkpoint_dir
+        else None,
+    )
+    report["issues"] = issues_of(report)
+    report["healthy"] = not report["issues"]
+    return report
+
+
+def print_training_health(report: HealthReport) -> None:
+    """Print a report of `get_training_health`."""
+    gpu, ray, efa, saved = report["gpu"], report["ray"], report["efa"], report["checkpoints"]
+    _print("Training", "healthy" if report["healthy"] else "NOT healthy")
+    _print("GPUs", _gpu_text(gpu) if gpu["healthy"] else "not known")
+    held = f"{ray['gpus_used']:g} of {ray['gpus_available']:g} GPUs held"
+    cpus = f"{ray['cpus_used']:g} of {ray['cpus_available']:g} CPUs"
+    _print("Ray", f"{held}, {cpus}" if ray["healthy"] else "not known")
+    is_known = efa["verdict"] != "UNKNOWN"
+    _print("Network", f"{efa['verdict']}, {efa['transport']}: {efa['text']}" if is_known else efa["text"])
+    if saved is not None:
+        _print("Checkpoints", checkpoint_text(saved))
+    for issue in report["issues"]:
+        print(_fill(issue, "- "))
+    if efa["advice"]:
+        print(_fill(efa["advice"], ""))
+
+
+def _gpu_text(gpu: GpuInfo) -> str:
+    used, total = (sum(each or 0.0 for each in gpu[key]) / 1024 for key in ("memory_used", "memory_total"))
+    busy = f"{gpu['avg_utilization']:.0f} % busy on average, {used:.0f} of {total:.0f} GiB in use"
+    return f"{gpu['gpu_count']}, {busy}" if gpu["gpu_count"] else "none"
+
+
+def _print(name: str, text: str) -> None:
+    print(_fill(text, f"{name + ':':<13}"))
+
+
+def _fill(text: str, start: str) -> str:
+    return textwrap.fill(
+        text, _COLUMNS, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
+    )
+
+
+def monitor_job(
+    head_pod: str,
+    job_id: str,
+    check_interval: float = 30,
+    timeout: float | None = None,
+    namespace: str = _DEFAULT_NAMESPACE,
+) -> MonitorResult:
+    """Follow a job until it is over, or for ``timeout`` seconds; log its status and step at each look.
+
+    While Ray does not answer, it goes on looking. UNKNOWN at the end means that nothing shows how the job
+    ended.
+
+    Raises:
+        UnknownJob: Ray has no such job.
+    """
+    if not (math.isfinite(check_interval) and check_interval > 0):
+        raise JobmonError(f"check_interval is a number of seconds above 0, not {check_interval!r}")
+    cluster, started_s = _cluster(head_pod, namespace), time.monotonic()
+    step: int | None = None
+    now = _status(cluster, job_id)
+    while True:
+        if now.status in (RayStatus.RUNNING, RayStatus.SUCCEEDED, RayStatus.FAILED, RayStatus.STOPPED):
+            found = _step(cluster, job_id)
+            step = step if found is None else found
+        spent_s = time.monotonic() - started_s
+        LOG.info("job %s: %s, step %s", job_id, now.status.value, "not known" if step is None else step)
+        rest_s = math.inf if timeout is None else timeout - spent_s
+        if now.is_over or rest_s <= 0:
+            return MonitorResult(status=now.status.value, duration=spent_s, final_step=step)
+        time.sleep(min(check_interval, rest_s))
+        try:
+            now = _status(cluster, job_id)
+        except UnknownJob as error:  # the head was started anew, or the job was deleted
+            LOG.warning("job %s: %s", job_id, error)
+            now = Status(RayStatus.UNKNOWN, is_over=True)
+
+
+def _cluster(head_pod: str, namespace: str) -> RayCluster:
+    return RayCluster.open(open_context(), head_pod, namespace)
+
+
+def _status(cluster: RayCluster, job_id: str) -> Status:
+    now = cluster.status(job_id)
+    if now.why:
+        LOG.warning("job %s: %s", job_id, now.why)
+    return now
+
+
+def _step(cluster: RayCluster, job_id: str) -> int | None:
+    try:
+        return cluster.log(job_id).step
+    except SchedulerUnavailable as error:
+        LOG.warning("job %s: %s", job_id, error)
+        return None

@@ -1,0 +1,44 @@
+"""The GPUs of a Ray cluster, as the agents of its nodes measure them.
+
+Source: ``gpus`` of the nodes in ``/nodes?view=summary`` of Ray 2.9 to 2.60; sizes are in MB there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess
+
+_MIB = 2**20
+
+
+def parse_node_gpus(
+    entries: Iterable[Mapping[str, object]],
+) -> tuple[tuple[SmiGpu, ...], tuple[SmiProcess, ...]]:
+    """Return the GPUs and the processes on them; entries that cannot be read are skipped."""
+    gpus, processes = [], []
+    for entry in entries:
+        index, uuid = _number(entry, "index"), entry.get("uuid")
+        if index is None or not isinstance(uuid, str):
+            continue
+        used, total = (_number(entry, name, name.lower()) for name in ("memoryUsed", "memoryTotal"))
+        utilization = _number(entry, "utilizationGpu", "utilization_gpu")
+        gpus.append(SmiGpu(int(index), uuid, utilization, _bytes(used), _bytes(total)))
+        found = entry.get("processesPids") or entry.get("processes_pids")
+        for each in found if isinstance(found, list) else ():
+            pid = _number(each, "pid") if isinstance(each, Mapping) else None
+            if pid is not None:
+                processes.append(SmiProcess(int(pid), "", uuid, _bytes(_number(each, "gpuMemoryUsage"))))
+    return tuple(gpus), tuple(processes)
+
+
+def _number(entry: Mapping[str, object], *names: str) -> float | None:
+    for name in names:
+        value = entry.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    return None
+
+
+def _bytes(megabytes: float | None) -> int | None:
+    return None if megabytes is None else int(megabytes * _MIB)

@@ -1,0 +1,1 @@
+"""Ray clusters that are reached through their head pod, with kubectl."""
