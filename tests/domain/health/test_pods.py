@@ -17,21 +17,29 @@ from jobmon_core.domain.health.pods import (
 )
 from jobmon_core.domain.telemetry.fabric import FabricKind
 
+# as a cluster of Ray 2.60 prints it
 _RAY = """\
-======== Autoscaler status: 2026-11-22 10:11:12.123456 ========
+======== Autoscaler status: 2026-11-26 00:59:00.046561 ========
 Node status
 ---------------------------------------------------------------
 Active:
- 1 node_4f
+ 1 node_0b607ca7adb8b82ef8a679430bc7f5cfcb76a1ae32878ba2b50ac142
+Pending:
+ (no pending nodes)
+Recent failures:
+ (no failures)
+
 Resources
 ---------------------------------------------------------------
 {heading}
  3.0/16.0 CPU
  {gpus} GPU
- 0B/58.98GiB memory
- 1.2MiB/25.28GiB object_store_memory
+ 0B/15.83GiB memory
+ 0B/6.78GiB object_store_memory
 
-Demands:
+From request_resources:
+ (none)
+Pending Demands:
  {demands}
 """
 
@@ -71,7 +79,10 @@ def test_ray_status_of_old_and_new_versions(heading: str, gpus: str, held: float
 
 
 def test_ray_status_shows_what_cannot_be_placed() -> None:
-    demands = "{'GPU': 4.0}: 2+ pending tasks/actors\n {'CPU': 1.0} * 3 (PACK): 1+ pending placement groups"
+    demands = (
+        "{'CPU': 1.0, 'GPU': 8.0}: 1+ pending tasks/actors\n"
+        " {'GPU': 2.0} * 1, {'CPU': 1.0} * 1 (PACK): 1+ pending placement groups"
+    )
     found = read_ray_status(_RAY.format(heading="Usage:", gpus="0.0/2.0", demands=demands))
     assert found is not None
     assert found.waiting == tuple(line.strip() for line in demands.splitlines())
