@@ -237,6 +237,32 @@ def test_pods_show_gpus_ray_the_network_and_checkpoints(
     assert calls == [f"exec -n ml {pod} -- sh -c " for pod in ("p-gone", "p-head", "p-worker")]
 
 
+def test_the_script_that_pods_run_finds_what_is_there(
+    pods: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs = {
+        "kubectl": 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"',
+        "nvidia-smi": 'case $1 in *gpu=*) echo "0, GPU-a, H100, 70, 40000, 81559" ;; esac',
+        "ray": 'printf "Usage:\\n 1.0/4.0 CPU\\n 1.0/1.0 GPU\\n"',
+        "sleep": "",
+    }
+    for name, text in programs.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    logs = tmp_path / "ray" / "session_latest" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "worker-1.out").write_text(_NCCL, encoding="ascii")
+    (logs / "raylet.out").write_text("gpu1:1:1 [0] NCCL INFO Using network IB\n", encoding="ascii")
+    for step in (100, 200):
+        (tmp_path / "ck" / f"step_{step}").mkdir(parents=True)
+    code, found = _json(capsys, "--pod", "p-head", "--checkpoints", str(tmp_path / "ck"))
+    assert (code, found["gpus"]["avg_utilization"], found["ray"]["gpus_held"]) == (0, 70.0, 1.0)
+    assert found["network"]["transport"] == "TCP sockets"
+    assert (found["checkpoints"]["count"], found["checkpoints"]["step"]) == (2, 200)
+    assert not (pods / "calls").exists()  # the other kubectl
+
+
 def test_gpus_in_pods_that_nobody_uses_are_an_issue(pods: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (pods / "p-head.out").write_text(_head(busy=0, memory=4, held=0.0), encoding="ascii")
     code, found = _json(capsys, "--pod", "p-head")

@@ -27,8 +27,9 @@ echo '== jobmon: processes'
 nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv,noheader,nounits 2>&1
 if [ "$1" = ray ]; then echo '== jobmon: ray'; ray status 2>&1; fi
 echo '== jobmon: nccl'
-cd /tmp/ray/session_latest/logs 2>/dev/null && ls -t | grep '^worker' | head -n 64 | while read -r log; do
-  grep -aE 'NCCL (INFO|WARN)' "$log" | head -n 1000
+logs=${RAY_TMPDIR:-/tmp}/ray/session_latest/logs
+ls -t "$logs" 2>/dev/null | grep '^worker' | head -n 64 | while read -r log; do
+  grep -aE 'NCCL (INFO|WARN)' "$logs/$log" | head -n 1000
 done
 echo '== jobmon: fabric'
 ls /sys/class/infiniband 2>/dev/null
