@@ -101,7 +101,7 @@ def _ports(folder: str) -> Iterator[_Port]:
         for number in _names(f"{folder}/{device}/ports"):
             port = f"{folder}/{device}/ports/{number}"
             kind = _kind(port)
-            if left and kind is not None and number.isdigit():
+            if left and kind is not None and number.isdecimal():
                 left -= 1
                 is_active = _text(f"{port}/state").startswith(b"4")  # 4: ACTIVE
                 yield _Port(device, int(number), kind, is_active, _total(port, kind) if is_active else None)

@@ -22,8 +22,10 @@ from jobmon_core.domain.telemetry.model import Gpu
 
 _MIB = 2**20
 _GPU_FIELDS, _PROCESS_FIELDS = 6, 4
-_RESOURCE = re.compile(r"^\s*([0-9.]+)/([0-9.]+) (CPU|GPU)\b", re.MULTILINE)
+_RESOURCE = re.compile(r"^\s*([0-9]{1,12}(?:\.[0-9]+)?)/([0-9]{1,12}(?:\.[0-9]+)?) (CPU|GPU)\b", re.MULTILINE)
 _DEMAND = re.compile(r"^\s*(\{.*\}[^\n]*(?:pending|request)[^\n]*)$", re.MULTILINE)
+_INDEX, _SECONDS = re.compile(r"[0-9]{1,9}"), re.compile(r"[0-9]{1,12}")
+_FIGURE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 _EFA_NAMES = ("efa", "rdmap")
 
 
@@ -58,7 +60,7 @@ def read_gpus(text: str, processes: Sequence[GpuProcess] = ()) -> tuple[Gpu, ...
     looks: dict[int, list[Sequence[str]]] = {}
     for line in text.splitlines():
         words = [word.strip() for word in line.split(",")]
-        if len(words) == _GPU_FIELDS and words[0].isdigit():
+        if len(words) == _GPU_FIELDS and _INDEX.fullmatch(words[0]):
             looks.setdefault(int(words[0]), []).append(words)
     return tuple(_gpu(index, found, processes) for index, found in sorted(looks.items()))
 
@@ -88,7 +90,7 @@ def read_processes(text: str) -> tuple[GpuProcess, ...]:
         uuid, _, rest = line.partition(",")
         pid, _, rest = rest.partition(",")
         name, _, memory = rest.rpartition(",")  # a name may hold commas
-        if uuid.startswith(("GPU-", "MIG-")) and pid.strip().isdigit():
+        if uuid.startswith(("GPU-", "MIG-")) and _INDEX.fullmatch(pid.strip()):
             used = _number(memory.strip())
             size = None if used is None else int(used * _MIB)
             found.append(GpuProcess(int(pid), name.strip(), size, uuid.strip()))
@@ -119,7 +121,7 @@ def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
     found = []
     for line in text.splitlines():
         saved, _, name = line.partition(" ")
-        if saved.isdigit() and (step := step_of(name)) is not None:
+        if _SECONDS.fullmatch(saved) and (step := step_of(name)) is not None:
             found.append((step, float(saved), name))
     if not found:
         return CheckpointHealth(folder, problem=_folder_problem(text))
@@ -188,7 +190,5 @@ def _why(text: str, otherwise: str) -> str:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:  # e.g. [N/A]
-        return None
+    """Return a number; None for other text, e.g. ``[N/A]``."""
+    return float(text) if _FIGURE.fullmatch(text) else None
