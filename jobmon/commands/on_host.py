@@ -11,7 +11,7 @@ from jobmon.commands.job_options import job_settings
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
 from jobmon_core.app.remote.watch import watch_remote
-from jobmon_core.domain.hosts.target import Target
+from jobmon_core.domain.hosts.target import EXPECTED, Target
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -41,7 +41,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
     """
     _refuse(options, _OPTIONS)
     if not options.job:
-        raise UsageError("--host needs what to watch there: tmux:NAME, pid:N, marker:FILE or log:FILE")
+        raise UsageError(f"--host needs what to watch there: {EXPECTED}")
     try:
         target = Target.parse(options.job)
     except ValueError as error:

@@ -146,7 +146,8 @@ def test_one_round_trip_shows_how_each_of_many_jobs_ended(box: Box, jobs: Jobs) 
     box.shell("tmux set-option -t shell remain-on-exit off")
     in_shell = registered(jobs, "tmux:shell", "marker:DONE")
     kept, signalled, ok = (jobs.watch(f"tmux:{name}") for name in ("kept", "killed", "ok"))
-    by_pid = jobs.watch(f"pid:{plain}")
+    by_pid = jobs.watch("process:lost > ~/lost")
+    assert jobs.watch(f"pid:{plain}") == by_pid  # the same process is the same job
     by_log = jobs.watch("log:~/logged.log")
     every = (done, failed, killed, alone, wrapper_killed, in_shell, kept, signalled, ok, by_pid, by_log)
     assert len(set(every)) == len(every)
@@ -243,6 +244,7 @@ def test_what_cannot_be_watched_is_refused_with_what_to_do(box: Box, jobs: Jobs)
         (("pid:4194300",), "no process 4194300 runs on box"),
         (("tmux:other",), "box has no session or pane 'other' of tmux: the sessions are idle"),
         (("tmux:idle",), "only a shell runs in tmux session 'idle'"),
+        (("process:nothing",), "has 'nothing' in its command line"),
         (("marker:DONE",), "exists on box already"),
         (("log:old.log",), "no process of yours on box writes to old.log"),
     ):

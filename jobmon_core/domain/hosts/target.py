@@ -1,4 +1,4 @@
-"""What the user names of a job on a host: ``tmux:NAME``, ``pid:N``, ``marker:FILE``, ``log:FILE``."""
+"""What the user names of a job on a host: ``tmux:NAME``, ``pid:N``, ``process:TEXT``, ``log:FILE`` ..."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from posixpath import basename, splitext
 _MAX_PID = 1 << 22  # of Linux
 _PANE = re.compile(r"(?P<session>[^:.]+)(?::(?P<window>\d+)(?:\.(?P<pane>\d+))?)?")
 _SCRIPTS = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
-KINDS = ("tmux", "pid", "marker", "log")
+KINDS = ("tmux", "pid", "process", "marker", "log")
+EXPECTED = "tmux:NAME, pid:N, process:TEXT, marker:FILE or log:FILE"
+_ONE_OF = ("tmux", "pid", "process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Target:
     pid: int = 0
     marker: str = ""  # its existence shows that the job succeeded
     log: str = ""
+    process: str = ""  # a part of the command line of a process, e.g. ``train.py``
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Target:
@@ -33,7 +36,7 @@ class Target:
         for word in words:
             kind, colon, value = word.partition(":")
             if kind not in KINDS or not colon or not value.strip():
-                raise ValueError(f"{word!r}: expected tmux:NAME, pid:N, marker:FILE or log:FILE")
+                raise ValueError(f"{word!r}: expected {EXPECTED}")
             if any(not character.isprintable() for character in value):
                 raise ValueError(f"{word!a}: it must not contain control characters")
             if kind in found:
@@ -42,17 +45,15 @@ class Target:
                     "watch another job by another command"
                 )
             found[kind] = value
-        if "tmux" in found and "pid" in found:
-            raise ValueError("name either tmux: or pid:, since one command watches one job")
-        return cls(
-            found.get("tmux", ""), _pid(found.get("pid", "")), found.get("marker", ""), found.get("log", "")
-        )
+        if sum(kind in found for kind in _ONE_OF) > 1:
+            raise ValueError("name one of tmux:, pid: and process:, since one command watches one job")
+        texts = {kind: value for kind, value in found.items() if kind != "pid"}
+        return cls(pid=_pid(found.get("pid", "")), **texts)
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words that `parse` reads."""
-        parts = (("tmux", self.tmux), ("pid", self.pid or ""), ("marker", self.marker), ("log", self.log))
-        return tuple(f"{kind}:{value}" for kind, value in parts if value)
+        return tuple(f"{kind}:{value}" for kind in KINDS if (value := getattr(self, kind)))
 
     def name(self, argv: Sequence[str]) -> str:
         """Return a name for the job, whose process has this command line (empty without a process)."""

@@ -50,7 +50,7 @@ class Answer:
 
     look: Look = field(default_factory=Look)
     details: dict[int, ProcessDetails] = field(default_factory=dict)  # by PID
-    writers: list[int] = field(default_factory=list)
+    pids: list[int] = field(default_factory=list)  # that were looked for
 
 
 def read_answer(text: str) -> Answer:
@@ -175,9 +175,9 @@ def _details(raw: Mapping[str, str]) -> ProcessDetails:
     )
 
 
-def _writer(found: Answer, rest: str) -> None:
-    if int(rest) not in found.writers:
-        found.writers.append(int(rest))
+def _found(found: Answer, rest: str) -> None:
+    if int(rest) not in found.pids:
+        found.pids.append(int(rest))
 
 
 _READERS = {
@@ -188,7 +188,7 @@ _READERS = {
     "run": _run,
     "process": _identity,
     "exit": _exit,
-    "writer": _writer,
+    "found": _found,
 }
 
 _DETAILS = ("argv", "cwd", "fd1", "fd2")

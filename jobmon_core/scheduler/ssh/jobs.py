@@ -169,6 +169,8 @@ def _examine_lines(target: Target) -> tuple[str, ...]:
         return (*marker, script.PANES_LINE, script.PANE_DETAILS_LINE)
     if target.pid:
         return (*marker, script.details_line(target.pid))
+    if target.process:
+        return (*marker, script.running_line(target.process))
     if target.marker:
         return marker
     return (script.writers_line(target.log),)
@@ -184,6 +186,8 @@ def _find(target: Target, answer: Answer, host: str) -> _Found:
         return _of_tmux(target, answer, host)
     if target.pid:
         return _Found(_running(target.pid, answer, f"no process {target.pid} runs on {host}"))
+    if target.process:
+        return _Found(_only(target.process, answer, host))
     if target.marker:
         if 0 in answer.look.markers:
             age = duration(answer.look.clock_there_s - answer.look.markers[0].modified_there_s)
@@ -240,11 +244,30 @@ def _is_idle_shell(details: ProcessDetails | None) -> bool:
 
 
 def _writer(log: str, answer: Answer, host: str) -> int:
-    """Return the process that writes a log: of a family of them, the oldest ancestor."""
-    seen = {pid: answer.look.processes.get(pid) for pid in answer.writers}
-    roots = [(each.start_ticks, pid) for pid, each in seen.items() if each and each.parent not in seen]
-    if not roots:
+    """Return the process that writes a log: of several, the oldest."""
+    if not (found := _roots(answer)):
         raise UnknownJob(
-            f"no process of yours on {host} writes to {log}; name what runs (pid: or tmux:) or a marker:, too"
+            f"no process of yours on {host} writes to {log}; name what runs (pid:, process: or tmux:) or a "
+            "marker:, too"
         )
-    return min(roots)[1]
+    return found[0]
+
+
+def _only(text: str, answer: Answer, host: str) -> int:
+    """Return the process with a text in its command line."""
+    found = _roots(answer)
+    if not found:
+        raise UnknownJob(f"no process of yours on {host} has {text!r} in its command line")
+    if len(found) > 1:
+        pids = ", ".join(f"pid:{pid}" for pid in found)
+        raise UnknownJob(
+            f"{len(found)} processes on {host} have {text!r} in their command line; name one of {pids}"
+        )
+    return found[0]
+
+
+def _roots(answer: Answer) -> list[int]:
+    """Return the processes that were found, without those whose parent was found, too; the oldest first."""
+    seen = {pid: answer.look.processes.get(pid) for pid in answer.pids}
+    roots = ((each.start_ticks, pid) for pid, each in seen.items() if each and each.parent not in seen)
+    return [pid for _, pid in sorted(roots)]

@@ -7,6 +7,7 @@ process, so that a look costs little; what may hang gets a time limit.
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,9 @@ foreground() { # PID: the leader of the foreground of its terminal
   set -- ${line##*) }
   [ "$6" -gt 1 ] 2>/dev/null && details "$6"
 }
+running() { # TEXT
+  pgrep -u "$(id -u)" -f -- "$1" | while read -r pid; do echo "found $pid"; details "$pid"; done
+}
 writers() { # FILE
   FILE=$(readlink -f "$1") || return 0
   export FILE
@@ -158,6 +162,12 @@ def run_line(job: int, run_id: str, *, take: bool) -> str:
     return f"run {job} {shlex.quote(run_id)} {'take' if take else '-'}"
 
 
+def running_line(text: str) -> str:
+    """Return the line that finds the user's processes with a text in their command line, with details."""
+    pattern = re.sub(r"[][\\.*^$()+{}|?]", r"\\\g<0>", text)  # pgrep takes a POSIX regex
+    return f"running {shlex.quote(pattern)}"
+
+
 def details_line(pid: int) -> str:
     """Return the line that prints what is known of a process."""
     return f"details {pid}"
@@ -170,7 +180,7 @@ def foreground_line(pid: int) -> str:
 
 def writers_line(file: str) -> str:
     """Return the line that finds the processes that write to a file, with their details."""
-    return f'writers {path(file)} | while read -r word pid; do echo "writer $pid"; details "$pid"; done'
+    return f'writers {path(file)} | while read -r word pid; do echo "found $pid"; details "$pid"; done'
 
 
 PANES_LINE = "panes"

@@ -9,6 +9,7 @@ from jobmon_core.domain.hosts.target import Target
 
 def test_the_words_of_one_command_describe_one_job() -> None:
     words = ("tmux:train", "marker:/data/DONE", "log:~/a b:c.log")
+    assert Target.parse(["process:train.py --lr 1", "log:a"]) == Target(process="train.py --lr 1", log="a")
     target = Target.parse(words)
     assert target == Target(tmux="train", marker="/data/DONE", log="~/a b:c.log")
     assert target.words == words
@@ -31,14 +32,14 @@ def test_a_job_gets_a_name_that_its_user_knows(target: Target, argv: tuple[str, 
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["8123"], "expected tmux:NAME, pid:N, marker:FILE or log:FILE"),
+        (["8123"], "expected tmux:NAME, pid:N, process:TEXT, marker:FILE or log:FILE"),
         (["log:"], "expected tmux:NAME"),
         (["job:7"], "expected tmux:NAME"),
         (["pid:x"], "expected the number of a process"),
         (["pid:0"], "expected the number of a process"),
         (["pid:99999999"], "expected the number of a process"),
         (["log:/a", "log:/b"], "one log: at most"),
-        (["tmux:a", "pid:7"], "either tmux: or pid:"),
+        (["tmux:a", "pid:7"], "one of tmux:, pid: and process:"),
         (["log:/a\n/b"], "control characters"),
     ],
 )

@@ -113,11 +113,13 @@ def test_a_look_at_a_dead_process_says_that_it_is_gone(
     assert (gone.processes[program.pid], gone.is_alive(process)) == (None, False)
 
 
-def test_a_process_is_found_by_the_log_that_it_writes(
+def test_a_process_is_found_by_the_log_that_it_writes_or_by_its_command_line(
     tmp_path: Path, program: subprocess.Popen[bytes]
 ) -> None:
-    found = read_answer(reply(script.examine([script.writers_line(AWKWARD)]), tmp_path))
-    assert found.writers == [program.pid]
+    lines = (script.writers_line(AWKWARD), script.running_line("t() an arg"))
+    both = [read_answer(reply(script.examine([line]), tmp_path)) for line in lines]
+    assert [each.pids for each in both] == [[program.pid], [program.pid]]
+    found = both[0]
     details = found.details[program.pid]
     assert details.argv == (sys.executable, "-c", "input()", "an argument")
     assert (details.workdir, details.stdout) == (str(tmp_path), str(tmp_path / AWKWARD))
