@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-STOPPED = "it was stopped on Ray"  # the reason of a job with this end
+STOPPED = "Ray: STOPPED"  # the reason of a job with this end
 LOST = "Ray lost sight of the driver"
 SHORT = "no node has what it asks for"
 
