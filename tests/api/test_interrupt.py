@@ -23,7 +23,7 @@ except KeyboardInterrupt:
 """
 SBATCH = """\
 #!/bin/sh
-touch begun
+touch started
 while [ ! -e go ]; do sleep 0.05; done
 echo "Submitted batch job 4711"
 """
@@ -41,7 +41,7 @@ def test_an_interrupt_ends_only_the_waiting(tmp_path: Path) -> None:
         argv, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
     )
     try:
-        eventually((tmp_path / "begun").exists)
+        eventually((tmp_path / "started").exists)
         os.killpg(caller.pid, signal.SIGINT)  # as Ctrl-C in a terminal
         assert caller.stdout is not None
         assert caller.stdout.readline() == b"interrupted\n"
