@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import absolute, tell
@@ -10,12 +12,12 @@ from jobmon.api.records import Job
 from jobmon.api.watched import record_of, status
 from jobmon_core.app.from_python.call import call
 from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Submit, Watch, WatchProcesses, WatchRemote
+from jobmon_core.app.from_python.request import Submit, SubmitToRay, Watch, WatchProcesses, WatchRemote
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StateUnreadable
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobmon.api.arguments import FileName, JobName
     from jobmon_core.app.from_python.request import Request
@@ -28,18 +30,24 @@ def submit(
     job_config: FileName | None = None,
     agent: bool = True,
     sentinel: bool = False,
+    address: str = "",
+    ray: Mapping[str, object] | None = None,
 ) -> Job:
     """Submit a job exactly as sbatch does, and watch it; return its record.
 
-    A job is never submitted twice: an interrupt, e.g. Ctrl-C, ends only the waiting for sbatch.
+    With ``backend="ray"``, submit a command to a Ray cluster, as `ray job submit` does. A job is never
+    submitted twice: an interrupt, e.g. Ctrl-C, ends only the waiting.
 
     Args:
-        arguments: those of sbatch: its options, the script, and the script's own arguments.
-        backend: "slurm" or "local"; by default the configured one.
+        arguments: those of sbatch: its options, the script, and the script's own arguments. For Ray: the
+            words of the command; a single one is a command line for the shell.
+        backend: "slurm", "local" or "ray"; by default the configured one.
         group: the name of a group to add the job to; it is made if there is none.
         job_config: a YAML file about the job; by default ``jobmon.yaml`` beside the script.
         agent: whether jobmon may measure the job's GPUs, memory and processes beside it.
         sentinel: whether to submit a tiny job as well, which reports the end if the monitor is gone.
+        address: the dashboard of the Ray cluster; by default as Ray's variables say.
+        ray: what else Ray's job API takes, e.g. ``{"entrypoint_num_gpus": 1, "runtime_env": {...}}``.
 
     Raises:
         SchedulerRejected: the scheduler refused the job; the text is the scheduler's.
@@ -47,16 +55,25 @@ def submit(
         SchedulerMissing: this host has no such scheduler.
         ConfigInvalid: nothing was submitted.
     """
-    return _watched(
-        Submit(
-            tuple(os.fspath(each) for each in arguments),
-            backend or "",
-            sentinel=sentinel,
-            agent=agent,
-            job_config=absolute(job_config),
-            group=group,
-        )
-    )
+    words = tuple(os.fspath(each) for each in arguments)
+    config = absolute(job_config)
+    if backend == "ray":
+        if group or sentinel:
+            raise JobmonError("group and sentinel are not for jobs of Ray")
+        return _watched(SubmitToRay(_description(words, ray or {}), address, config))
+    if ray or address:
+        raise JobmonError('address and ray are for jobs of Ray; add backend="ray"')
+    return _watched(Submit(words, backend or "", sentinel, agent, config, group))
+
+
+def _description(words: tuple[str, ...], ray: Mapping[str, object]) -> str:
+    """Return what Ray's job API takes, as JSON."""
+    if not words:
+        raise JobmonError('submit needs the command to run on the Ray cluster, e.g. "python", "train.py"')
+    try:
+        return json.dumps({**ray, "entrypoint": words[0] if len(words) == 1 else shlex.join(words)})
+    except (TypeError, ValueError) as error:
+        raise JobmonError(f"ray has a value that is not JSON: {error}") from error
 
 
 def watch(

@@ -22,6 +22,7 @@ from jobmon_core.app.from_python.request import (
     Reply,
     Request,
     Submit,
+    SubmitToRay,
     Watch,
     WatchProcesses,
     WatchRemote,
@@ -79,6 +80,8 @@ def _done(ctx: Context, request: Request, tell: Callable[[str], None]) -> Reply:
     match request:
         case Submit():
             reply = _submit(ctx, request, tell)
+        case SubmitToRay():
+            reply = _submit_to_ray(ctx, request, tell)
         case Watch():
             reply = _watch(ctx, request, tell)
         case WatchRemote():
@@ -145,6 +148,19 @@ def _add_to_group(ctx: Context, request: Submit, job: NewJob, tell: Callable[[st
         tell(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
     else:
         tell(f"job {job.job_id} is the run {run} of group {group}")
+
+
+def _submit_to_ray(ctx: Context, request: SubmitToRay, tell: Callable[[str], None]) -> Reply:
+    from jobmon_core.app.remote.ray_cluster import ray_service
+    from jobmon_core.app.remote.submit_ray import submit_to_cluster
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+    service, settings = ray_service(ctx, request.address), _settings(request.job_config, tell)
+    description = json.loads(request.description)
+    job, problem = submit_to_cluster(ctx, MonitorStarter(ctx), service, description, settings)
+    if problem:
+        tell(f"it is not known whether the Ray cluster {service} accepted the job: {problem}")
+    return Reply(job=str(job.ref), state_id=job.id)
 
 
 def _watch(ctx: Context, request: Watch, tell: Callable[[str], None]) -> Reply:

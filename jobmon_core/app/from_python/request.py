@@ -22,6 +22,15 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitToRay:
+    """Submit a command to a Ray cluster and watch it."""
+
+    description: str  # what Ray's job API takes, as JSON
+    address: str = ""  # of its dashboard; empty: as Ray's variables say
+    job_config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """Watch a job that the scheduler knows."""
 
@@ -84,11 +93,12 @@ class Health:
     jobs: tuple[str, ...]  # or groups
 
 
-Request = Submit | Watch | WatchRemote | WatchProcesses | Notify | Recover | Diagnose | Health
-REQUESTS: dict[str, type[Request]] = {
-    kind.__name__: kind
-    for kind in (Submit, Watch, WatchRemote, WatchProcesses, Notify, Recover, Diagnose, Health)
-}
+Request = Submit | SubmitToRay | Watch | WatchRemote | WatchProcesses | Notify | Recover | Diagnose | Health
+_KINDS: tuple[type[Request], ...] = (
+    *(Submit, SubmitToRay, Watch, WatchRemote, WatchProcesses),
+    *(Notify, Recover, Diagnose, Health),
+)
+REQUESTS: dict[str, type[Request]] = {kind.__name__: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, slots=True)
