@@ -26,7 +26,7 @@ def _remote_jobs(resources: BackendResources, service: str) -> RemoteJobs:
 
 
 def _cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
-    from jobmon_core.scheduler.ray.resources import cluster_resources
+    from jobmon_core.scheduler.ray.client import cluster_resources
 
     return cluster_resources(service)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
+    from jobmon_core.domain.health.cluster_resources import ClusterResources
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
@@ -87,3 +88,14 @@ class RayScheduler:
     def cluster_name(self) -> str:
         """Return an empty text: each job names its own cluster."""
         return ""
+
+
+def cluster_resources(service: str) -> ClusterResources | Unreachable:
+    """Query what a cluster has and what its tasks and actors hold. It loads HTTP: only commands ask."""
+    from jobmon_core.domain.health.pods import read_ray_status
+    from jobmon_core.scheduler.ray.api import Failed, RayApi
+
+    text = RayApi(service, os.environ).cluster_status()  # what `ray status` prints
+    if isinstance(text, Failed):
+        return Unreachable(text.why)
+    return read_ray_status(text) or Unreachable("the dashboard shows no resources of the cluster")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobmon_core.domain.health.cluster_resources import ClusterResources
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.scheduler.ray.resources import cluster_resources
+from jobmon_core.scheduler.ray.client import cluster_resources
 from tests.support.fake_ray import FakeRay
 
 _STATUS = "Pending:\n (no pending nodes)\nTotal Usage:\n 2.0/16.0 CPU\n 0.0/8.0 GPU\n"
