@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs to use: sets CUDA_VISIBLE_DEVICES"
     )
-    group = parser.add_argument_group("on another host, which is reached by ssh")
+    group = parser.add_argument_group("on another host, by ssh")
     group.add_argument(
         "--host",
         metavar="HOST",

@@ -43,11 +43,10 @@ its exit status, so the outcome of such a job is unknown, and the message says w
 its job configuration says what proves success, e.g. done: {marker: out/DONE} (see `jobmon mark`).
 
 With --host, watch one job on a host that is reached by ssh. One or more words describe it:
-  tmux:NAME    what runs in this session of tmux (or in the pane NAME:WINDOW.PANE):
+  tmux:NAME    what runs in this session of tmux, or in pane NAME:WINDOW.PANE:
                its command, or what its shell runs in the foreground now
   pid:N        this process
-  process:TEXT
-               the only process of yours with this text in its command line
+  process:TEXT the only one of yours with this text in its command line
   log:FILE     its log there (default: the file that its output goes to);
                alone: the process that writes to it now
   marker:FILE  a file that shows success if it exists once the process is gone;
@@ -76,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "jobmon watch [OPTIONS] JOB...\n"
         "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
-        "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|process:TEXT|marker:FILE|log:FILE..."
+        "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|... (see below)"
     )
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"

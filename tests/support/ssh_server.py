@@ -87,7 +87,7 @@ class Box:
     def close_masters(self) -> None:
         """End the shared connections of the client."""
         for process in psutil.process_iter(["name", "cmdline"]):
-            if str(self.folder) in " ".join(process.info["cmdline"] or ()) and "ssh" in process.info["name"]:
+            if str(self.folder) in " ".join(process.info["cmdline"] or ()) and process.info["name"] == "ssh":
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
 
