@@ -23,7 +23,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
+from jobmon_core.domain.diagnosis.exit_causes import (
+    Cause,
+    advice_without_slurm,
+    implied_cause,
+    stated_cause,
+)
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import ERRORED_TRIALS, NAN_LOSS, Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import (
@@ -242,7 +247,7 @@ class _Diagnoser:
             cause=pattern.id,
             title=pattern.title,
             explanation=f"{pattern.cause} {_AFTER_HANG.get(self._evidence.state, '')}".rstrip(),
-            advice=pattern.advice,
+            advice=advice_without_slurm(pattern.advice) if self._evidence.is_local else pattern.advice,
             evidence=(*(lines[position] for position in quoted if position is not None), line),
             symptoms=self._other_patterns(pattern.id),
             log_path=line.file,

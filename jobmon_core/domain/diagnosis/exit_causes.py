@@ -5,6 +5,7 @@ Source: Slurm's ``job_state_codes``; behaviour measured on Slurm 22.05 and 25.05
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
@@ -177,6 +178,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 
 
 # of jobs that run on one machine, without Slurm
+_SLURM_REMARK = re.compile(r" \([^()]*(?:\bsacct |\bseff |\bscontrol |#SBATCH)[^()]*\)")
 _ENDED_BY_SIGNAL = "It was ended with Ctrl-C, or with a signal to its supervisor."
 _STOPPED_ON_RAY = Cause(
     CANCELLED, "Stopped", "Somebody stopped it, with `ray job stop` or in the dashboard of Ray.", ""
@@ -260,6 +262,14 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
     if signal == _SIGKILL and _is_near_memory_limit(evidence):
         return _with_details(_OUT_OF_MEMORY, evidence)
     return cause
+
+
+def advice_without_slurm(advice: str) -> str:
+    """Return the advice of a pattern for a job that did not run on Slurm: without Slurm's own commands.
+
+    They stand in parentheses, e.g. ``(`#SBATCH --mem=64G`)``, in the advice of most patterns.
+    """
+    return _SLURM_REMARK.sub("", advice)
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:

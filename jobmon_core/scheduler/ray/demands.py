@@ -21,7 +21,7 @@ _GIB = 1 << 30
 
 
 class Demand(NamedTuple):
-    """Something that waits for resources; several of the same job and kind are alike."""
+    """Something that waits for resources; several may be the same."""
 
     driver: str  # Ray's own id of the job; of an entrypoint empty
     submission_id: str  # only of an entrypoint

@@ -80,7 +80,7 @@ class Reading:
 
 
 def parse_jobs(data: object) -> list[RayJob] | None:
-    """Return the jobs of the dashboard's list, without entries that cannot be read; None if it is no list."""
+    """Return the jobs of the dashboard's list, without those that cannot be read; None for anything else."""
     if not isinstance(data, list):
         return None
     jobs = (parse_job(entry) for entry in data)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.diagnosis.exit_causes import YOU, implied_cause, stated_cause
+from jobmon_core.domain.diagnosis.exit_causes import YOU, advice_without_slurm, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.diagnosing import FAILED, GIB, PROGRESS, diagnosed
@@ -160,3 +160,10 @@ def test_the_cause_of_a_job_without_slurm_names_nothing_of_slurm(evidence: Slurm
     assert cause is not None
     texts = f"{cause.title} {cause.explanation} {cause.advice}"
     assert not re.search("slurm|sacct|scancel|seff|SBATCH|sinfo|node", texts, re.IGNORECASE)
+
+
+def test_advice_for_a_job_without_slurm_names_none_of_its_commands() -> None:
+    advice = (
+        "Request more memory (`#SBATCH --mem=64G`; `sacct -j JOBID` shows the peak), or use less (a batch)."
+    )
+    assert advice_without_slurm(advice) == "Request more memory, or use less (a batch)."
