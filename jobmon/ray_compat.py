@@ -31,6 +31,8 @@ from jobmon_core.app.ray_job.reports import (
     gpu_info,
     issues_of,
     merged_gpus,
+    pod_answers,
+    pod_gpus,
     resource_info,
 )
 from jobmon_core.app.ray_job.stagnation import is_stalled
@@ -129,7 +131,9 @@ def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, jo
 
     A device that is there proves nothing. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
     """
-    return efa_info(_cluster(head_pod, namespace), [head_pod], namespace, job_id)
+    cluster = _cluster(head_pod, namespace)
+    answers = pod_answers([head_pod], namespace).values() if cluster.is_pod else ()
+    return efa_info(cluster, tuple(answers), job_id)
 
 
 def get_training_health(
@@ -149,18 +153,20 @@ def get_training_health(
         job_id: a job whose log may have lines of NCCL.
     """
     ctx, cluster = open_context(), _cluster(head_pod, namespace)
-    pods = list(all_pods or [head_pod]) if cluster.is_pod else [head_pod]
-    gpus = {pod: gpu_info(cluster, pod, namespace) for pod in pods}
+    folder = checkpoint_dir or ""
+    if cluster.is_pod:
+        answers = pod_answers(list(all_pods or [head_pod]), namespace, folder)
+        gpus = {pod: pod_gpus(answer) for pod, answer in answers.items()}
+    else:
+        answers, gpus = {}, {head_pod: gpu_info(cluster, head_pod, namespace)}
     report = HealthReport(
         healthy=False,
         issues=[],
         gpu=merged_gpus(gpus.values()),
         pods=gpus,
         ray=resource_info(cluster),
-        efa=efa_info(cluster, pods, namespace, job_id, len(pods) if all_pods else None),
-        checkpoints=checkpoint_info(ctx, cluster, checkpoint_dir, head_pod, namespace)
-        if checkpoint_dir
-        else None,
+        efa=efa_info(cluster, tuple(answers.values()), job_id, len(all_pods) if all_pods else None),
+        checkpoints=checkpoint_info(ctx, folder, next(iter(answers.values()), None)) if folder else None,
     )
     report["issues"] = issues_of(report)
     report["healthy"] = not report["issues"]

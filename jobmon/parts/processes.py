@@ -107,7 +107,7 @@ class ProcessMonitor:
             pid=now.pid,
             gpu_id=now.gpu.index if now.gpu else planned,
             gpu_percent=now.gpu.utilization_percent if now.gpu else None,
-            gpu_memory_bytes=now.gpu_memory_bytes or (now.gpu.memory_bytes if now.gpu else None),
+            gpu_memory_bytes=now.gpu_memory_bytes or (now.gpu.memory if now.gpu else None),
             cpu_percent=now.cpu_percent,
             uptime_s=max(0.0, now_s - now.started_s) if is_alive and now.started_s is not None else None,
             last_activity_s=now.last_activity_s,

@@ -18,10 +18,10 @@ from jobmon.ray_compat import (
     monitor_job,
 )
 from jobmon_core.domain.errors import JobmonError, UnknownJob
+from jobmon_core.domain.health.pods import GpuProcess
 from jobmon_core.domain.ray.gpus import parse_node_gpus
 from jobmon_core.domain.ray.stagnation import Memory, look
-from jobmon_core.domain.ray.usage import parse_usage
-from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess
+from jobmon_core.domain.telemetry.model import Gpu
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.processes import processes_of
 from tests.support.waiting import eventually
@@ -38,7 +38,7 @@ Total Usage:
 Total Demands:
  {{'GPU': 8.0}}: 2+ pending tasks/actors
 """
-SMI = "0, GPU-a, 95, 15234, 81920\n1, GPU-b, 85, 100, 81920"
+SMI = "0, GPU-a, H100, 95, 15234, 81920\n1, GPU-b, H100, 85, 100, 81920"
 NCCL = "n1:1:1 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/Socket/0"
 
 
@@ -66,7 +66,7 @@ def pod(ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     _program(folder, "kubectl", *lines)
     _program(
-        folder, "nvidia-smi", f'case "$1" in *gpu=*) echo "{SMI}";; *) echo "7, python, GPU-a, 15000";; esac'
+        folder, "nvidia-smi", f'case "$1" in *gpu=*) echo "{SMI}";; *) echo "GPU-a, 7, python, 15000";; esac'
     )
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return folder
@@ -248,20 +248,10 @@ def test_a_pause_is_no_stall(story: list[tuple[float, float | None, str]], stall
     assert found is stalled
 
 
-def test_what_ray_prints_about_its_resources_is_read() -> None:
-    found = parse_usage(STATUS.format("0.5"))
-    assert found is not None
-    assert (found.gpus, found.gpus_held, found.cpus, found.cpus_held) == (4.0, 0.5, 16.0, 3.0)
-    assert found.waiting == ("{'GPU': 8.0}: 2+ pending tasks/actors",)
-    without = parse_usage("Usage:\n 0.0/2.0 CPU\n")
-    assert without is not None
-    assert without.gpus == 0.0
-    assert parse_usage("no cluster") is None
-
-
 def test_gpus_that_the_nodes_of_ray_measure_are_read() -> None:
     entry = {"index": 0, "uuid": "GPU-a", "utilizationGpu": 7, "memoryUsed": 10, "memoryTotal": 100}
     entry |= {"processesPids": [{"pid": 5, "gpuMemoryUsage": 9}, "x"]}
     gpus, processes = parse_node_gpus([entry, {"index": "x"}, {}])
-    assert gpus == (SmiGpu(0, "GPU-a", 7.0, 10 * 2**20, 100 * 2**20),)
-    assert processes == (SmiProcess(5, "", "GPU-a", 9 * 2**20),)
+    size = 2**20
+    assert gpus == (Gpu(0, "GPU-a", utilization_percent=7.0, memory=10 * size, memory_total=100 * size),)
+    assert processes == (GpuProcess(5, "", 9 * size, "GPU-a"),)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.health.pods import read_gpus, read_processes
 from jobmon_core.domain.telemetry.model import WorkerStatus
-from jobmon_core.domain.telemetry.nvidia_smi import GPU_FIELDS, PROCESS_FIELDS, parse_gpus, parse_processes
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
 from jobmon_core.system.process import descendants
 from jobmon_core.system.runner import Runner, succeeded
@@ -17,11 +17,14 @@ from jobmon_core.system.runner import Runner, succeeded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu
+    from jobmon_core.domain.telemetry.model import Gpu
     from jobmon_core.scheduler.process.group import Process
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _SMI_TIMEOUT_S = 10.0
+# in the order that `read_gpus` and `read_processes` expect
+_GPU_FIELDS = "index,uuid,name,utilization.gpu,memory.used,memory.total"
+_PROCESS_FIELDS = "gpu_uuid,pid,process_name,used_memory"
 # positions after the command name in /proc/PID/stat, see proc(5)
 _STATE, _USER_TICKS, _SYSTEM_TICKS = 0, 11, 12
 
@@ -35,7 +38,7 @@ class WorkerNow:
     started_s: float | None = None
     cpu_percent: float | None = None  # of one core, with its descendants
     last_activity_s: float | None = None  # when it was last seen to use CPU time
-    gpu: SmiGpu | None = None
+    gpu: Gpu | None = None
     gpu_memory_bytes: int | None = None  # of this worker
 
 
@@ -140,16 +143,16 @@ def _cpu_s(pids: Sequence[int]) -> float:
 
 def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
     """Return the workers with the GPUs that nvidia-smi shows them on; unchanged without it."""
-    processes = _smi(runner, f"--query-compute-apps={PROCESS_FIELDS}")
-    gpus = _smi(runner, f"--query-gpu={GPU_FIELDS}") if processes else ""
-    by_uuid = {gpu.uuid: gpu for gpu in parse_gpus(gpus)}
-    users = {each.pid: each for each in parse_processes(processes)}
+    processes = _smi(runner, f"--query-compute-apps={_PROCESS_FIELDS}")
+    gpus = _smi(runner, f"--query-gpu={_GPU_FIELDS}") if processes else ""
+    by_uuid = {gpu.uuid: gpu for gpu in read_gpus(gpus)}
+    users = {each.pid: each for each in read_processes(processes)}
     found = []
     for worker in workers:
         family = [worker.pid, *descendants(worker.pid, -1)] if worker.pid and users else []
         used = next((users[pid] for pid in family if pid in users), None)
         gpu = by_uuid.get(used.gpu_uuid) if used else None
-        found.append(replace(worker, gpu=gpu, gpu_memory_bytes=used.memory_bytes if used else None))
+        found.append(replace(worker, gpu=gpu, gpu_memory_bytes=used.memory if used else None))
     return found
 
 

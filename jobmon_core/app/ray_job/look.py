@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.ray.usage import parse_usage
+from jobmon_core.domain.health.pods import read_ray_status
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
@@ -143,7 +143,7 @@ class RayCluster:
         text = self.api.cluster_status()
         if isinstance(text, Failed):
             raise SchedulerUnavailable(text.why)
-        found = parse_usage(text)
+        found = read_ray_status(text)
         if found is None:
             raise SchedulerUnavailable(f"the Ray cluster {self.name} does not say what resources it has")
         return found

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypedDict
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_in
-from jobmon_core.app.ray_job.pods import pod_folder, pod_gpus, pod_nccl_lines
-from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
+from jobmon_core.domain.health.network.counters import NodeFabric
 from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
 from jobmon_core.domain.health.network.model import NetworkState
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.health.pods import PodAnswer, merged_lines
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.ray.gpus import parse_node_gpus
+from jobmon_core.domain.telemetry.fabric import Fabric
+from jobmon_core.observe.pods.kubectl import ask_pod
 from jobmon_core.scheduler.ray.api import Failed
+from jobmon_core.scheduler.ray.pods.kubectl import check_names
+from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess
+    from jobmon_core.domain.health.pods import GpuProcess as PodProcess
+    from jobmon_core.domain.telemetry.model import Gpu
 
 _MIB = 2**20
 _IDLE_PERCENT = 5.0
@@ -97,33 +101,51 @@ class HealthReport(TypedDict):
     checkpoints: CheckpointInfo | None  # None without a folder
 
 
+def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[str, PodAnswer | JobmonError]:
+    """Ask pods what they show; ``folder`` is one of checkpoints in the first of them."""
+    check_names(namespace, *pods)
+    found: dict[str, PodAnswer | JobmonError] = {}
+    for pod in pods:
+        try:
+            found[pod] = ask_pod(Runner(), pod, namespace, checkpoint_folder="" if found else folder)
+        except JobmonError as error:
+            found[pod] = error
+    return found
+
+
 def gpu_info(cluster: RayCluster, pod: str, namespace: str) -> GpuInfo:
     """Return the GPUs of a pod; of a cluster that is known by its address, those of all nodes."""
-    try:
-        if cluster.is_pod:
-            found = pod_gpus(pod, namespace)
-            return _gpu_info(found.gpus, found.processes)
-        entries = cluster.api.gpus()
-        if isinstance(entries, Failed):
-            return _gpu_info((), (), entries.why)
-        return _gpu_info(*parse_node_gpus(entries))
-    except SchedulerUnavailable as error:
-        return _gpu_info((), (), str(error))
+    if cluster.is_pod:
+        return pod_gpus(pod_answers([pod], namespace)[pod])
+    entries = cluster.api.gpus()
+    return (
+        _gpu_info((), (), entries.why)
+        if isinstance(entries, Failed)
+        else _gpu_info(*parse_node_gpus(entries))
+    )
 
 
-def _gpu_info(gpus: Sequence[SmiGpu], processes: Sequence[SmiProcess], error: str = "") -> GpuInfo:
+def pod_gpus(answer: PodAnswer | JobmonError) -> GpuInfo:
+    """Return the GPUs of a pod, by its answer."""
+    if isinstance(answer, JobmonError):
+        return _gpu_info((), (), str(answer))
+    error = "" if answer.gpus else "; ".join(answer.problems)
+    return _gpu_info(answer.gpus, answer.processes, error)
+
+
+def _gpu_info(gpus: Sequence[Gpu], processes: Sequence[PodProcess], error: str = "") -> GpuInfo:
     known = [gpu.utilization_percent for gpu in gpus if gpu.utilization_percent is not None]
     return GpuInfo(
         gpu_count=len(gpus),
         gpu_utilizations=[gpu.utilization_percent for gpu in gpus],
-        memory_used=[_megabytes(gpu.memory_bytes) for gpu in gpus],
-        memory_total=[_megabytes(gpu.memory_total_bytes) for gpu in gpus],
+        memory_used=[_megabytes(gpu.memory) for gpu in gpus],
+        memory_total=[_megabytes(gpu.memory_total) for gpu in gpus],
         processes=[
             GpuProcess(
                 pid=each.pid,
                 name=each.name,
                 gpu_uuid=each.gpu_uuid,
-                memory_used=_megabytes(each.memory_bytes),
+                memory_used=_megabytes(each.memory),
             )
             for each in processes
         ],
@@ -179,20 +201,23 @@ def resource_info(cluster: RayCluster) -> ResourceInfo:
 
 
 def efa_info(
-    cluster: RayCluster, pods: Sequence[str], namespace: str, job_id: str = "", nodes: int | None = None
+    cluster: RayCluster,
+    answers: Iterable[PodAnswer | JobmonError],
+    job_id: str = "",
+    nodes: int | None = None,
 ) -> EfaInfo:
-    """Return which network NCCL uses, by its own lines in the logs of the pods, or of a job."""
-    lines: list[str] = []
-    try:
-        if cluster.is_pod:
-            for pod in pods:
-                lines += pod_nccl_lines(pod, namespace)
-        if job_id:
-            lines += cluster.log(job_id).lines
-    except JobmonError as error:
-        if not lines:
-            return _efa_info(NetworkFacts(nodes=nodes, unread=str(error)), str(error))
-    return _efa_info(NetworkFacts(nodes=nodes, nccl=read_nccl(lines)))
+    """Return which network NCCL uses, by its own lines in the logs of pods, and of a job."""
+    found = [each for each in answers if isinstance(each, PodAnswer)]
+    error = next((str(each) for each in answers if isinstance(each, JobmonError)), "")
+    if job_id:
+        try:
+            found.append(PodAnswer(job_id, nccl=read_nccl(cluster.log(job_id).lines)))
+        except JobmonError as problem:
+            error = error or str(problem)
+    if not found:
+        return _efa_info(NetworkFacts(nodes=nodes, unread=error), error)
+    fabrics = [NodeFabric(each.pod, Fabric(each.ports), is_exclusive=False) for each in found if each.ports]
+    return _efa_info(NetworkFacts(nodes, merged_lines(found), tuple(fabrics)))
 
 
 def _efa_info(facts: NetworkFacts, error: str = "") -> EfaInfo:
@@ -210,35 +235,26 @@ def _efa_info(facts: NetworkFacts, error: str = "") -> EfaInfo:
     )
 
 
-def checkpoint_info(
-    ctx: Context, cluster: RayCluster, folder: str, pod: str, namespace: str
-) -> CheckpointInfo:
-    """Return the checkpoints of a folder of this host; if it has none such, of the pod."""
+def checkpoint_info(ctx: Context, folder: str, answer: PodAnswer | JobmonError | None) -> CheckpointInfo:
+    """Return the checkpoints of a folder of this host; if it has none such, those that a pod shows."""
     found = checkpoints_in(ctx, folder).found
+    newest = found.newest_complete
     if not found.problem:
-        newest = found.newest_complete
-        return CheckpointInfo(
-            latest_step=newest.step if newest else None,
-            latest=newest.path.rpartition("/")[2] if newest else "",
-            count=len(found.checkpoints),
-            age_s=max(0.0, ctx.clock.now() - newest.saved_s) if newest else None,
-            healthy=True,
-            error="",
-        )
-    names: tuple[str, ...] = ()
-    error = found.problem
-    if cluster.is_pod:
-        with suppress(SchedulerUnavailable):
-            names, error = pod_folder(pod, namespace, folder), ""
-    steps = {step: name for name in names if (step := step_of(name)) is not None}
-    latest = max(steps, default=None)
+        age_s = max(0.0, ctx.clock.now() - newest.saved_s) if newest else None
+        name = newest.path.rpartition("/")[2] if newest else ""
+        return _checkpoint_info(newest.step if newest else None, name, len(found.checkpoints), age_s)
+    if not isinstance(answer, PodAnswer) or answer.checkpoints is None:
+        return _checkpoint_info(None, "", 0, None, f"{folder}: {found.problem}")
+    there = answer.checkpoints
+    error = f"{folder} in the pod {answer.pod}: {there.problem}" if there.problem else ""
+    return _checkpoint_info(there.step, there.name, there.count, there.age_s(ctx.clock.now()), error)
+
+
+def _checkpoint_info(
+    step: int | None, name: str, count: int, age_s: float | None, error: str = ""
+) -> CheckpointInfo:
     return CheckpointInfo(
-        latest_step=latest,
-        latest="" if latest is None else steps[latest],
-        count=len(steps),
-        age_s=None,
-        healthy=not error,
-        error=f"{folder}: {error}" if error else "",
+        latest_step=step, latest=name, count=count, age_s=age_s, healthy=not error, error=error
     )
 
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from jobmon_core.domain.telemetry.nvidia_smi import SmiGpu, SmiProcess
+from jobmon_core.domain.health.pods import GpuProcess
+from jobmon_core.domain.telemetry.model import Gpu
 
 _MIB = 2**20
 
 
 def parse_node_gpus(
     entries: Iterable[Mapping[str, object]],
-) -> tuple[tuple[SmiGpu, ...], tuple[SmiProcess, ...]]:
+) -> tuple[tuple[Gpu, ...], tuple[GpuProcess, ...]]:
     """Return the GPUs and the processes on them; entries that cannot be read are skipped."""
     gpus, processes = [], []
     for entry in entries:
@@ -23,12 +24,20 @@ def parse_node_gpus(
             continue
         used, total = (_number(entry, name, name.lower()) for name in ("memoryUsed", "memoryTotal"))
         utilization = _number(entry, "utilizationGpu", "utilization_gpu")
-        gpus.append(SmiGpu(int(index), uuid, utilization, _bytes(used), _bytes(total)))
+        gpus.append(
+            Gpu(
+                int(index),
+                uuid,
+                utilization_percent=utilization,
+                memory=_bytes(used),
+                memory_total=_bytes(total),
+            )
+        )
         found = entry.get("processesPids") or entry.get("processes_pids")
         for each in found if isinstance(found, list) else ():
             pid = _number(each, "pid") if isinstance(each, Mapping) else None
             if pid is not None:
-                processes.append(SmiProcess(int(pid), "", uuid, _bytes(_number(each, "gpuMemoryUsage"))))
+                processes.append(GpuProcess(int(pid), "", _bytes(_number(each, "gpuMemoryUsage")), uuid))
     return tuple(gpus), tuple(processes)
 
 

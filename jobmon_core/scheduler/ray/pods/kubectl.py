@@ -37,6 +37,13 @@ sys.stdout.buffer.write(b"%d\\n" % answer.getcode() + answer.read(size))
 """
 
 
+def check_names(*names: str) -> None:
+    """Raise JobmonError if no pod or namespace can have one of these names."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise JobmonError(f"{name!r} is not a name of Kubernetes: lower-case letters, digits, - and .")
+
+
 def pod_command(
     runner: Runner, pod: str, namespace: str, argv: Sequence[str], timeout_s: float
 ) -> Ran | Failed:
@@ -45,9 +52,7 @@ def pod_command(
     Raises:
         JobmonError: no pod or namespace can have this name.
     """
-    for name in (pod, namespace):
-        if not _NAME.fullmatch(name):
-            raise JobmonError(f"{name!r} is not a name of Kubernetes: lower-case letters, digits, - and .")
+    check_names(pod, namespace)
     ran = runner.capture(["kubectl", "exec", "-n", namespace, pod, "--", *argv], timeout_s + _KUBECTL_S)
     if isinstance(ran, Ran):
         return ran
