@@ -70,7 +70,7 @@ _jobmon() {
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
-        "submit --backend") options= words="slurm local" kind= ;;
+        "submit --backend") options= words="slurm local ray" kind= ;;
         "submit --job-config") options= words= kind="file" ;;
         "submit --group") options= words= kind="text" ;;
         "chain --backend") options= words="slurm local" kind= ;;

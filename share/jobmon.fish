@@ -56,7 +56,7 @@ complete -c jobmon -n '__jobmon_words 1' -a where -d 'show files, versions and s
 complete -c jobmon -n '__jobmon_words 1' -a help -d 'show the help of a command'
 complete -c jobmon -n '__jobmon_words 1' -a completion -d 'print the completion script of bash, zsh or fish'
 complete -c jobmon -n '__jobmon_at submit' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at submit' -l backend -r -a 'slurm local' -d 'slurm or local; "local" runs the script on this machine without Slurm (default: the configured backend, else slurm)'
+complete -c jobmon -n '__jobmon_at submit' -l backend -r -a 'slurm local ray' -d 'slurm, local or ray; "local" runs the script on this machine without Slurm, "ray" a command on a Ray cluster, see `jobmon submit --backend ray --help` (default: as configured, else slurm)'
 complete -c jobmon -n '__jobmon_at submit' -l sentinel -d 'also submit a tiny job that starts when yours has ended and reports the end if the monitor is gone, e.g. because the login node is down'
 complete -c jobmon -n '__jobmon_at submit' -l no-agent -d 'start nothing beside the job: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '__jobmon_at submit' -l checked -d 'first look for what would make the job fail, as `jobmon check` does; submit nothing if it finds a failure'

@@ -103,6 +103,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", choices=(*backend_names(), RAY), help="the jobs' scheduler (default: as configured)"
     )
     add_ray_options(parser)
+    _add_process_options(parser)
+    add_job_options(parser)
+
+
+def _add_process_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("processes instead of jobs")
     which = group.add_mutually_exclusive_group()
     which.add_argument("--pid", type=positive, nargs="+", metavar="N", help="the processes with these PIDs")
@@ -130,7 +135,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a name (default: from the command line)",
     )
     group.add_argument("--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs that they use")
-    add_job_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

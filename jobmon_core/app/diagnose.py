@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.outputs import with_known_outputs
+from jobmon_core.analysis.ending.run_changes import changes_line
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
-from jobmon_core.analysis.run_changes import changes_line
 from jobmon_core.analysis.stacks import take_stacks
 from jobmon_core.app.jobs.array_summary import is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.find import STDIN

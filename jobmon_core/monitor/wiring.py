@@ -204,7 +204,7 @@ class MonitorFactory:
         return completed_diagnoses(job, found, files, self._worker, log)
 
     def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
-        from jobmon_core.analysis.run_changes import changes_lines  # only in a child
+        from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child
 
         with suppress(JobmonError, OSError):  # the diagnosis matters more than these lines
             return changes_lines(self._ctx.home, self._ctx.store, job, found)

@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files
-from jobmon_core.analysis.run_changes import (
+from jobmon_core.analysis.ending.run_changes import (
     ComparedRun,
     changed_while_running,
     compared_run,
     differences_of,
     find_last_good,
 )
+from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.app.jobs.array_summary import worst_task
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.run_changes import changes_lines
+from jobmon_core.analysis.ending.run_changes import changes_lines
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.provenance.model import RunRecord
 from jobmon_core.domain.slurm.states import JobState, Outcome
