@@ -67,16 +67,18 @@ examples:
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
   jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
 
+USAGE = (
+    "jobmon watch [OPTIONS] JOB...\n"
+    "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
+    "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|... (see below)"
+)
+
 _MAX_COMMAND = 200  # characters of a command line that are shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.usage = (
-        "jobmon watch [OPTIONS] JOB...\n"
-        "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
-        "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|... (see below)"
-    )
+    parser.usage = USAGE
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.remote.watch import new_job
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerRejected
 from jobmon_core.scheduler.ray.backend import RAY
-from jobmon_core.scheduler.ray.submit import Fate, RaySubmission, new_submission_id
+from jobmon_core.scheduler.ray.submission.submit import Fate, RaySubmission, new_submission_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

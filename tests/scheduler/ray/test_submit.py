@@ -13,11 +13,11 @@ import pytest
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray import submit
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayScheduler
-from jobmon_core.scheduler.ray.package import package_of
-from jobmon_core.scheduler.ray.submit import Fate, RaySubmission, Submitted, send
+from jobmon_core.scheduler.ray.submission import submit
+from jobmon_core.scheduler.ray.submission.package import package_of
+from jobmon_core.scheduler.ray.submission.submit import Fate, RaySubmission, Submitted, send
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 
 JOB = {"submission_id": "jobmon-1", "entrypoint": "python train.py"}

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.package import is_folder_here, package_of
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, new_folder
+from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
