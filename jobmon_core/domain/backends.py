@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
 _PHRASES = {"ray": "Ray"}
+_DRIVER_ONLY = frozenset({"ray"})
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
@@ -26,6 +27,11 @@ def scheduler_phrase(backend: str, service: str) -> str:
 def uses_slurm(backend: str) -> bool:
     """Whether the jobs of this backend are Slurm's, so that its commands and options apply."""
     return backend == DEFAULT_BACKEND
+
+
+def lists_all_nodes(backend: str) -> bool:
+    """Whether this backend names all nodes of a job; of a Ray job, it names that of the driver."""
+    return backend not in _DRIVER_ONLY
 
 
 def is_local(backend: str) -> bool:

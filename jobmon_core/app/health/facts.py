@@ -9,7 +9,7 @@ from jobmon_core.app.jobs.ending import end_text, ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
-from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.health.assess import HealthFacts
 from jobmon_core.domain.health.model import CheckpointHealth, Stage
 from jobmon_core.domain.health.network.counters import NodeFabric
@@ -150,6 +150,8 @@ def _network(
 def _nodes(live: LiveTask) -> int | None:
     if is_local(live.job.backend):
         return 1
+    if not lists_all_nodes(live.job.backend):
+        return None
     task = live.task
     nodes = (task.end.nodes if task.end else "") or task.nodes if task else ""
     return len(node_names(nodes)) or None

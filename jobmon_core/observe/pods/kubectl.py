@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandMissing, JobmonError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 60.0
 _MARK = "== jobmon: "
+_SECTION = re.compile(rf"^{_MARK}([a-z]+)\n", re.MULTILINE)  # no line of NCCL, which names it, is one
 # $1: "ray" to ask Ray, too; $2: the folder of checkpoints, or empty. A utilisation is that of a moment, so
 # there are three looks. The logs are those of the newest 64 files; each may hold the lines of many workers.
 _SCRIPT = r"""
@@ -68,9 +70,9 @@ def ask_pod(
 
 def _sections(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for part in text.split(_MARK)[1:]:
-        name, _, content = part.partition("\n")
-        found[name.strip()] = content
+    _, *parts = _SECTION.split(text)
+    for name, content in zip(parts[::2], parts[1::2], strict=True):
+        found.setdefault(name, content)
     return found
 
 

@@ -27,14 +27,19 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
         return service_name(DEFAULT_URL)
     source = "--address" if address.strip() else named
     url = text if "://" in text else f"{_HTTP}{text}"
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # e.g. http://[::1
+        parts, is_address = None, False
+    if parts and (parts.username or parts.password or parts.query or parts.fragment):  # not shown: a secret
+        raise SchedulerRejected(
+            f"{source} contains more than a host and a port, perhaps a password; put headers for a proxy into"
+            " the variable RAY_JOB_HEADERS"
+        )
+    if not is_address:
         raise SchedulerRejected(
             f"{source} is {text!r}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
-        )
-    if parts.username or parts.password:
-        raise SchedulerRejected(
-            f"{source} contains a password; put headers for a proxy into the variable RAY_JOB_HEADERS"
         )
     return service_name(url)
 

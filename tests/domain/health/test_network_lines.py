@@ -123,6 +123,8 @@ def test_the_lines_of_a_job_on_two_nodes(lines: tuple[str, ...], state: NetworkS
     [
         (1, ("Using network Socket", _channel("Socket")), NOT_APPLICABLE),
         (1, (), NOT_APPLICABLE),
+        # NCCL counts more nodes than are known
+        (1, (_TWO_NODES, "Using network IB", _IB), OK),
         # NCCL names a network within one node, too
         (None, ("Using network Socket", _ONE_NODE), NOT_APPLICABLE),
         (None, ("Using network Socket",), UNKNOWN),

@@ -27,7 +27,7 @@ class NetworkFacts:
 
 def network_verdict(facts: NetworkFacts) -> NetworkVerdict:
     """Return the verdict on the network of a job."""
-    if facts.nodes == 1:
+    if facts.nodes == 1 and max(facts.nccl.node_counts, default=1) == 1:
         text = "the job has one node, so nothing has to leave it"
         return NetworkVerdict(NetworkState.NOT_APPLICABLE, text=text)
     fabric = fabric_text(facts.fabrics)
