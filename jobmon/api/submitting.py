@@ -13,6 +13,7 @@ from jobmon.api.watched import record_of, status
 from jobmon_core.app.from_python.call import call
 from jobmon_core.app.from_python.context import open_context
 from jobmon_core.app.from_python.request import Submit, SubmitToRay, Watch, WatchProcesses, WatchRemote
+from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StateUnreadable
 from jobmon_core.lifecycle.health import Health
 
@@ -57,7 +58,7 @@ def submit(
     """
     words = tuple(os.fspath(each) for each in arguments)
     config = absolute(job_config)
-    if backend == "ray":
+    if is_ray(backend or ""):
         if group or sentinel:
             raise JobmonError("group and sentinel are not for jobs of Ray")
         return _watched(SubmitToRay(_description(words, ray or {}), address, config))
@@ -120,7 +121,7 @@ def watch(
     if pid is not None:
         pids = (pid,) if isinstance(pid, int) else tuple(pid)
         return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
-    if host or backend == "ray":
+    if host or is_ray(backend or ""):
         return _watched(WatchRemote(str(job), host, address, again, absolute(job_config)))
     request = Watch(
         str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
+from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import Invalid, JobmonError, SchedulerMissing
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ examples:
   jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
-_RAY = "ray"  # its options are not those of sbatch
 _NOT_OF_RAY = ("--sentinel", "--checked", "--group")
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
@@ -94,7 +94,7 @@ def run(arguments: Sequence[str]) -> int:
 def _submit(arguments: list[str]) -> int:
     own = _own_options(arguments)
     backend, rest = own.backend, own.rest
-    if backend == _RAY:
+    if is_ray(backend or ""):
         from jobmon.commands.submit_ray import submit_to_ray
 
         return submit_to_ray(rest, own.job_config, [option for option in _NOT_OF_RAY if own.has(option)])
@@ -262,7 +262,7 @@ def _point_out_typo(argument: str) -> None:
 def _known(backend: str) -> str:
     from jobmon_core.context import backend_names  # rarely needed, and the user waits
 
-    if backend != _RAY and backend not in backend_names():
+    if not is_ray(backend) and backend not in backend_names():
         raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {backend!r}")
     return backend
 

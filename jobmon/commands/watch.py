@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import absolute, job_ref, open_context, positive, stdout_console
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
-from jobmon.commands.watch_ray import RAY, add_ray_options, refuse_ray_options, watch_ray
+from jobmon.commands.watch_ray import add_ray_options, refuse_ray_options, watch_ray
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
 from jobmon.views.details import detail_lines
@@ -21,6 +21,7 @@ from jobmon_core.app.processes.watch import (
 )
 from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
+from jobmon_core.domain.backends import RAY, is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.lifecycle.health import job_status
@@ -149,7 +150,7 @@ def run(options: argparse.Namespace) -> int:
             _follow(open_context(), [job.ref])
         return 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
-    if options.backend == RAY and not is_about_processes:
+    if is_ray(options.backend or "") and not is_about_processes:
         return watch_ray(options)
     refuse_ray_options(options)
     if is_about_processes == bool(options.job):

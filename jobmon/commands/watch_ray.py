@@ -10,6 +10,7 @@ from jobmon.errors import UsageError, say
 from jobmon.views.details import detail_lines
 from jobmon_core.app.remote.ray_cluster import open_job_names, ray_service
 from jobmon_core.app.remote.watch import watch_remote
+from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.lifecycle.health import job_status
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job_settings import JobSettings
 
-RAY = "ray"
 ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
-_PHRASES = {"ray": "Ray"}
-_DRIVER_ONLY = frozenset({"ray"})
+RAY = "ray"
+_PHRASES = {RAY: "Ray"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
@@ -31,7 +31,12 @@ def uses_slurm(backend: str) -> bool:
 
 def lists_all_nodes(backend: str) -> bool:
     """Whether this backend names all nodes of a job; of a Ray job, it names that of the driver."""
-    return backend not in _DRIVER_ONLY
+    return not is_ray(backend)
+
+
+def is_ray(backend: str) -> bool:
+    """Whether the jobs of this backend are Ray's, whose submission has options of its own."""
+    return backend == RAY
 
 
 def is_local(backend: str) -> bool:
