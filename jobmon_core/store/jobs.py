@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.new_job import NewJob
 
 SCHEMA = 1
+_FILE_NAME = re.compile(r"[^-]+-([^-]+)-.*\.json", re.DOTALL)  # the job id is its second part
 _MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -85,8 +87,8 @@ class JobStore:
 
     def job_ids(self) -> set[int]:
         """Return the job ids of all state files, taken from the files' names."""
-        names = (path.name.split("-") for path in self.folder.glob("*-*-*.json"))
-        return {int(parts[1]) for parts in names if parts[1].isdecimal()}
+        texts = (_job_id(path.name) for path in self.folder.glob("*-*-*.json"))
+        return {int(text) for text in texts if text.isdecimal()}
 
     def find(self, ref: JobRef) -> list[WatchedJob]:
         """Return the jobs with `is_named_by(ref)`, newest last; skip unreadable files."""
@@ -98,8 +100,26 @@ class JobStore:
         return []
 
     def is_registered(self, ref: JobRef, since_s: float) -> bool:
-        """Whether a job is watched, or was registered after ``since_s`` (Unix seconds)."""
+        """Whether a job is watched, or was registered after ``since_s`` (Unix seconds).
+
+        A file that cannot be read now counts as watched: it may be readable again.
+        """
+        try:
+            names = os.listdir(self.folder)  # unlike glob, it says when the folder cannot be read
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        own = [self.read(self.folder / name) for name in names if _job_id(name) == str(ref.job_id)]
+        if any(isinstance(job, Unreadable) for job in own):
+            return True
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
+
+
+def _job_id(file_name: str) -> str:
+    """Return the job id in the name of a state file; empty for another file."""
+    match = _FILE_NAME.fullmatch(file_name)
+    return match[1] if match else ""
 
 
 def _oldest_first(jobs: Iterable[WatchedJob]) -> list[WatchedJob]:

@@ -134,6 +134,21 @@ def test_an_unreadable_file_does_not_hide_other_jobs(store: JobStore) -> None:
     assert good == job
 
 
+def test_a_file_that_cannot_be_read_counts_as_watched(store: JobStore) -> None:
+    ref = JobRef(12)
+    assert not store.is_registered(ref, 50.0)
+    store.save(replace(JOB, unwatched_s=150.0))
+    assert store.is_registered(ref, 50.0)  # it was watched until recently
+    assert not store.is_registered(ref, 200.0)
+    text = store.path(JOB.id).read_text()
+    for damaged in ("", text.replace('"schema": 1', '"schema": 99')):
+        store.path(JOB.id).write_text(damaged)
+        assert store.is_registered(ref, 200.0)
+        assert not store.is_registered(JobRef(1), 200.0)
+    store.path(JOB.id).write_text(text)
+    assert not store.is_registered(ref, 200.0)
+
+
 def test_temporary_files_are_not_listed_as_jobs(store: JobStore) -> None:
     (store.folder / ".slurm-8-x.json.77.tmp").write_text("{")
     assert list(store.all()) == []
