@@ -105,12 +105,12 @@ class JobStore:
         A file that cannot be read now counts as watched: it may be readable again.
         """
         try:
-            names = os.listdir(self.folder)  # unlike glob, it says when the folder cannot be read
+            paths = list(self.folder.iterdir())  # unlike glob, it says when the folder cannot be read
         except FileNotFoundError:
             return False
         except OSError:
             return True
-        own = [self.read(self.folder / name) for name in names if _job_id(name) == str(ref.job_id)]
+        own = [self.read(path) for path in paths if _job_id(path.name) == str(ref.job_id)]
         if any(isinstance(job, Unreadable) for job in own):
             return True
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))

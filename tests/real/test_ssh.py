@@ -36,6 +36,7 @@ pytestmark = [
 _BASHRC = """\
 echo "Welcome to the box!"; echo "conda: environment base" >&2
 export JOBMON_BOOT_ID_FILE=$HOME/boot_id
+[ -e ~/uptime ] && export JOBMON_UPTIME_FILE=$HOME/uptime
 [ -e ~/no-tmux ] && export PATH=$HOME/nobin:$PATH
 """
 WAIT = "until [ -e ~/go ]; do sleep 0.2; done"
@@ -65,7 +66,7 @@ def box(running: Box, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
         monkeypatch.setenv(name, value if name != "PATH" else f"{value}{os.pathsep}{os.environ['PATH']}")
     yield running
     running.end_processes()
-    for name in ("go", "no-tmux", "DONE"):
+    for name in ("go", "no-tmux", "DONE", "uptime"):
         (running.home / name).unlink(missing_ok=True)
 
 
@@ -232,6 +233,12 @@ def test_a_host_that_does_not_answer_proves_nothing(
     assert jobs.rows()[number].state == "RUNNING"
 
     (box.home / "boot_id").write_text("boot-2\n")
+    (box.home / "uptime").write_text("9999999.00 1.00\n")
+    assert "another machine answers" in why()
+    (box.home / "boot_id").write_text("boot-1\n")
+    assert jobs.rows()[number].reason == ""
+    (box.home / "boot_id").write_text("boot-2\n")
+    (box.home / "uptime").write_text("0.01 0.01\n")
     row = jobs.rows()[number]
     assert (row.state, row.reason) == ("NODE_FAIL", "the host was restarted")
 

@@ -1,7 +1,9 @@
 """Decide what one look at a host shows of a job on it. No other module does this.
 
 An end has a witness: the exit code that the wrapper of jobmon recorded, the status that tmux shows, a marker
-that the user named, or another boot id. A process that is gone without any of them has no outcome.
+that the user named, or a restart of the host: another boot id, of a host that booted after the job was last
+seen. Else another machine answers under the same name (login1, login2), which shows nothing of the job. A
+process that is gone without any of them has no outcome.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process,
 from jobmon_core.domain.slurm.states import JobState
 
 RESTARTED = "the host was restarted"
+ANOTHER_MACHINE = "another machine answers under the name of the host: it shows nothing of the job"
 OTHER_CONTAINER = "the container was restarted: its processes are others now"
 _NOT_STARTED = "it was not started: the connection was lost before"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
@@ -42,6 +45,8 @@ _Clock = Callable[[float], int]  # turns a time of the host's clock into one of 
 def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
     """Return the record after a look at its host, made at ``now_s`` (Unix seconds), and what it shows."""
     finding = judge(number, job, look, now_s)
+    if finding == Status(JobState.RUNNING, ANOTHER_MACHINE):
+        return job, finding
     if isinstance(finding, JobEnd):
         finding = _with_memory(job, finding, look.usage.oom_kills)
     if job.oom_kills is None:
@@ -74,7 +79,7 @@ def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
         return witnessed
     if run and not run.is_taken and job.process is None:
         return Status(JobState.PENDING, _STARTING)
-    alive = _alive(job, run, look)
+    alive = _alive(job, run, look, now_s)
     if alive:
         return alive
     marker = look.markers.get(number)
@@ -116,8 +121,10 @@ def _own_pane(job: HostJob, look: Look) -> Pane | None:
     return next((pane for pane in look.panes if job.pane_id and (pane.id, pane.pid) == own), None)
 
 
-def _alive(job: HostJob, run: SeenRun | None, look: Look) -> Status | None:
+def _alive(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
     """Return that a job runs; None if it does not. What is not known counts as running."""
+    if is_another_machine(job, run, look, now_s):
+        return Status(JobState.RUNNING, ANOTHER_MACHINE)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
     if wrapper and look.is_alive(wrapper) is not False:
         return Status(JobState.RUNNING)
@@ -125,6 +132,16 @@ def _alive(job: HostJob, run: SeenRun | None, look: Look) -> Status | None:
     if process and look.is_alive(process) is not False:
         return Status(JobState.RUNNING, _WRAPPER_KILLED if job.run_id else "")
     return None
+
+
+def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> bool:
+    """Whether the machine that answers is not that of the job, as far as nothing proves its restart."""
+    process = (run.command if run else None) or job.process
+    boot_id = process.boot_id if process else job.boot_id
+    if boot_id in ("", look.boot_id):
+        return False
+    seen_s = max(job.registered_s, look.answered_s.get(boot_id, 0.0))
+    return not (look.uptime_s and now_s - look.uptime_s > seen_s)
 
 
 def _is_new(job: HostJob, marker: SeenFile) -> bool:
@@ -148,4 +165,4 @@ def _restart(process: Process, look: Look) -> str:
     """Return what restart ended a process; empty if none did."""
     if process.boot_id != look.boot_id:
         return RESTARTED
-    return OTHER_CONTAINER if process.pid_namespace != look.pid_namespace else ""
+    return OTHER_CONTAINER if look.is_other_container(process) else ""

@@ -6,6 +6,7 @@ that it is not known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jobmon_core.domain.hosts.target import Target
@@ -164,6 +165,8 @@ class Look:
     logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
     usage: HostUsage = HostUsage()
+    # by boot id: when an earlier look, by the clock of this machine, was answered by a host with it
+    answered_s: Mapping[str, float] = field(default_factory=dict)
 
     def started_there_s(self, start_ticks: int) -> float:
         """Return when a process started, by the clock of the host."""
@@ -171,9 +174,14 @@ class Look:
 
     def is_alive(self, process: Process) -> bool | None:
         """Whether a process runs; None if the answer does not show it."""
-        if process.boot_id != self.boot_id or process.pid_namespace != self.pid_namespace:
+        if process.boot_id != self.boot_id or self.is_other_container(process):
             return False
         if process.pid not in self.processes:
             return None
         seen = self.processes[process.pid]
         return seen is not None and seen.runs and seen.start_ticks == process.start_ticks
+
+    def is_other_container(self, process: Process) -> bool:
+        """Whether a process is of another container, as far as both are known."""
+        own, there = process.pid_namespace, self.pid_namespace
+        return bool(own and there) and own != there

@@ -152,8 +152,8 @@ def _run(found: Answer, rest: str) -> None:
 
 
 def _identity(found: Answer, rest: str) -> None:
-    job, role, pid, ticks, boot_id, namespace = rest.split()
-    process = Process(int(pid), int(ticks), boot_id, namespace)
+    job, role, pid, ticks, boot_id, *namespace = rest.split()
+    process = Process(int(pid), int(ticks), boot_id, "".join(namespace))  # a host may hide its namespaces
     run = found.look.runs[int(job)]
     is_wrapper = role == "wrapper"
     found.look.runs[int(job)] = replace(run, wrapper=process) if is_wrapper else replace(run, command=process)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.hosts.judge import Gone, Status, learn
+from jobmon_core.domain.hosts.judge import ANOTHER_MACHINE, Gone, Status, is_another_machine, learn
 from jobmon_core.domain.hosts.model import JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -19,7 +19,7 @@ from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import ask
 from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
-from jobmon_core.scheduler.ssh.records import HostRecords
+from jobmon_core.scheduler.ssh.records import Boots, HostRecords
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.runner import Runner
 
@@ -101,22 +101,30 @@ class SshScheduler:
             else:
                 folder.save(replace(job, is_dropped=True))
 
-    def _rows(
-        self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]
-    ) -> Iterator[StatusRow]:
-        """Yield a row for each job that has not vanished."""
+    def _rows(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> list[StatusRow]:
+        """Return a row for each job that has not vanished; raise `_NoAnswer` if nothing is known of any."""
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
         look = self._look(records, open_jobs) if open_jobs else Look()
         now_s = time.time()
+        rows, followed = [], []
         for number, (folder, job) in jobs.items():
             if job.end is None:
                 known, finding = learn(number, job, look, now_s)
                 if known != job:
                     folder.save(known)
+                followed.append(known)
             else:
                 known, finding = job, job.end
             if row := status_row(number, folder, known, finding):
-                yield row
+                rows.append(row)
+        if rows and all(row.reason == ANOTHER_MACHINE for row in rows):
+            raise _NoAnswer(f"{self._host}: {ANOTHER_MACHINE}")
+        if look.boot_id:
+            boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
+            answered_s = {**look.answered_s, look.boot_id: now_s}
+            needed = {each: answered_s[each] for each in boots & set(answered_s)}
+            records.save_boots(self._host, Boots(needed))
+        return rows
 
     def _look(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Look:
         """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer."""
@@ -127,11 +135,13 @@ class SshScheduler:
         text = ask(self._runner, host, script.look(look_lines(jobs), host.data), os.environ)
         if isinstance(text, Unreachable):
             raise _NoAnswer(text.why)
-        look = read_answer(text).look
+        look = replace(read_answer(text).look, answered_s=records.boots(self._host).answered_s)
         if not look.boot_id:
             raise _NoAnswer(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
         for number, seen in look.logs.items():
             folder, job = jobs[number]
+            if is_another_machine(job, look.runs.get(number), look, time.time()):
+                continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
         records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))

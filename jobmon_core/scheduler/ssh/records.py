@@ -6,13 +6,14 @@ FOLDER/7/copy.json      how far its log was copied
 FOLDER/7/train.log      the copy, and train.log.1, the part before it
 FOLDER/HOST.rows        the latest answer about all jobs of a host
 FOLDER/HOST.usage.json  what is used of the host
+FOLDER/HOST.boots.json  which machines answered under the name of the host
 """
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from posixpath import basename
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,6 +32,13 @@ T = TypeVar("T")
 
 _OUTPUT = "output.log"
 _OWN = ("job.json", "copy.json", "starter.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Boots:
+    """The boot ids of the machines that answered under the name of a host, and when each last did."""
+
+    answered_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +135,25 @@ class HostRecords:
         """Keep what is used of a host."""
         _write(self.folder / f"{host}.usage.json", usage, durable=False)
 
+    def save_boots(self, host: str, boots: Boots) -> None:
+        """Note which machines answered under the name of a host."""
+        _write(self.folder / f"{host}.boots.json", boots, durable=False)
+
+    def boots(self, host: str) -> Boots:
+        """Return which machines answered under the name of a host."""
+        with suppress(FileNotFoundError, StateUnreadable):  # then the time of registration counts
+            return _read(Boots, self.folder / f"{host}.boots.json")
+        return Boots()
+
     def usage(self, host: str) -> HostUsage:
         """Return what was used of a host at the latest look; raise OSError if there was none."""
         return _read(HostUsage, self.folder / f"{host}.usage.json")
 
 
-def _write(path: Path, record: HostJob | CopyState | HostUsage | ProcessId, *, durable: bool = True) -> None:
+_Record = HostJob | Boots | CopyState | HostUsage | ProcessId
+
+
+def _write(path: Path, record: _Record, *, durable: bool = True) -> None:
     write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)
 
 

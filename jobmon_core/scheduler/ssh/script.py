@@ -38,7 +38,7 @@ panes() {
 host() {
   boot_id; echo "boot $line"
   echo "namespace $(readlink /proc/self/ns/pid)"
-  read -r line _ < /proc/uptime; echo "uptime $line"
+  read -r line _ < "${JOBMON_UPTIME_FILE:-/proc/uptime}"; echo "uptime $line"
   echo "clock $(date +%s)"
 }"""
 

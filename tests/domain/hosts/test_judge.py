@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,10 @@ MARKER = replace(JOB, target=Target(marker="/d/DONE"))
 RUN = replace(JOB, run_id="r1", process=None, registered_s=NOW_S - 600)
 OLD_MARKER = replace(MARKER, old_marker=f"5 {int(THERE_S) - 9999}")
 NEW_RUN = replace(RUN, registered_s=NOW_S - 5)
+NO_NAMESPACE = replace(JOB, process=replace(PROCESS, pid_namespace=""))
+REBOOTED: dict[str, Any] = {"boot_id": "boot-2", "uptime_s": 60.0}
+OTHER: dict[str, Any] = {"boot_id": "boot-2"}
+OTHER_TEXT = "RUNNING another machine answers"
 TMUX = replace(JOB, pane_id="%3")
 
 
@@ -74,18 +79,32 @@ END_S = int(NOW_S) - 30
         (JOB, look(processes={77: None}), "gone"),
         (JOB, look(processes={77: replace(ALIVE, state="Z")}), "gone"),
         (JOB, look(processes={77: replace(ALIVE, start_ticks=2000)}), "gone"),  # another with its PID
-        (JOB, look(boot_id="boot-2"), "NODE_FAIL the host was restarted"),
-        (JOB, look(boot_id="boot-2", processes={77: ALIVE}), "NODE_FAIL the host was restarted"),
+        (JOB, look(**REBOOTED), "NODE_FAIL the host was restarted"),
+        (JOB, look(**REBOOTED, processes={77: ALIVE}), "NODE_FAIL the host was restarted"),
+        # another machine under the same name (login1, login2): it booted before the job was last seen
+        (JOB, look(**OTHER), OTHER_TEXT),
+        (JOB, look(**OTHER, processes={77: None}), OTHER_TEXT),
+        (JOB, look(**REBOOTED, answered_s={"boot-1": NOW_S - 30}), OTHER_TEXT),
+        (JOB, look(**REBOOTED, answered_s={"boot-1": NOW_S - 90}), "NODE_FAIL the host was restarted"),
+        (JOB, look(boot_id="boot-2", uptime_s=0.0), OTHER_TEXT),  # it does not say when it booted
+        (MARKER, look(**OTHER, markers=file(30)), OTHER_TEXT),  # perhaps in a folder of its own
+        (replace(MARKER, process=None), look(**OTHER, markers=file(30)), OTHER_TEXT),
+        (RUN, look(**OTHER, runs=run()), OTHER_TEXT),
+        (RUN, look(**OTHER, runs=run(exit_code=3)), JobEnd("FAILED", 3)),  # both have the same home
+        # containers, as far as the host shows them
+        (JOB, look(pid_namespace="", processes={77: ALIVE}), "RUNNING"),
+        (NO_NAMESPACE, look(processes={77: ALIVE}), "RUNNING"),
+        (JOB, look(pid_namespace="", processes={77: None}), "gone"),
         (JOB, look(pid_namespace="pid:[2]"), "NODE_FAIL the container was restarted"),
         # a marker: of this run, and only once the process is gone
         (MARKER, look(processes={77: ALIVE}, markers=file(30)), "RUNNING"),
         (MARKER, look(processes={77: None}), "gone"),
         (MARKER, look(processes={77: None}, markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
-        (MARKER, look(boot_id="boot-2", markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
+        (MARKER, look(**REBOOTED, markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
         (OLD_MARKER, look(processes={77: None}, markers=file(9999)), "gone"),
         # only a marker
         (replace(MARKER, process=None), LOOK, "RUNNING"),
-        (replace(MARKER, process=None), look(boot_id="boot-2"), "RUNNING the host was restarted"),
+        (replace(MARKER, process=None), look(**REBOOTED), "RUNNING the host was restarted"),
         (replace(MARKER, process=None), look(markers=file(30)), JobEnd("COMPLETED", end_s=END_S)),
         # tmux: without a status, the outcome is not known, and no success
         (TMUX, pane(status=0), JobEnd("COMPLETED", exit_code=0, end_s=int(NOW_S))),
@@ -95,20 +114,20 @@ END_S = int(NOW_S) - 30
         (TMUX, pane(is_dead=False, status=0), "gone"),
         (TMUX, pane(id="%4", status=0), "gone"),
         (TMUX, pane(pid=78, status=0), "gone"),  # respawn-pane started another command in it
-        (TMUX, replace(pane(status=0), boot_id="boot-2"), "NODE_FAIL the host was restarted"),
+        (TMUX, replace(pane(status=0), **REBOOTED), "NODE_FAIL the host was restarted"),
         # a command of jobmon: its exit code, its processes, and at most one start
         (
             RUN,
             look(runs=run(exit_code=0, ended_there_s=int(THERE_S) - 30)),
             JobEnd("COMPLETED", 0, end_s=END_S),
         ),
-        (RUN, look(runs=run(exit_code=3), boot_id="boot-2"), JobEnd("FAILED", 3)),
+        (RUN, look(runs=run(exit_code=3), **REBOOTED), JobEnd("FAILED", 3)),
         (RUN, look(runs=run(exit_code=137)), JobEnd("FAILED", 137)),
         (RUN, look(runs=run(), processes=BOTH), "RUNNING"),
         (RUN, look(runs=run(), processes={**BOTH, 77: None}), "RUNNING"),  # about to record its exit code
         (RUN, look(runs=run(), processes={**BOTH, 76: None}), "RUNNING its wrapper was killed"),
         (RUN, look(runs=run(), processes=NEITHER), "gone"),
-        (RUN, look(runs=run(), boot_id="boot-2"), "NODE_FAIL the host was restarted"),
+        (RUN, look(runs=run(), **REBOOTED), "NODE_FAIL the host was restarted"),
         (RUN, look(runs=run(is_taken=False, wrapper=None, command=None)), "PENDING it is being started"),
         (RUN, look(runs=run(is_unstarted=True)), "LAUNCH_FAILED it was not started"),
         (NEW_RUN, look(runs=run(wrapper=None, command=None)), "RUNNING it is being started"),
@@ -153,6 +172,11 @@ def test_a_killed_job_was_out_of_memory_if_the_kernel_killed_meanwhile(
     assert (found.state, known.end) == (state, found)
     started, _ = learn(1, RUN, look(runs=run(), usage=HostUsage(oom_kills=5), processes=BOTH), NOW_S)
     assert started.oom_kills == 5
+
+
+def test_another_machine_adds_nothing_to_the_record() -> None:
+    seen = look(**OTHER, runs=run(), usage=HostUsage(oom_kills=5))
+    assert learn(1, RUN, seen, NOW_S)[0] == RUN
 
 
 def test_an_end_is_kept() -> None:

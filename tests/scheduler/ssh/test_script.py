@@ -133,6 +133,18 @@ def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> N
         assert taken == {1: SeenRun(is_taken=True, is_unstarted=True)}
 
 
+@pytest.mark.parametrize("namespace", ["", "pid:[4026531836]"])
+def test_the_processes_of_a_command_are_read_with_and_without_a_namespace(
+    tmp_path: Path, namespace: str
+) -> None:
+    folder = tmp_path / ".local/state/jobmon/r1"
+    (folder / "taken").mkdir(parents=True)
+    (folder / "pid").write_text(f"76 990 77 1000 boot-1 {namespace}\n")
+    run = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs[1]
+    assert run.wrapper == Process(76, 990, "boot-1", namespace)
+    assert run.command == Process(77, 1000, "boot-1", namespace)
+
+
 def test_an_incomplete_script_does_nothing(tmp_path: Path) -> None:
     """The connection may be cut at any place of the script."""
     whole = framed(f"mkdir {tmp_path}/began", "N")
