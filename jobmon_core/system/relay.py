@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import selectors
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +54,61 @@ class Relay:
                     stream.emit_lines(on_line)
         self._out.emit_lines(on_line, at_end=True)
         self._selector.close()
+
+
+class Collector:
+    """The whole input and output of one running program, up to a size."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, max_bytes: int) -> None:
+        """Take over the pipes of ``process``, to write ``stdin`` and to keep ``max_bytes`` of its output."""
+        self.out, self.err = bytearray(), bytearray()
+        self._unwritten = memoryview(stdin)
+        self._pipes = {
+            pipe.fileno(): pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe
+        }
+        self._max_bytes = max_bytes
+        self._selector = selectors.DefaultSelector()
+        for pipe, buffer in ((process.stdout, self.out), (process.stderr, self.err)):
+            if pipe is not None:
+                self._selector.register(pipe, selectors.EVENT_READ, buffer)
+        if process.stdin is not None:
+            self._selector.register(process.stdin, selectors.EVENT_WRITE)
+
+    def collect(self, deadline_s: float) -> bool:
+        """Write and read until the program has closed all pipes; return False if it has not in time.
+
+        ``deadline_s`` is a time of `time.monotonic`.
+
+        Raises:
+            OverflowError: the program has printed too much.
+        """
+        with self._selector:
+            while self._selector.get_map():
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                for key, _ in self._selector.select(left_s):
+                    is_done = self._write(key.fd) if key.data is None else not self._read(key.fd, key.data)
+                    if is_done:
+                        self._selector.unregister(key.fileobj)
+                        self._pipes[key.fd].close()
+        return True
+
+    def _read(self, source: int, buffer: bytearray) -> bool:
+        chunk = os.read(source, _CHUNK_BYTES)
+        if len(self.out) + len(self.err) + len(chunk) > self._max_bytes:
+            raise OverflowError
+        buffer.extend(chunk)
+        return bool(chunk)
+
+    def _write(self, target: int) -> bool:
+        """Write some input; return whether there is nothing more to write."""
+        try:
+            written = os.write(target, self._unwritten[: select.PIPE_BUF])  # this much does not block
+        except BrokenPipeError:  # the program reads no more
+            return True
+        self._unwritten = self._unwritten[written:]
+        return not self._unwritten
 
 
 class Target:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.log.events import log_program
-from jobmon_core.system.relay import Relay
+from jobmon_core.system.relay import Collector, Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
+MAX_POD_BYTES = 16 << 20  # of what kubectl prints, for ``max_bytes``: a pod may print without end
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
 # the last of the four errors of a Slurm command without its configuration
 _NO_SLURM_CONF = "Could not establish a configuration source"
@@ -82,7 +83,19 @@ class NotStarted(NamedTuple):
         return f"{self.argv[0]}: {self.why}"
 
 
-Result = Ran | TimedOut | NotStarted
+class TooLong(NamedTuple):
+    """A program that printed more than its caller takes, and was killed."""
+
+    argv: tuple[str, ...]
+    max_bytes: int
+
+    @property
+    def error_text(self) -> str:
+        """The failure as one line that starts with the program's name."""
+        return f"{self.argv[0]}: stopped, since its answer is longer than {self.max_bytes >> 20} MiB"
+
+
+Result = Ran | TimedOut | TooLong | NotStarted
 
 
 def succeeded(result: Result) -> TypeGuard[Ran]:
@@ -93,10 +106,11 @@ def succeeded(result: Result) -> TypeGuard[Ran]:
 class Runner:
     """Starts programs on this machine; tests replace it by scripted results."""
 
-    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
-        """Set where the output of programs run for the user goes."""
+    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, max_bytes: int | None = None) -> None:
+        """Set where the output of programs run for the user goes; kill queries that print too much."""
         self._stdout_fd = stdout_fd
         self._stderr_fd = stderr_fd
+        self._max_bytes = max_bytes
 
     def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
         """Run a query and return its whole output; it is killed after ``timeout_s`` seconds.
@@ -107,11 +121,20 @@ class Runner:
 
     def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Result:
         """Run a query with these variables in addition: others may read its arguments, but not those."""
-        return _captured(variables, argv, timeout_s, "")
+        return self._captured(variables, argv, timeout_s, "")
 
     def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:
         """Run a program with ``text`` as its input; it is killed after ``timeout_s`` seconds."""
-        return _captured({}, argv, timeout_s, text)
+        return self._captured({}, argv, timeout_s, text)
+
+    def _captured(
+        self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str
+    ) -> Result:
+        """Run a query with ``stdin`` as its input; log it."""
+        started_s = time.monotonic()
+        result = _run(variables, argv, timeout_s, stdin, self._max_bytes)
+        _log(result, started_s)
+        return result
 
     def run_attached(
         self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
@@ -149,15 +172,9 @@ class Runner:
         return ran
 
 
-def _captured(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
-    """Run a query with ``stdin`` as its input; log it."""
-    started_s = time.monotonic()
-    result = _run(variables, argv, timeout_s, stdin)
-    _log(result, started_s)
-    return result
-
-
-def _run(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str) -> Result:
+def _run(
+    variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str, max_bytes: int | None
+) -> Result:
     try:
         process = subprocess.Popen(
             argv,
@@ -170,7 +187,13 @@ def _run(variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, st
     except OSError as error:
         return NotStarted(tuple(argv), _reason(error))
     try:
-        out, err = process.communicate(stdin.encode() if stdin else None, timeout=timeout_s)
+        if max_bytes is None:
+            out, err = process.communicate(stdin.encode() if stdin else None, timeout=timeout_s)
+        else:
+            out, err = _communicate(process, stdin.encode(), timeout_s, max_bytes)
+    except OverflowError:
+        _kill(process)
+        return TooLong(tuple(argv), max_bytes or 0)
     except subprocess.TimeoutExpired as expired:
         _kill(process)
         return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))
@@ -250,8 +273,7 @@ def start_beside(argv: Sequence[str], error_file: Path, environment: Mapping[str
     """Start a program that outlives this process, in a session of its own; return its PID.
 
     It gets ``environment``, by default that of a query, no input, and ``error_file`` as its stderr; its
-    stdout is discarded.
-    The caller reaps it by its PID if it ends first.
+    stdout is discarded. The caller reaps it by its PID if it ends first.
 
     Raises:
         OSError: the program cannot be started.
@@ -301,11 +323,23 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a program with its process group and close its pipes."""
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.killpg(process.pid, signal.SIGKILL)
-    for pipe in (process.stdout, process.stderr):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
     with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the kernel: leave it there
         process.wait(_REAP_S)
+
+
+def _communicate(
+    process: subprocess.Popen[bytes], stdin: bytes, timeout_s: float, max_bytes: int
+) -> tuple[bytes, bytes]:
+    """Do what ``process.communicate`` does; raise OverflowError if the program prints too much."""
+    deadline_s = time.monotonic() + timeout_s
+    collector = Collector(process, stdin, max_bytes)
+    if not collector.collect(deadline_s):
+        raise subprocess.TimeoutExpired(process.args, timeout_s, stderr=bytes(collector.err))
+    process.wait(max(0.0, deadline_s - time.monotonic()))
+    return bytes(collector.out), bytes(collector.err)
 
 
 def _text(raw: bytes | None) -> str:

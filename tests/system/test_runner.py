@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
+from jobmon_core.system.runner import NotStarted, Ran, Result, Runner, TimedOut, TooLong
 from tests.support.terminal import Terminal, sh
 from tests.support.waiting import eventually
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 
 
-def query(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
+def query(script: str, timeout_s: float = PATIENCE_S) -> Result:
     return Runner().capture(sh(script), timeout_s)
 
 
@@ -31,6 +31,33 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+class TestAnAnswerOfLimitedSize:
+    def run(self, script: str, text: str = "", timeout_s: float = PATIENCE_S) -> Result:
+        return Runner(max_bytes=1 << 20).feed(sh(script), text, timeout_s)
+
+    def test_input_and_output_are_complete(self) -> None:
+        text = "".join(f"line {number}\n" for number in range(40_000))
+        result = self.run("cat; echo err >&2; exit 3", text)
+        assert result == Ran(tuple(sh("cat; echo err >&2; exit 3")), 3, text, "err\n")
+
+    def test_a_program_that_reads_nothing_gets_its_answer_through(self) -> None:
+        result = self.run("exec <&-; echo out", "x" * 500_000)
+        assert isinstance(result, Ran)
+        assert result.stdout == "out\n"
+
+    @pytest.mark.parametrize("where", ["", ">&2"])
+    def test_endless_output_ends_the_program_with_its_children(self, tmp_path: Path, where: str) -> None:
+        result = self.run(f"echo $$ > {tmp_path}/pid; yes {where} & wait", "input")
+        assert isinstance(result, TooLong)
+        assert result.error_text == "sh: stopped, since its answer is longer than 1 MiB"
+        eventually(lambda: not is_running(int((tmp_path / "pid").read_text())))
+
+    def test_a_slow_program_is_killed_with_its_error_output(self) -> None:
+        result = self.run("echo why >&2; sleep 600", timeout_s=0.5)
+        assert isinstance(result, TimedOut)
+        assert result.stderr == "why\n"
 
 
 class TestCapture:

@@ -14,13 +14,13 @@ from jobmon_core.domain.health.pods import PodAnswer, merged_lines
 from jobmon_core.domain.telemetry.fabric import Fabric
 from jobmon_core.domain.telemetry.model import AgentReport, Node, Sample
 from jobmon_core.observe.pods.kubectl import ask_pod
-from jobmon_core.system.runner import Runner
+from jobmon_core.system.runner import MAX_POD_BYTES, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _AT_ONCE = 8
-_RUNNER = Runner()
+_RUNNER = Runner(max_bytes=MAX_POD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from jobmon_core.domain.telemetry.fabric import Fabric
 from jobmon_core.observe.pods.kubectl import ask_pod
 from jobmon_core.scheduler.ray.api import Failed
 from jobmon_core.scheduler.ray.pods.kubectl import check_names
-from jobmon_core.system.runner import Runner
+from jobmon_core.system.runner import MAX_POD_BYTES, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +107,9 @@ def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[s
     found: dict[str, PodAnswer | JobmonError] = {}
     for pod in pods:
         try:
-            found[pod] = ask_pod(Runner(), pod, namespace, checkpoint_folder="" if found else folder)
+            found[pod] = ask_pod(
+                Runner(max_bytes=MAX_POD_BYTES), pod, namespace, checkpoint_folder="" if found else folder
+            )
         except JobmonError as error:
             found[pod] = error
     return found

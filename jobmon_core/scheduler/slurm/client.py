@@ -12,7 +12,7 @@ from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
-from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
+from jobmon_core.system.runner import Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.scheduler.slurm.values import Version
+    from jobmon_core.system.runner import Result
 
 
 # a slurmctld with rate limiting makes its clients wait silently and without end
@@ -172,14 +173,14 @@ class SlurmScheduler:
         match = None if isinstance(answer, Unreachable) else _CLUSTER_NAME.search(answer.stdout)
         return match[1] if match else ""
 
-    def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Ran | TimedOut | NotStarted:
+    def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Result:
         return self._runner.capture(argv, min(self._timeout_s, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:
         return _checked(self._run(argv))
 
 
-def _checked(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
+def _checked(answer: Result) -> Ran | Unreachable:
     """Return the output of a command, or why it failed; squeue exits with 0 even for an invalid user."""
     if not isinstance(answer, Ran) or answer.exit_code != 0:
         return Unreachable(answer.error_text)

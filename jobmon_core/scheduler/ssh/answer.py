@@ -23,12 +23,14 @@ from jobmon_core.domain.hosts.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _STAT = re.compile(r"(\d+) \(.*\) (\S) (.*)")  # see proc(5); the name in brackets may contain anything
 _PARENT, _GROUP, _FOREGROUND, _START = 0, 1, 4, 18  # positions after the state
 _PANE_FIELDS = 8
 _NO_LIMIT = 1 << 60  # cgroup v1 writes a number of this size for no limit
+_SEPARATOR = "\x1f"  # between the words of a command line
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != _SEPARATOR}
 _KIB, _MIB = 1024, 1024 * 1024
 _DF_FIELDS = 6
 _SIZE, _USED = 1, 2  # columns of df -P
@@ -58,7 +60,7 @@ def read_answer(text: str) -> Answer:
     found = Answer()
     details: dict[int, dict[str, str]] = {}
     others: dict[str, list[str]] = {}
-    lines = iter(text.splitlines())
+    lines = _lines(text)
     for line in lines:
         word, _, rest = line.partition(" ")
         with suppress(ValueError, IndexError, KeyError):  # a line that is not as expected shows nothing
@@ -69,7 +71,7 @@ def read_answer(text: str) -> Answer:
             elif word in _DETAILS:
                 pid, _, value = rest.partition(" ")
                 details.setdefault(int(pid), {})[word] = value
-            else:
+            elif word in _PLAIN:
                 others.setdefault(word, []).append(rest)
     found.details = {pid: _details(raw) for pid, raw in details.items()}
     found.look = replace(
@@ -81,6 +83,16 @@ def read_answer(text: str) -> Answer:
         usage=_usage(others),
     )
     return found
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines one by one, without control characters: only a newline ends a line of the scripts."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end].translate(_CONTROLS)
+        start = end + 1
 
 
 def _seconds(lines: Mapping[str, Sequence[str]], word: str) -> float:
@@ -166,9 +178,9 @@ def _exit(found: Answer, rest: str) -> None:
 
 
 def _details(raw: Mapping[str, str]) -> ProcessDetails:
-    words = raw.get("argv", "").rstrip("\x1f")
+    words = raw.get("argv", "").rstrip(_SEPARATOR)
     return ProcessDetails(
-        argv=tuple(words.split("\x1f")) if words else (),
+        argv=tuple(words.split(_SEPARATOR)) if words else (),
         workdir=raw.get("cwd", ""),
         stdout=raw.get("fd1", ""),
         stderr=raw.get("fd2", ""),
@@ -191,6 +203,10 @@ _READERS = {
     "found": _found,
 }
 
+_PLAIN = (
+    *("boot", "namespace", "uptime", "clock", "df", "dfi", "gpu", "oom_kill", "MemTotal:", "MemAvailable:"),
+    *("memory.max", "memory.limit_in_bytes", "memory.current", "memory.usage_in_bytes"),
+)
 _DETAILS = ("argv", "cwd", "fd1", "fd2")
 
 

@@ -17,7 +17,7 @@ from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreac
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
-from jobmon_core.scheduler.ssh.connection import ask
+from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
 from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
 from jobmon_core.scheduler.ssh.records import Boots, HostRecords
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
@@ -44,7 +44,7 @@ class SshScheduler:
         """Set up without any I/O; ``host`` is the name of the host."""
         self._resources = resources
         self._host = host
-        self._runner = runner or Runner()
+        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """Look at all jobs on the host in one round-trip, and copy what is new in their logs."""

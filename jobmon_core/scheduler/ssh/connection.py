@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Result
 
 TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s
+MAX_ANSWER_BYTES = 8 << 20  # the logs in one answer take up to 6 MiB
 _SSH_FAILED = 255
 _PERSIST_S = 300  # an idle connection is kept for so long: ten intervals
 _MAX_SOCKET_PATH = 70  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 57

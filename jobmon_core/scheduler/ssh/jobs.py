@@ -21,7 +21,7 @@ from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import ProcessDetails, read_answer
-from jobmon_core.scheduler.ssh.connection import ask
+from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
 from jobmon_core.scheduler.ssh.records import HostRecords
 from jobmon_core.system.runner import Runner
 
@@ -59,7 +59,7 @@ class HostJobs:
         """Set up without any I/O; ``host`` is the name of the host."""
         self._resources = resources
         self._host = host
-        self._runner = runner or Runner()
+        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
 
     @property
     def records(self) -> HostRecords:

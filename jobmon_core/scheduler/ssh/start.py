@@ -16,6 +16,7 @@ from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.hosts.model import HostJob
 from jobmon_core.domain.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
 from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
 from jobmon_core.system.runner import Runner
 
@@ -96,7 +97,7 @@ class CommandStarter:
         """Set up without any I/O; ``host`` is the name of the host, ``pause`` waits some seconds."""
         self._jobs = HostJobs(resources, host, runner)
         self._host = host
-        self._runner = runner or Runner()
+        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
         self._pause = pause
 
     def record(self, command: Sequence[str], name: str, workdir: str) -> RemoteJob:

@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.hosts.settings import Host
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ssh.connection import answer, command, control_folder
-from jobmon_core.system.runner import NotStarted, Ran, Result, TimedOut
+from jobmon_core.system.runner import NotStarted, Ran, Result, TimedOut, TooLong
 
 BOX = Host("box", "me@gpu7")
 CHANGED_KEY = """\
@@ -43,6 +43,7 @@ def ran(code: int, stdout: str = "", stderr: str = "") -> Ran:
         (ran(0, "\nM-begin\nboot b\n\nM-end\n"), "box gave no complete answer"),
         (ran(127, "", "sh: not found"), "box gave no complete answer: ssh: sh: not found"),
         (TimedOut(("ssh",), 60.0), "ssh: no answer within 60 s"),
+        (TooLong(("ssh",), 8 << 20), "ssh: stopped, since its answer is longer than 8 MiB"),
         (NotStarted(("ssh",), "not found on PATH"), "ssh: not found on PATH; install the OpenSSH client"),
     ],
 )

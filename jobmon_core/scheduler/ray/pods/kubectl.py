@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.scheduler.ray.api import Failed, RayApi
 from jobmon_core.system.http import HttpResponse
-from jobmon_core.system.runner import Ran, Runner
+from jobmon_core.system.runner import MAX_POD_BYTES, Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ class PodApi(RayApi):
 
     pod: str = ""
     namespace: str = "default"
-    runner: Runner = field(default_factory=Runner)
+    runner: Runner = field(default_factory=lambda: Runner(max_bytes=MAX_POD_BYTES))
 
     def _send(
         self,
