@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from posixpath import basename
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.hosts.model import HostJob, HostUsage
@@ -123,31 +124,34 @@ class HostRecords:
                 if job.host == host and not job.is_dropped:
                     yield folder, job
 
+    def _of_host(self, host: str, suffix: str) -> Path:
+        return self.folder / f"{quote(host, safe='')}.{suffix}"
+
     def save_rows(self, host: str, text: str) -> None:
         """Keep the latest answer about the jobs of a host."""
-        write_atomically(self.folder / f"{host}.rows", text.encode(), durable=False)
+        write_atomically(self._of_host(host, "rows"), text.encode(), durable=False)
 
     def rows(self, host: str) -> str:
         """Return the latest answer about the jobs of a host; raise OSError if there was none."""
-        return (self.folder / f"{host}.rows").read_text(encoding="utf-8", errors="replace")
+        return (self._of_host(host, "rows")).read_text(encoding="utf-8", errors="replace")
 
     def save_usage(self, host: str, usage: HostUsage) -> None:
         """Keep what is used of a host."""
-        _write(self.folder / f"{host}.usage.json", usage, durable=False)
+        _write(self._of_host(host, "usage.json"), usage, durable=False)
 
     def save_boots(self, host: str, boots: Boots) -> None:
         """Note which machines answered under the name of a host."""
-        _write(self.folder / f"{host}.boots.json", boots, durable=False)
+        _write(self._of_host(host, "boots.json"), boots, durable=False)
 
     def boots(self, host: str) -> Boots:
         """Return which machines answered under the name of a host."""
         with suppress(FileNotFoundError, StateUnreadable):  # then the time of registration counts
-            return _read(Boots, self.folder / f"{host}.boots.json")
+            return _read(Boots, self._of_host(host, "boots.json"))
         return Boots()
 
     def usage(self, host: str) -> HostUsage:
         """Return what was used of a host at the latest look; raise OSError if there was none."""
-        return _read(HostUsage, self.folder / f"{host}.usage.json")
+        return _read(HostUsage, self._of_host(host, "usage.json"))
 
 
 _Record = HostJob | Boots | CopyState | HostUsage | ProcessId
