@@ -39,7 +39,8 @@ finish() { echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" 
 log=$folder/output.log
 cd %(workdir)s 2>> "$log" || { finish 1; exit 1; }
 export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
-%(command)s >> "$log" 2>&1 < /dev/null &
+set -- %(command)s
+exec "$@" >> "$log" 2>&1 < /dev/null &
 child=$!
 trap 'kill -TERM $child' TERM INT HUP
 read -r boot < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"
@@ -55,18 +56,19 @@ exit $code
 
 _START = """\
 start() { # ID
-  umask 077
   folder=%(runs)s/$1
-  mkdir -p "$folder" || return
+  (umask 077; mkdir -p "$folder") || return
   if [ ! -d "$folder/taken" ]; then
     cat > "$folder/run.$$" <<'%(mark)s'
 %(wrapper)s%(mark)s
     mv "$folder/run.$$" "$folder/run.sh"
+    if [ -n "$has_lc_all" ]; then LC_ALL=$own_lc_all; else unset LC_ALL; fi
     if ! { command -v tmux >/dev/null && limited tmux new-session -d -s "jobmon-$1" \\
         "exec /bin/sh '$folder/run.sh'"; }; then
       if command -v setsid >/dev/null; then setsid=setsid; else setsid=nohup; fi
       $setsid /bin/sh "$folder/run.sh" >/dev/null 2>&1 </dev/null &
     fi
+    LC_ALL=C; export LC_ALL
   fi
   tries=0
   while [ ! -s "$folder/pid" ] && [ ! -s "$folder/exit" ] && [ $tries -lt 50 ]; do
