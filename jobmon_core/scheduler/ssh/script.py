@@ -24,11 +24,11 @@ _PRELUDE = """\
 boot_id() { read -r line < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"; }
 limited() { if command -v timeout >/dev/null; then timeout 5 "$@"; else "$@"; fi 2>/dev/null; }
 process() { # PID
-  if read -r line 2>/dev/null < "/proc/$1/stat"; then echo "proc $line"
-  elif [ -e /proc/$$/stat ] && [ ! -e "/proc/$1" ]; then echo "gone $1"; fi 2>/dev/null
+  if read -r line 2>/dev/null < "/proc/$1/stat"; then printf 'proc %s\\n' "$line"
+  elif [ -e /proc/$$/stat ] && [ ! -e "/proc/$1" ]; then printf 'gone %s\\n' "$1"; fi 2>/dev/null
 }
 identity() { # JOB KIND PID TICKS BOOT NAMESPACE
-  echo "process $*"; process "$3"
+  printf 'process %s\\n' "$*"; process "$3"
 }
 panes() {
   command -v tmux >/dev/null || return 0
@@ -36,15 +36,15 @@ panes() {
 #{pane_dead_signal}|#{window_index}|#{pane_index}|#{session_name}'
 }
 host() {
-  boot_id; echo "boot $line"
-  echo "namespace $(readlink /proc/self/ns/pid)"
-  read -r line _ < "${JOBMON_UPTIME_FILE:-/proc/uptime}"; echo "uptime $line"
+  boot_id; printf 'boot %s\\n' "$line"
+  printf 'namespace %s\\n' "$(readlink /proc/self/ns/pid)"
+  read -r line _ < "${JOBMON_UPTIME_FILE:-/proc/uptime}"; printf 'uptime %s\\n' "$line"
   echo "clock $(date +%s)"
 }"""
 
 _LOOK = """\
 marker() { # JOB FILE
-  [ -e "$2" ] && echo "marker $1 $(stat -L -c '%i %s %Y' -- "$2" 2>/dev/null)"
+  [ -e "$2" ] && printf 'marker %s %s\\n' "$1" "$(stat -L -c '%i %s %Y' -- "$2" 2>/dev/null)"
 }
 log() { # JOB FILE INODE OFFSET MAX
   [ -f "$2" ] || return 0
@@ -72,36 +72,41 @@ run() { # JOB ID TAKE
     identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace"
     identity "$1" command "$command" "$command_start" "$boot" "$namespace"
   fi
-  [ -s "$folder/exit" ] && read -r code time < "$folder/exit" && echo "exit $1 $code $time"
+  [ -s "$folder/exit" ] && read -r code time < "$folder/exit" &&
+    printf 'exit %s %s %s\\n' "$1" "$code" "$time"
 }
 usage() { # FOLDER
   group=/sys/fs/cgroup
   for name in memory.current memory.max; do
-    read -r line 2>/dev/null < "$group/$name" && echo "$name $line"
+    read -r line 2>/dev/null < "$group/$name" && printf '%s %s\\n' "$name" "$line"
   done
   for name in memory.usage_in_bytes memory.limit_in_bytes; do
-    read -r line 2>/dev/null < "$group/memory/$name" && echo "$name $line"
+    read -r line 2>/dev/null < "$group/memory/$name" && printf '%s %s\\n' "$name" "$line"
   done
   while read -r name line; do
-    [ "$name" = oom_kill ] && echo "oom_kill $line"
+    [ "$name" = oom_kill ] && printf 'oom_kill %s\\n' "$line"
   done 2>/dev/null < "$group/memory.events"
   while read -r name line _; do
-    case $name in MemTotal:|MemAvailable:) echo "$name $line";; esac
+    case $name in MemTotal:|MemAvailable:) printf '%s %s\\n' "$name" "$line";; esac
   done 2>/dev/null < /proc/meminfo
-  limited df -Pk -- "$1" | while read -r line; do echo "df $line"; done
-  limited df -Pi -- "$1" | while read -r line; do echo "dfi $line"; done
+  limited df -Pk -- "$1" | while read -r line; do printf 'df %s\\n' "$line"; done
+  limited df -Pi -- "$1" | while read -r line; do printf 'dfi %s\\n' "$line"; done
   command -v nvidia-smi >/dev/null && limited nvidia-smi \\
     --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
-    while read -r line; do echo "gpu $line"; done
+    while read -r line; do printf 'gpu %s\\n' "$line"; done
 }""".replace("RUNS", RUNS)
 
 _EXAMINE = """\
+link() { # FILE: where it points, in one line
+  printf '%s' "$(readlink "$1" 2>/dev/null)" | tr '\\000-\\037' ' '
+}
 details() { # PID
   process "$1"
-  echo "argv $1 $(tr '\\000\\n' '\\037 ' 2>/dev/null < "/proc/$1/cmdline")"
-  echo "cwd $1 $(readlink "/proc/$1/cwd" 2>/dev/null)"
+  printf 'argv %s %s\\n' "$1" "$(tr '\\000\\n' '\\037 ' 2>/dev/null < "/proc/$1/cmdline")"
+  printf 'cwd %s %s\\n' "$1" "$(link "/proc/$1/cwd")"
   for fd in 1 2; do
-    file=$(readlink "/proc/$1/fd/$fd" 2>/dev/null) && [ -f "$file" ] && echo "fd$fd $1 $file"
+    file=$(readlink "/proc/$1/fd/$fd" 2>/dev/null) && [ -f "$file" ] &&
+      printf 'fd%s %s %s\\n' "$fd" "$1" "$(link "/proc/$1/fd/$fd")"
   done
 }
 foreground() { # PID: the leader of the foreground of its terminal
@@ -110,7 +115,7 @@ foreground() { # PID: the leader of the foreground of its terminal
   [ "$6" -gt 1 ] 2>/dev/null && details "$6"
 }
 running() { # TEXT
-  pgrep -u "$(id -u)" -f -- "$1" | while read -r pid; do echo "found $pid"; details "$pid"; done
+  pgrep -u "$(id -u)" -f -- "$1" | while read -r pid; do printf 'found %s\\n' "$pid"; details "$pid"; done
 }
 writers() { # FILE
   FILE=$(readlink -f "$1") || return 0
@@ -180,7 +185,9 @@ def foreground_line(pid: int) -> str:
 
 def writers_line(file: str) -> str:
     """Return the line that finds the processes that write to a file, with their details."""
-    return f'writers {path(file)} | while read -r word pid; do echo "found $pid"; details "$pid"; done'
+    return (
+        f'writers {path(file)} | while read -r word pid; do printf "found %s\\n" "$pid"; details "$pid"; done'
+    )
 
 
 PANES_LINE = "panes"

@@ -16,6 +16,7 @@ from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import Answer, read_answer
 from jobmon_core.scheduler.ssh.connection import answer, framed
 from jobmon_core.system.runner import Ran
+from tests.support.waiting import eventually
 
 BOX = Host("box", "box")
 AWKWARD = "a 'b' $(touch hit) \"c\" * ; é.log"
@@ -25,14 +26,15 @@ def reply(text: str, home: Path) -> str:
     """Run a script as ssh does, in a home directory; return what counts of its output."""
     done = subprocess.run(
         ["/bin/sh", "-s"],
-        input=framed(text, "N"),
+        input=framed(text, "N").encode(),
         capture_output=True,
-        text=True,
         check=False,
         cwd=home,
         env={"HOME": str(home), "PATH": os.environ["PATH"], "TMUX_TMPDIR": str(home)},
     )
-    found = answer(Ran(("ssh",), done.returncode, f"noise\n{done.stdout}", done.stderr), "N", BOX)
+    found = answer(
+        Ran(("ssh",), done.returncode, f"noise\n{done.stdout.decode()}", done.stderr.decode()), "N", BOX
+    )
     assert isinstance(found, str), found
     return found
 
@@ -143,6 +145,39 @@ def test_the_processes_of_a_command_are_read_with_and_without_a_namespace(
     run = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs[1]
     assert run.wrapper == Process(76, 990, "boot-1", namespace)
     assert run.command == Process(77, 1000, "boot-1", namespace)
+
+
+FORGED = "exit 7 0 1"
+
+
+def test_no_name_on_a_host_makes_up_a_line_of_the_answer(tmp_path: Path) -> None:
+    """dash's echo turns backslash and n into a newline; a folder may have any name."""
+    code = "import ctypes; ctypes.CDLL(None).prctl(15, b'\\\\nboot 1\\\\c'); print(1, flush=True); input()"
+    for name in (f"a\\n{FORGED}\\c", f"b\n{FORGED}", f"c\r{FORGED}", f"d\x85{FORGED}"):
+        folder = tmp_path / name
+        folder.mkdir()
+        with (folder / "log").open("w+") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-c", code, f"x\r{FORGED}"], cwd=folder, stdin=subprocess.PIPE, stdout=log
+            )
+            with process:
+                eventually(lambda: bool((folder / "log").stat().st_size))  # noqa: B023 - called at once
+                text = reply(script.examine([f"details {process.pid}"]), tmp_path)
+                process.kill()
+        assert not [line for line in text.split("\n") if line.startswith(("exit", "boot 1"))]
+        found = read_answer(f"run 7 taken\n{text}")
+        assert found.look.runs == {7: SeenRun(is_taken=True)}
+        assert found.look.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        assert found.look.processes[process.pid]
+        assert FORGED in found.details[process.pid].workdir
+        assert found.details[process.pid].stdout.endswith("/log")
+
+
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_only_a_newline_ends_a_line_of_an_answer(end: str) -> None:
+    found = read_answer(f"run 7 taken\npane %1|7|0||||0|0|x{end}{FORGED}\nboot b")
+    assert found.look.runs == {7: SeenRun(is_taken=True)}
+    assert found.look.boot_id == "b"
 
 
 def test_an_incomplete_script_does_nothing(tmp_path: Path) -> None:
