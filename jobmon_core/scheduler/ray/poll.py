@@ -38,6 +38,10 @@ _DELETED = (
 _FORGOTTEN = (
     "the head of the Ray cluster was started anew and has forgotten the job, so nothing shows how it ended"
 )
+_REPLACED = (
+    "Ray has another job with this id now: the watched one was deleted from the cluster's list before its "
+    "end was seen"
+)
 _NEVER_SEEN = "Ray never confirmed the submission and does not know the job"
 _DIED = "{lost}, and its process has ended since; nothing shows its exit code"
 
@@ -66,7 +70,7 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
                 problem=f"the GCS of the Ray cluster {service} does not answer, only its dashboard does"
             )
         return Reply(problem=listed.why)
-    by_name = {name: job for job in listed for name in (job.job_id, job.submission_id) if name}
+    by_name = {job.name: job for job in listed}  # a submitted job never goes by the job id of its driver
     try:
         followed = [_look(api, version, each, by_name) for each in _followed(root, service, is_known)]
         _copy_logs(api, version, followed)
@@ -107,8 +111,10 @@ def _look(
         entry = answer
     if entry is None:
         return _Seen(folder, job, before, None, _missing(folder, job, before, version))
+    if entry.name != job.name or not job.is_entry(entry, version.session):
+        return _Seen(folder, job, before, None, _missing(folder, job, before, version, _REPLACED))
     if not job.is_confirmed:
-        folder.register(replace(job, is_confirmed=True, session=version.session))
+        folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
     reading = read_job(entry)
     if reading.is_lost and _has_died(api, entry):
         reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
@@ -122,14 +128,16 @@ def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
     return before if before.row else replace(before, row=unseen_row(folder, job))
 
 
-def _missing(folder: JobFolder, job: Registered, before: Status, version: Version) -> Status:
-    """Return the status of a job that Ray says it does not know."""
+def _missing(
+    folder: JobFolder, job: Registered, before: Status, version: Version, why: str = _DELETED
+) -> Status:
+    """Return the status of a job that Ray does not know (any more); ``why`` is for the same head."""
     if not job.is_confirmed:
         if time.time() - job.at_s < _CONFIRM_S:  # it may still appear
             return replace(before, row=unseen_row(folder, job))
         return replace(before, gone_why=_NEVER_SEEN)
     is_forgotten = job.session != version.session
-    return replace(before, gone_why=_FORGOTTEN if is_forgotten else _DELETED)
+    return replace(before, gone_why=_FORGOTTEN if is_forgotten else why)
 
 
 def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:

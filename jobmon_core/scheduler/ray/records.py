@@ -35,6 +35,13 @@ class Registered:
     is_confirmed: bool = True  # whether Ray has ever shown it; else its submission may still be under way
     entrypoint: str = ""
     workdir: str = ""
+    start_s: int | None = None  # of Ray's entry; None: not known
+
+    def is_entry(self, entry: RayJob, session: str) -> bool:
+        """Whether an entry with the job's name is the job: a new head, and a deletion, free its name."""
+        is_of_session = not (self.session and session) or self.session == session
+        has_start = self.start_s is not None and entry.start_s is not None
+        return is_of_session and (not has_start or self.start_s == entry.start_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +130,11 @@ def all_folders(root: Path) -> Iterator[JobFolder]:
     return (JobFolder(path) for path in root.iterdir() if path.name.isdecimal())
 
 
-def find_folder(root: Path, service: str, name: str) -> JobFolder | None:
-    """Return the newest folder of a job by its name; None if it is not registered."""
+def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFolder | None:
+    """Return the newest folder of the job with this entry; None if it is not registered."""
     for folder in sorted(all_folders(root), key=lambda each: -each.job_id):
         job = folder.registered()
-        if job and (job.service, job.name) == (service, name):
+        if job and (job.service, job.name) == (service, entry.name) and job.is_entry(entry, session):
             return folder
     return None
 

@@ -37,9 +37,16 @@ class RayRemoteJobs:
             raise UnknownJob(self._unknown(name, found))
         root = self._resources.folder()
         try:
-            folder = find_folder(root, self._service, job.name) or new_folder(
+            folder = find_folder(root, self._service, job, found.session) or new_folder(
                 root,
-                Registered(self._service, job.name, found.session, time.time(), entrypoint=job.entrypoint),
+                Registered(
+                    self._service,
+                    job.name,
+                    found.session,
+                    time.time(),
+                    entrypoint=job.entrypoint,
+                    start_s=job.start_s,
+                ),
                 lambda number: self._resources.is_known(JobRef(number)),
             )
         except OSError as error:
