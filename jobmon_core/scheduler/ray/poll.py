@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOGS_WITHIN_S = 30.0  # of one look; the logs that were not reached are read at the next one
-_CONFIRM_S = 120.0  # how long a submission without an answer may take to appear
 _DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0  # between two questions about what waits
 _DEMAND_AFTER_S = 20.0  # as long as a job must have waited
 _SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
@@ -101,9 +100,9 @@ def _look(
 ) -> _Seen:
     """Return what is known of a job after the list; ask about a job that is not in it, or out of sight."""
     folder, job, before = followed
-    if before.is_final:
-        return _Seen(folder, job, before, None, before)
     entry = by_name.get(job.name)
+    if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
+        return _Seen(folder, job, before, None, before)
     if entry is None:
         answer = api.job(job.name)
         if isinstance(answer, Failed):
@@ -133,7 +132,7 @@ def _missing(
 ) -> Status:
     """Return the status of a job that Ray does not know (any more); ``why`` is for the same head."""
     if not job.is_confirmed:
-        if time.time() - job.at_s < _CONFIRM_S:  # it may still appear
+        if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
         return replace(before, gone_why=_NEVER_SEEN)
     is_forgotten = job.session != version.session

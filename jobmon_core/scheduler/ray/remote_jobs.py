@@ -49,6 +49,7 @@ class RayRemoteJobs:
                 ),
                 lambda number: self._resources.is_known(JobRef(number)),
             )
+            folder.reconsider()
         except OSError as error:
             raise StorageFailed(f"the job {job.name} cannot be recorded: {error}") from error
         return self._remote(folder, job)

@@ -82,6 +82,7 @@ class RaySubmission:
             self._folder = new_folder(
                 self._resources.folder(), job, lambda number: self._resources.is_known(JobRef(number))
             )
+            self._folder.save_attempt(is_sent=False)
         except OSError as error:
             raise StorageFailed(f"the job cannot be recorded: {error}") from error
         folder = self._folder
@@ -95,21 +96,30 @@ class RaySubmission:
             shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> Submitted:
-        """Submit the job, in a helper; it may take a minute if the cluster does not answer."""
-        service, description = self._service, dict(self._description)
+        """Submit the recorded job, in a helper; it may take a minute if the cluster does not answer."""
+        folder, service, description = self._recorded(), self._service, dict(self._description)
         try:
             return Worker(self._resources.locks).run(
-                Submitted, lambda: _submit(service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
+                Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
-        except WorkerFailed as error:
-            return Submitted(Fate.UNKNOWN, str(error))
+        except WorkerFailed as error:  # its process has ended
+            attempt = folder.attempt()
+            is_unsent = attempt is not None and not attempt.is_sent
+            why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
+            return Submitted(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+
+    def _recorded(self) -> JobFolder:
+        if self._folder is None:
+            raise RuntimeError("a job is recorded before it is submitted")
+        return self._folder
 
 
-def _submit(service: str, description: dict[str, object]) -> Submitted:
+def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> Submitted:
     from jobmon_core.domain.errors import SchedulerRejected
     from jobmon_core.scheduler.ray.api import Failed, RayApi, Version  # loads HTTP: only in the helper
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
+    folder.save_attempt(is_sent=False)  # of this helper, which may outlive the command
     api = RayApi(service, os.environ)
     version = api.version()
     if not isinstance(version, Version):
@@ -128,16 +138,17 @@ def _submit(service: str, description: dict[str, object]) -> Submitted:
             if isinstance(failed, Failed):
                 return Submitted(Fate.REFUSED, f"the working folder was not sent: {failed.why}")
         description = {**description, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
-    return send(api, description, _WITHIN_S)
+    return send(api, description, _WITHIN_S, folder)
 
 
-def send(api: RayApi, description: Mapping[str, object], within_s: float) -> Submitted:
-    """Send the request until its fate is known, or the time is over."""
+def send(api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder) -> Submitted:
+    """Send the request until its fate is known, or the time is over; note each time in the job's folder."""
     from jobmon_core.scheduler.ray.api import Failed
 
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
     may_have_arrived, unsent = False, 0
     while True:
+        folder.save_attempt(is_sent=True)
         answer = api.submit(description)
         if not isinstance(answer, Failed):
             return Submitted(Fate.ACCEPTED)
