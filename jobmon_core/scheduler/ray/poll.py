@@ -15,7 +15,7 @@ from urllib.parse import quote
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import Failed, RayApi, Version
-from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.demands import SUPERVISOR, demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, MAX_TAIL_BYTES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
@@ -42,6 +42,7 @@ _REPLACED = (
     "end was seen"
 )
 _NEVER_SEEN = "Ray never confirmed the submission and does not know the job"
+_LATE = "Ray did not start it in time and calls it FAILED, but may start it later"
 _DIED = "{lost}, and its process has ended since; nothing shows its exit code"
 
 
@@ -117,6 +118,8 @@ def _look(
     reading = read_job(entry)
     if reading.is_lost and _has_died(api, entry):
         reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
+    if reading.is_late and _may_start(api, entry):
+        reading = Reading(JobState.UNKNOWN, _LATE)
     row = job_row(followed, entry, reading)
     after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
     return _Seen(folder, job, before, entry, after)
@@ -194,6 +197,15 @@ def _has_died(api: RayApi, entry: RayJob) -> bool:
         return False
     actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
     return not isinstance(actors, Failed) and not actors
+
+
+def _may_start(api: RayApi, entry: RayJob) -> bool:
+    """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
+
+    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
+    """
+    actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")
+    return isinstance(actors, Failed) or any(actor.get("state") != "DEAD" for actor in actors)
 
 
 def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:

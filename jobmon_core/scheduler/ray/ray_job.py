@@ -12,10 +12,11 @@ from typing import Any
 from jobmon_core.domain.ray.reasons import LOST, STOPPED
 from jobmon_core.domain.slurm.states import JobState
 
+_START_TIMEOUT = "JOB_SUPERVISOR_ACTOR_START_TIMEOUT"
 # with these, the entrypoint never started, or its end was seen
 _ENDS = {
     "RUNTIME_ENV_SETUP_FAILURE": "its runtime environment could not be set up",
-    "JOB_SUPERVISOR_ACTOR_START_TIMEOUT": "Ray did not start it in time: its resources were not available",
+    _START_TIMEOUT: "Ray did not start it in time: its resources were not available",
     "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE": "Ray cannot place it on any node",
     "JOB_ENTRYPOINT_COMMAND_START_ERROR": "its command could not be started",
     "JOB_ENTRYPOINT_COMMAND_ERROR": "",
@@ -23,7 +24,7 @@ _ENDS = {
 # before 2.51, `error_type` is always null; these are the beginnings of the messages
 _OLD_MESSAGES = {
     "runtime_env setup failed": "RUNTIME_ENV_SETUP_FAILURE",
-    "Job supervisor actor failed to start within": "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
+    "Job supervisor actor failed to start within": _START_TIMEOUT,
     "Job supervisor actor could not be scheduled": "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE",
 }
 _OTHER_DRIVER = (
@@ -77,6 +78,7 @@ class Reading:
     signal: int | None = None
     ended_unknown_why: str = ""  # it ended, and nothing shows how
     is_lost: bool = False  # Ray does not see the driver any more, which may run on
+    is_late: bool = False  # it did not start in time: an end only if nothing can start it any more
 
 
 def parse_jobs(data: object) -> list[RayJob] | None:
@@ -136,7 +138,8 @@ def _read_end(job: RayJob) -> Reading:
     kind = job.error_type or _old_error_type(job.message)
     if kind in _ENDS:
         phrase = _ENDS[kind]
-        return Reading(JobState.FAILED, f"{phrase} ({kind})" if phrase else kind)
+        reason = f"{phrase} ({kind})" if phrase else kind
+        return Reading(JobState.FAILED, reason, is_late=kind == _START_TIMEOUT)
     return Reading(
         JobState.UNKNOWN, f"{LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
     )

@@ -153,6 +153,25 @@ def test_a_new_job_under_an_old_id_is_a_job_of_its_own(
     assert states == {1: JobState.COMPLETED, 2: JobState.RUNNING}
 
 
+def test_a_start_that_is_late_is_an_end_only_once_nothing_can_start_the_job(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a", "PENDING")]
+    remote.register("a")
+    ray.jobs = [ray_job("a", "FAILED", error_type="JOB_SUPERVISOR_ACTOR_START_TIMEOUT", job_id=None)]
+    supervisor = {"name": "_ray_internal_job_actor_a", "state": "PENDING_CREATION"}
+    for state in ("PENDING_CREATION", "ALIVE"):
+        ray.state = {"actors": [{**supervisor, "state": state}]}
+        (row,) = look(scheduler)
+        assert row.state.is_alive
+        assert "may start it later" in row.reason
+    ray.refusals["/api/v0/actors"] = (500, "no answer")
+    assert look(scheduler)[0].state.is_alive
+    ray.refusals = {}
+    ray.state = {"actors": [{**supervisor, "state": "DEAD"}, {**supervisor, "name": "another"}]}
+    assert look(scheduler)[0].state is JobState.FAILED
+
+
 def test_a_proxy_that_finds_nothing_proves_nothing(
     ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
 ) -> None:
