@@ -33,6 +33,8 @@ _OTHER_DRIVER = (
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
 _MAX_MESSAGE = 80  # characters
+_MAX_CODE = (1 << 32) - 1
+_MAX_TIME_MS = 4_102_444_800_000  # the year 2100: more is no time, and some of it no date can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def parse_job(data: object) -> RayJob | None:
         status=data["status"],
         message=_text(data, "message"),
         error_type=_text(data, "error_type"),
-        exit_code=_whole(data.get("driver_exit_code")),
+        exit_code=_whole(data.get("driver_exit_code"), _MAX_CODE),
         entrypoint=_text(data, "entrypoint"),
         start_s=_seconds(data.get("start_time")),
         end_s=_seconds(data.get("end_time")),
@@ -154,10 +156,12 @@ def _text(data: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _whole(value: object, limit: int) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limit:
+        return value
+    return None
 
 
 def _seconds(value: object) -> int | None:
-    number = _whole(value)
+    number = _whole(value, _MAX_TIME_MS)
     return None if number is None or number <= 0 else number // 1000
