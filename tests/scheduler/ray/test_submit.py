@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -161,6 +162,66 @@ def test_a_working_folder_is_sent_once_without_what_the_job_does_not_need(
     assert ray.jobs[1]["runtime_env"] == {"working_dir": f"gcs://{name}", "env_vars": {"A": "1"}}
     with pytest.raises(SchedulerRejected, match="is not a folder"):
         package_of(work / "pkg" / "train.py")
+
+
+def test_a_folder_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(300 << 20)
+    tracemalloc.start()
+    with pytest.raises(SchedulerRejected, match="is larger than 100 MiB"):
+        package_of(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 << 20
+
+
+def test_an_error_before_the_request_is_a_refusal(
+    ray: FakeRay, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    submission = RaySubmission(
+        ray_resources(folder), ray.service, {**JOB, "runtime_env": {"working_dir": str(work)}}
+    )
+    submission.record()
+
+    def fail(_: Path) -> None:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(submit, "package_of", fail)
+    assert submission.submit() == Submitted(Fate.REFUSED, "MemoryError: no memory")
+    monkeypatch.undo()
+    Path(os.fsdecode(os.fsencode(work) + b"/caf\xe9.txt")).touch()
+    why = "--working-dir: the file name caf\\xe9.txt is not UTF-8; rename it"
+    assert submission.submit() == Submitted(Fate.REFUSED, why)
+    assert ray.count("POST") == 0
+
+
+def test_an_error_after_a_request_proves_nothing(
+    ray: FakeRay, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = RaySubmission(ray_resources(folder), ray.service, JOB)
+    submission.record()
+
+    def fail(_api: RayApi, _description: object) -> None:
+        raise OSError("a bug")
+
+    monkeypatch.setattr(RayApi, "submit", fail)
+    assert submission.submit() == Submitted(Fate.UNKNOWN, "OSError: a bug")
+
+
+def test_two_submissions_under_one_id_are_one(ray: FakeRay, folder: Path, scheduler: RayScheduler) -> None:
+    first, second = (RaySubmission(ray_resources(folder), ray.service, JOB) for _ in range(2))
+    first.record()
+    with pytest.raises(SchedulerRejected, match="has submitted jobmon-1 to this cluster as job 1"):
+        second.record()
+    first.discard()  # it was refused
+    second.record()
+    assert second.submit().fate is Fate.ACCEPTED
+    assert look(scheduler, 1) is JobState.PENDING
+    third = RaySubmission(ray_resources(folder), ray.service, JOB)
+    third.record()
+    assert third.submit().fate is Fate.REFUSED
 
 
 def test_a_record_holds_no_secret_of_the_environment(ray: FakeRay, folder: Path) -> None:

@@ -16,11 +16,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.records import JobFolder, Registered, new_folder
+from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
+from jobmon_core.system.lock import command_lock
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ray.api import RayApi
 
+_LOCK_TIMEOUT_S = 30.0
 _WITHIN_S = 60.0  # of all attempts
 _WAIT_S = 1.0  # between two
 _UPLOAD_TIMEOUT_S = 300.0
@@ -72,6 +74,7 @@ class RaySubmission:
         """Record the job before it is submitted.
 
         Raises:
+            SchedulerRejected: another submission under this id is not known to have arrived, or not to have.
             StorageFailed: it cannot be recorded.
         """
         name, command = str(self._description["submission_id"]), str(self._description["entrypoint"])
@@ -79,9 +82,10 @@ class RaySubmission:
             self._service, name, at_s=time.time(), is_confirmed=False, entrypoint=command, workdir="/"
         )
         try:
-            self._folder = new_folder(
-                self._resources.folder(), job, lambda number: self._resources.is_known(JobRef(number))
-            )
+            root = self._resources.folder()
+            with command_lock(root / "submit.lock", "jobmon submit", _LOCK_TIMEOUT_S):
+                self._refuse_twin(root, job)
+                self._folder = new_folder(root, job, lambda number: self._resources.is_known(JobRef(number)))
             self._folder.save_attempt(is_sent=False)
         except OSError as error:
             raise StorageFailed(f"the job cannot be recorded: {error}") from error
@@ -89,6 +93,16 @@ class RaySubmission:
         return RemoteJob(
             JobRef(folder.job_id), self._service, name, folder.logs, workdir=job.workdir, command=command
         )
+
+    def _refuse_twin(self, root: Path, job: Registered) -> None:
+        """Raise SchedulerRejected if jobmon submits this id already: both would take Ray's job for theirs."""
+        for folder in all_folders(root):
+            other = folder.registered()
+            if other and (other.service, other.name) == (job.service, job.name) and not other.is_confirmed:
+                raise SchedulerRejected(
+                    f"jobmon has submitted {job.name} to this cluster as job {folder.job_id}, and Ray has "
+                    "not shown it yet; use another --submission-id"
+                )
 
     def discard(self) -> None:
         """Remove the record of a job that was not submitted."""
@@ -115,7 +129,6 @@ class RaySubmission:
 
 
 def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> Submitted:
-    from jobmon_core.domain.errors import SchedulerRejected
     from jobmon_core.scheduler.ray.api import Failed, RayApi, Version  # loads HTTP: only in the helper
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
