@@ -59,6 +59,7 @@ class FakeRay(Loopback):
             "session_name": "session_2026-11-22_06-55-03_988988_18556",
         }
         self.jobs: list[Entry] = []
+        self.is_listing = True  # else the list is empty, and each job is shown only by its id
         self.logs: dict[str, bytes] = {}  # by submission id
         self.state: dict[str, list[Entry]] = {}  # of the state API, by kind
         self.cluster_status = "Pending:\n (no pending nodes)\n"
@@ -99,7 +100,7 @@ class _Handler(QuietHandler):
         elif path == "/api/gcs_healthz":
             self._send(200, b"success")
         elif path == "/api/jobs/":
-            self._json(ray.jobs)
+            self._json(ray.jobs if ray.is_listing else [])
         elif path.startswith("/api/jobs/"):
             self._job(unquote(path.removeprefix("/api/jobs/")))
         elif path == "/api/v0/logs/file":

@@ -11,6 +11,7 @@ from jobmon_core.domain.health.pods import GpuProcess
 from jobmon_core.domain.telemetry.model import Gpu
 
 _MIB = 2**20
+_MAX = 1e15  # of any number here; "not a number" is not below it
 
 
 def parse_node_gpus(
@@ -44,7 +45,7 @@ def parse_node_gpus(
 def _number(entry: Mapping[str, object], *names: str) -> float | None:
     for name in names:
         value = entry.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX:
             return float(value)
     return None
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SUPERVISOR = "_ray_internal_job_actor_"  # the name of the actor that runs an entrypoint, before the job's id
 _HIDDEN = ("node:", "object_store_memory", "memory", "bundle_")  # of the cluster's resources
 _MAX_SHOWN = 3
+_MAX_AMOUNT = 1e18  # of a resource; memory is in bytes
 _GIB = 1 << 30
 
 
@@ -81,7 +82,11 @@ def _may_fit(demand: Demand, totals: Sequence[Resources]) -> bool:
 def _resources(value: object) -> Resources:
     if not isinstance(value, dict):
         return {}
-    return {str(key): float(amount) for key, amount in value.items() if isinstance(amount, int | float)}
+    return {
+        str(key): float(amount)
+        for key, amount in value.items()
+        if isinstance(amount, int | float) and abs(amount) < _MAX_AMOUNT
+    }
 
 
 def _bundles(bundles: Sequence[Resources]) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import Failed, RayApi, Version
-from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.demands import SUPERVISOR, demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, MAX_TAIL_BYTES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOGS_WITHIN_S = 30.0  # of one look; the logs that were not reached are read at the next one
-_CONFIRM_S = 120.0  # how long a submission without an answer may take to appear
 _DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0  # between two questions about what waits
 _DEMAND_AFTER_S = 20.0  # as long as a job must have waited
 _SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
@@ -38,7 +37,12 @@ _DELETED = (
 _FORGOTTEN = (
     "the head of the Ray cluster was started anew and has forgotten the job, so nothing shows how it ended"
 )
+_REPLACED = (
+    "Ray has another job with this id now: the watched one was deleted from the cluster's list before its "
+    "end was seen"
+)
 _NEVER_SEEN = "Ray never confirmed the submission and does not know the job"
+_LATE = "Ray did not start it in time and calls it FAILED, but may start it later"
 _DIED = "{lost}, and its process has ended since; nothing shows its exit code"
 
 
@@ -66,7 +70,7 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
                 problem=f"the GCS of the Ray cluster {service} does not answer, only its dashboard does"
             )
         return Reply(problem=listed.why)
-    by_name = {name: job for job in listed for name in (job.job_id, job.submission_id) if name}
+    by_name = {job.name: job for job in listed}  # a submitted job never goes by the job id of its driver
     try:
         followed = [_look(api, version, each, by_name) for each in _followed(root, service, is_known)]
         _copy_logs(api, version, followed)
@@ -97,9 +101,9 @@ def _look(
 ) -> _Seen:
     """Return what is known of a job after the list; ask about a job that is not in it, or out of sight."""
     folder, job, before = followed
-    if before.is_final:
-        return _Seen(folder, job, before, None, before)
     entry = by_name.get(job.name)
+    if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
+        return _Seen(folder, job, before, None, before)
     if entry is None:
         answer = api.job(job.name)
         if isinstance(answer, Failed):
@@ -107,11 +111,15 @@ def _look(
         entry = answer
     if entry is None:
         return _Seen(folder, job, before, None, _missing(folder, job, before, version))
+    if entry.name != job.name or not job.is_entry(entry, version.session):
+        return _Seen(folder, job, before, None, _missing(folder, job, before, version, _REPLACED))
     if not job.is_confirmed:
-        folder.register(replace(job, is_confirmed=True, session=version.session))
+        folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
     reading = read_job(entry)
     if reading.is_lost and _has_died(api, entry):
         reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
+    if reading.is_late and _may_start(api, entry):
+        reading = Reading(JobState.UNKNOWN, _LATE)
     row = job_row(followed, entry, reading)
     after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
     return _Seen(folder, job, before, entry, after)
@@ -122,14 +130,16 @@ def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
     return before if before.row else replace(before, row=unseen_row(folder, job))
 
 
-def _missing(folder: JobFolder, job: Registered, before: Status, version: Version) -> Status:
-    """Return the status of a job that Ray says it does not know."""
+def _missing(
+    folder: JobFolder, job: Registered, before: Status, version: Version, why: str = _DELETED
+) -> Status:
+    """Return the status of a job that Ray does not know (any more); ``why`` is for the same head."""
     if not job.is_confirmed:
-        if time.time() - job.at_s < _CONFIRM_S:  # it may still appear
+        if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
         return replace(before, gone_why=_NEVER_SEEN)
     is_forgotten = job.session != version.session
-    return replace(before, gone_why=_FORGOTTEN if is_forgotten else _DELETED)
+    return replace(before, gone_why=_FORGOTTEN if is_forgotten else why)
 
 
 def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
@@ -187,6 +197,15 @@ def _has_died(api: RayApi, entry: RayJob) -> bool:
         return False
     actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
     return not isinstance(actors, Failed) and not actors
+
+
+def _may_start(api: RayApi, entry: RayJob) -> bool:
+    """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
+
+    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
+    """
+    actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")
+    return isinstance(actors, Failed) or any(actor.get("state") != "DEAD" for actor in actors)
 
 
 def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:

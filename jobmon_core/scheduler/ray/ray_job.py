@@ -12,10 +12,11 @@ from typing import Any
 from jobmon_core.domain.ray.reasons import LOST, STOPPED
 from jobmon_core.domain.slurm.states import JobState
 
+_START_TIMEOUT = "JOB_SUPERVISOR_ACTOR_START_TIMEOUT"
 # with these, the entrypoint never started, or its end was seen
 _ENDS = {
     "RUNTIME_ENV_SETUP_FAILURE": "its runtime environment could not be set up",
-    "JOB_SUPERVISOR_ACTOR_START_TIMEOUT": "Ray did not start it in time: its resources were not available",
+    _START_TIMEOUT: "Ray did not start it in time: its resources were not available",
     "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE": "Ray cannot place it on any node",
     "JOB_ENTRYPOINT_COMMAND_START_ERROR": "its command could not be started",
     "JOB_ENTRYPOINT_COMMAND_ERROR": "",
@@ -23,7 +24,7 @@ _ENDS = {
 # before 2.51, `error_type` is always null; these are the beginnings of the messages
 _OLD_MESSAGES = {
     "runtime_env setup failed": "RUNTIME_ENV_SETUP_FAILURE",
-    "Job supervisor actor failed to start within": "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
+    "Job supervisor actor failed to start within": _START_TIMEOUT,
     "Job supervisor actor could not be scheduled": "JOB_SUPERVISOR_ACTOR_UNSCHEDULABLE",
 }
 _OTHER_DRIVER = (
@@ -32,6 +33,8 @@ _OTHER_DRIVER = (
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
 _MAX_MESSAGE = 80  # characters
+_MAX_CODE = (1 << 32) - 1
+_MAX_TIME_MS = 4_102_444_800_000  # the year 2100: more is no time, and some of it no date can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Reading:
     signal: int | None = None
     ended_unknown_why: str = ""  # it ended, and nothing shows how
     is_lost: bool = False  # Ray does not see the driver any more, which may run on
+    is_late: bool = False  # it did not start in time: an end only if nothing can start it any more
 
 
 def parse_jobs(data: object) -> list[RayJob] | None:
@@ -100,7 +104,7 @@ def parse_job(data: object) -> RayJob | None:
         status=data["status"],
         message=_text(data, "message"),
         error_type=_text(data, "error_type"),
-        exit_code=_whole(data.get("driver_exit_code")),
+        exit_code=_whole(data.get("driver_exit_code"), _MAX_CODE),
         entrypoint=_text(data, "entrypoint"),
         start_s=_seconds(data.get("start_time")),
         end_s=_seconds(data.get("end_time")),
@@ -136,7 +140,8 @@ def _read_end(job: RayJob) -> Reading:
     kind = job.error_type or _old_error_type(job.message)
     if kind in _ENDS:
         phrase = _ENDS[kind]
-        return Reading(JobState.FAILED, f"{phrase} ({kind})" if phrase else kind)
+        reason = f"{phrase} ({kind})" if phrase else kind
+        return Reading(JobState.FAILED, reason, is_late=kind == _START_TIMEOUT)
     return Reading(
         JobState.UNKNOWN, f"{LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
     )
@@ -151,10 +156,12 @@ def _text(data: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _whole(value: object, limit: int) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limit:
+        return value
+    return None
 
 
 def _seconds(value: object) -> int | None:
-    number = _whole(value)
+    number = _whole(value, _MAX_TIME_MS)
     return None if number is None or number <= 0 else number // 1000

@@ -14,6 +14,7 @@ from jobmon_core.scheduler.reserve_id import reserve_id
 from jobmon_core.scheduler.status_row import StatusRow  # noqa: TC001 - json_codec reads the hints
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
+from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MAX_ATTEMPT_S = 900.0  # between two notes about an attempt: it packs a folder and sends it
+_APPEARS_WITHIN_S = 120.0  # of the last request
 _SHOWN_S = 600.0  # how long the queue lists an ended job
 
 
@@ -32,9 +35,25 @@ class Registered:
     name: str  # its submission id; of a driver without one, its job id
     session: str = ""  # of the Ray cluster, which a new head changes; empty before Ray 2.38
     at_s: float = 0.0  # Unix seconds
-    is_confirmed: bool = True  # whether Ray has ever shown it; else its submission may still be under way
+    is_confirmed: bool = True  # whether Ray has ever shown it; else see `Attempt`
     entrypoint: str = ""
     workdir: str = ""
+    start_s: int | None = None  # of Ray's entry; None: not known
+
+    def is_entry(self, entry: RayJob, session: str) -> bool:
+        """Whether an entry with the job's name is the job: a new head, and a deletion, free its name."""
+        is_of_session = not (self.session and session) or self.session == session
+        has_start = self.start_s is not None and entry.start_s is not None
+        return is_of_session and (not has_start or self.start_s == entry.start_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The latest attempt to submit a job."""
+
+    at_s: float  # Unix seconds
+    process: ProcessId  # which makes it
+    is_sent: bool = False  # whether a request may have reached Ray
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +118,23 @@ class JobFolder(NamedTuple):
         """Write what identifies the job."""
         _write(self.path / "job.json", job)
 
+    def save_attempt(self, *, is_sent: bool) -> None:
+        """Note that this process is about to submit the job."""
+        _write(self.path / "attempt.json", Attempt(time.time(), ProcessId.current(), is_sent))
+
+    def attempt(self) -> Attempt | None:
+        """Return the latest attempt to submit the job; None if it cannot be read."""
+        return _read(self.path / "attempt.json", Attempt)
+
+    def may_appear(self, job: Registered) -> bool:
+        """Whether a job that Ray has never shown may still be submitted, or appear there."""
+        attempt = self.attempt()
+        if attempt is None:
+            return time.time() - job.at_s < _APPEARS_WITHIN_S
+        status, age_s = attempt.process.status(ProcessId.current()), time.time() - attempt.at_s
+        may_live = status in (ProcessStatus.RUNNING, ProcessStatus.REMOTE) and age_s < _MAX_ATTEMPT_S
+        return may_live or age_s < _APPEARS_WITHIN_S
+
     def status(self) -> Status:
         """Return what the latest queries showed."""
         return _read(self.path / "status.json", Status) or Status()
@@ -109,6 +145,14 @@ class JobFolder(NamedTuple):
             _write(self.path / "status.json", status)
         if status.is_final and not before.is_final:
             (self.path / "ended").touch()
+        elif before.is_final and not status.is_final:
+            (self.path / "ended").unlink(missing_ok=True)
+
+    def reconsider(self) -> None:
+        """Drop what was concluded of a submission that Ray did not show: it shows it now."""
+        status, job = self.status(), self.registered()
+        if status.is_final and job and not job.is_confirmed:
+            self.save_status(Status(), status)
 
     def ended_long_ago(self) -> bool:
         """Whether the queue need not list the job any more."""
@@ -123,11 +167,11 @@ def all_folders(root: Path) -> Iterator[JobFolder]:
     return (JobFolder(path) for path in root.iterdir() if path.name.isdecimal())
 
 
-def find_folder(root: Path, service: str, name: str) -> JobFolder | None:
-    """Return the newest folder of a job by its name; None if it is not registered."""
+def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFolder | None:
+    """Return the newest folder of the job with this entry; None if it is not registered."""
     for folder in sorted(all_folders(root), key=lambda each: -each.job_id):
         job = folder.registered()
-        if job and (job.service, job.name) == (service, name):
+        if job and (job.service, job.name) == (service, entry.name) and job.is_entry(entry, session):
             return folder
     return None
 

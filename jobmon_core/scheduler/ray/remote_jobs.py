@@ -37,11 +37,19 @@ class RayRemoteJobs:
             raise UnknownJob(self._unknown(name, found))
         root = self._resources.folder()
         try:
-            folder = find_folder(root, self._service, job.name) or new_folder(
+            folder = find_folder(root, self._service, job, found.session) or new_folder(
                 root,
-                Registered(self._service, job.name, found.session, time.time(), entrypoint=job.entrypoint),
+                Registered(
+                    self._service,
+                    job.name,
+                    found.session,
+                    time.time(),
+                    entrypoint=job.entrypoint,
+                    start_s=job.start_s,
+                ),
                 lambda number: self._resources.is_known(JobRef(number)),
             )
+            folder.reconsider()
         except OSError as error:
             raise StorageFailed(f"the job {job.name} cannot be recorded: {error}") from error
         return self._remote(folder, job)

@@ -109,6 +109,69 @@ def test_an_end_that_was_seen_outlasts_the_list_of_ray(
     assert look(scheduler)[0].state is JobState.COMPLETED
 
 
+@pytest.mark.parametrize(
+    ("listed", "entry", "session", "why"),
+    [
+        (True, {"job_id": "01000000", "start_time": 1795330638725}, "session_2", "was started anew"),
+        (True, {"job_id": "01000000", "start_time": 1795339999000}, "", "another job with this id"),
+        (False, {"job_id": "01000000", "start_time": 1795339999000}, "", "another job with this id"),
+        (True, {"job_id": "01000000", "submission_id": "b", "type": "SUBMISSION"}, "", "was deleted"),
+        (False, {"job_id": "01000000", "submission_id": "b", "type": "SUBMISSION"}, "", "another job"),
+    ],
+)
+def test_another_job_with_the_id_of_the_watched_one_is_not_taken_for_it(
+    ray: FakeRay,
+    scheduler: RayScheduler,
+    remote: RayRemoteJobs,
+    *,
+    listed: bool,
+    entry: dict[str, object],
+    session: str,
+    why: str,
+) -> None:
+    driver = {"type": "DRIVER", "job_id": "01000000"}
+    ray.jobs = [ray_job("", submission_id=None, **driver)]
+    assert remote.register("01000000").name == "01000000"
+    assert look(scheduler)[0].state is JobState.RUNNING
+    ray.version["session_name"] = session or ray.version["session_name"]
+    ray.jobs = [ray_job("", "SUCCEEDED", driver_exit_code=0, **{"submission_id": None, **driver, **entry})]
+    ray.is_listing = listed
+    assert why in gone(scheduler)
+
+
+@pytest.mark.parametrize("session", ["", "session_2"])
+def test_a_new_job_under_an_old_id_is_a_job_of_its_own(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, session: str
+) -> None:
+    ray.jobs = [ray_job("a", "SUCCEEDED", driver_exit_code=0)]
+    assert remote.register("a").ref.job_id == 1
+    look(scheduler)
+    ray.version["session_name"] = session or ray.version["session_name"]
+    ray.jobs = [ray_job("a", start_time=1795339999000)]
+    assert [remote.register("a").ref.job_id for _ in range(2)] == [2, 2]
+    states = {row.ref.job_id: row.state for row in look(scheduler, 1, 2)}
+    assert states == {1: JobState.COMPLETED, 2: JobState.RUNNING}
+
+
+def test_a_start_that_is_late_is_an_end_only_once_nothing_can_start_the_job(
+    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("a", "PENDING")]
+    remote.register("a")
+    ray.jobs = [ray_job("a", "FAILED", error_type="JOB_SUPERVISOR_ACTOR_START_TIMEOUT", job_id=None)]
+    supervisor = {"name": "_ray_internal_job_actor_a", "state": "PENDING_CREATION"}
+    for state in ("PENDING_CREATION", "ALIVE"):
+        ray.state = {"actors": [{**supervisor, "state": state}]}
+        (row,) = look(scheduler)
+        assert row.state.is_alive
+        assert "may start it later" in row.reason
+    ray.refusals["/api/v0/actors"] = (500, "no answer")
+    assert look(scheduler)[0].state.is_alive
+    ray.refusals = {}
+    ray.state = {"actors": [{**supervisor, "state": "DEAD"}, {**supervisor, "name": "another"}]}
+    assert look(scheduler)[0].state is JobState.FAILED
+
+
 def test_a_proxy_that_finds_nothing_proves_nothing(
     ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jobmon_core.domain.ray.gpus import parse_node_gpus
 from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from tests.support.fake_ray import ray_node
 
@@ -50,6 +51,14 @@ def test_what_some_node_has_is_ordinary_waiting() -> None:
 def test_a_placement_group_that_ray_calls_infeasible_is_one() -> None:
     group = {"bundles": [{"unit_resources": {"CPU": 3.0}}], "stats": {"scheduling_state": "INFEASIBLE"}}
     assert "a placement group asks for CPU 3" in shortage(demands_of([], [], [group]), NODES)
+
+
+@pytest.mark.parametrize("number", [pytest.param(10**400, id="400 digits"), float("inf"), float("nan")])
+def test_an_amount_that_cannot_be_right_is_left_out(number: float) -> None:
+    assert totals_of([{"state": "ALIVE", "resources_total": {"CPU": 4, "x": number}}]) == [{"CPU": 4.0}]
+    uuid = {"uuid": "GPU-1"}
+    assert parse_node_gpus([{**uuid, "index": number}]) == ((), ())
+    assert parse_node_gpus([{**uuid, "index": 0, "memoryUsed": number}])[0][0].memory is None
 
 
 def test_without_nodes_nothing_is_known() -> None:

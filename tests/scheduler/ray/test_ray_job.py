@@ -72,6 +72,13 @@ def test_the_success_of_a_driver_that_ray_did_not_start_proves_nothing() -> None
     assert "killed shows SUCCEEDED" in found.ended_unknown_why
 
 
+@pytest.mark.parametrize("number", [10**25, 2**63 - 1, -(2**63), pytest.param(10**400, id="400 digits")])
+def test_a_number_that_cannot_be_right_is_not_known(number: int) -> None:
+    job = parse_job(ray_job("a", start_time=number, end_time=number, driver_exit_code=number))
+    assert job is not None
+    assert (job.start_s, job.end_s, job.exit_code) == (None, None, None)
+
+
 def test_a_success_without_an_exit_code_proves_nothing() -> None:
     assert "without an exit code" in read("SUCCEEDED").ended_unknown_why
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayScheduler
+from jobmon_core.scheduler.ray.records import JobFolder
+from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
 from jobmon_core.scheduler.ray.submission import submit
 from jobmon_core.scheduler.ray.submission.package import package_of
 from jobmon_core.scheduler.ray.submission.submit import Fate, RaySubmission, Submitted, send
@@ -28,35 +31,44 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submit, "_WAIT_S", 0.01)
 
 
-def sent(ray: FakeRay, within_s: float = 5.0) -> Submitted:
-    return send(RayApi(ray.service, os.environ), JOB, within_s)
+def sent(ray: FakeRay, folder: Path, within_s: float = 5.0) -> Submitted:
+    return send(RayApi(ray.service, os.environ), JOB, within_s, JobFolder(folder))
+
+
+def look(scheduler: RayScheduler, job_id: int) -> JobState | str:
+    """Return the state of a job after another query; why it has none, if it is gone."""
+    answer = scheduler.ask_queue("me")
+    assert isinstance(answer, RawAnswer)
+    rows = scheduler.read_queue(answer.text, [job_id])
+    record = scheduler.ask_record(job_id)
+    return rows[0].state if rows else record.why if isinstance(record, NotListed) else "listed"
 
 
 @pytest.mark.parametrize(("dropped", "ignored"), [(0, 0), (1, 0), (3, 0), (0, 2)])
 def test_a_submission_whose_answers_get_lost_is_sent_again_and_started_once(
-    ray: FakeRay, dropped: int, ignored: int
+    ray: FakeRay, folder: Path, dropped: int, ignored: int
 ) -> None:
     ray.dropped_posts, ray.ignored_posts = dropped, ignored
-    assert sent(ray).fate is Fate.ACCEPTED
+    assert sent(ray, folder).fate is Fate.ACCEPTED
     assert ray.started == ["jobmon-1"]
 
 
-def test_a_refusal_is_final(ray: FakeRay) -> None:
+def test_a_refusal_is_final(ray: FakeRay, folder: Path) -> None:
     ray.refusals["/api/jobs/"] = (400, "ValueError: runtime_env must be a dict")
-    assert sent(ray) == Submitted(
+    assert sent(ray, folder) == Submitted(
         Fate.REFUSED,
         f"the Ray dashboard {ray.service} answered HTTP 400: ValueError: runtime_env must be a dict",
     )
     assert ray.count("POST") == 1
 
 
-def test_an_error_of_the_server_proves_nothing(ray: FakeRay) -> None:
+def test_an_error_of_the_server_proves_nothing(ray: FakeRay, folder: Path) -> None:
     ray.refusals["/api/jobs/"] = (500, "KeyError")
-    assert sent(ray, within_s=0.05).fate is Fate.UNKNOWN
+    assert sent(ray, folder, within_s=0.05).fate is Fate.UNKNOWN
 
 
-def test_a_cluster_that_cannot_be_reached_has_accepted_nothing() -> None:
-    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 5.0)
+def test_a_cluster_that_cannot_be_reached_has_accepted_nothing(folder: Path) -> None:
+    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 5.0, JobFolder(folder))
     assert answer.fate is Fate.REFUSED
     assert "Connection refused" in answer.why
 
@@ -70,30 +82,61 @@ def test_another_job_with_the_id_is_not_taken_for_the_submitted_one(ray: FakeRay
 
 
 def test_a_job_is_recorded_first_and_may_still_appear_later(
-    ray: FakeRay, folder: Path, scheduler: RayScheduler, monkeypatch: pytest.MonkeyPatch
+    ray: FakeRay, folder: Path, scheduler: RayScheduler
 ) -> None:
     RaySubmission(ray_resources(folder), ray.service, JOB).record()
 
-    def state() -> JobState:
-        answer = scheduler.ask_queue("me")
-        assert isinstance(answer, RawAnswer)
-        return scheduler.read_queue(answer.text, [1])[0].state
-
-    assert state() is JobState.PENDING  # that Ray does not know it yet proves nothing
+    assert look(scheduler, 1) is JobState.PENDING  # that Ray does not know it yet proves nothing
     ray.jobs = [ray_job("jobmon-1")]
-    assert state() is JobState.RUNNING
+    assert look(scheduler, 1) is JobState.RUNNING
     ray.jobs = []
-    scheduler.ask_queue("me")
-    record = scheduler.ask_record(1)
-    assert isinstance(record, NotListed)
-    assert "it was deleted" in record.why
+    assert "it was deleted" in str(look(scheduler, 1))
 
-    RaySubmission(ray_resources(folder), ray.service, {**JOB, "submission_id": "jobmon-2"}).record()
-    monkeypatch.setattr("jobmon_core.scheduler.ray.poll._CONFIRM_S", 0.0)
-    scheduler.ask_queue("me")
-    record = scheduler.ask_record(2)
-    assert isinstance(record, NotListed)
-    assert "never confirmed" in record.why
+
+@pytest.fixture
+def never_shown(
+    ray: FakeRay, folder: Path, scheduler: RayScheduler, monkeypatch: pytest.MonkeyPatch
+) -> RayScheduler:
+    """A submission, job 1, that Ray did not show in time; the process that made it has ended."""
+    RaySubmission(ray_resources(folder), ray.service, JOB).record()
+    monkeypatch.setattr("jobmon_core.scheduler.ray.records._APPEARS_WITHIN_S", 0.0)
+    assert look(scheduler, 1) is JobState.PENDING  # the process that submits it, this one, lives
+    attempt = json.loads((folder / "1" / "attempt.json").read_text())
+    attempt["process"]["start_ticks"] += 1
+    (folder / "1" / "attempt.json").write_text(json.dumps(attempt))
+    assert "never confirmed" in str(look(scheduler, 1))
+    return scheduler
+
+
+def test_a_submission_that_appears_late_is_followed_after_all(
+    ray: FakeRay, folder: Path, never_shown: RayScheduler
+) -> None:
+    ray.jobs = [ray_job("jobmon-1")]
+    assert look(never_shown, 1) is JobState.RUNNING
+    assert not (folder / "1" / "ended").exists()
+
+
+def test_watching_a_submission_that_appears_much_later_finds_it(
+    ray: FakeRay, folder: Path, never_shown: RayScheduler, remote: RayRemoteJobs
+) -> None:
+    ray.jobs = [ray_job("jobmon-1")]
+    os.utime(folder / "1" / "ended", (0, 0))
+    assert remote.register("jobmon-1").ref.job_id == 1
+    assert look(never_shown, 1) is JobState.RUNNING
+
+
+def test_each_request_is_noted_before_it_is_sent(ray: FakeRay, folder: Path) -> None:
+    submission = RaySubmission(ray_resources(folder), ray.service, JOB)
+    submission.record()
+    before = JobFolder(folder / "1").attempt()
+    ray.refusals["/api/jobs/"] = (400, "no")
+    assert submission.submit().fate is Fate.REFUSED
+    after = JobFolder(folder / "1").attempt()
+    assert before is not None
+    assert after is not None
+    assert (before.is_sent, after.is_sent) == (False, True)
+    assert after.at_s > before.at_s
+    assert after.process != before.process  # the helper, which may outlive the command
 
 
 def test_a_working_folder_is_sent_once_without_what_the_job_does_not_need(
@@ -110,13 +153,75 @@ def test_a_working_folder_is_sent_once_without_what_the_job_does_not_need(
             "submission_id": name,
             "runtime_env": {"working_dir": str(work), "env_vars": {"A": "1"}},
         }
-        assert RaySubmission(ray_resources(folder), ray.service, job).submit().fate is Fate.ACCEPTED
+        submission = RaySubmission(ray_resources(folder), ray.service, job)
+        submission.record()
+        assert submission.submit().fate is Fate.ACCEPTED
     assert ray.count("PUT") == 1
     ((name, content),) = ray.packages.items()
     assert zipfile.ZipFile(io.BytesIO(content)).namelist() == ["pkg/train.py"]
     assert ray.jobs[1]["runtime_env"] == {"working_dir": f"gcs://{name}", "env_vars": {"A": "1"}}
     with pytest.raises(SchedulerRejected, match="is not a folder"):
         package_of(work / "pkg" / "train.py")
+
+
+def test_a_folder_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(300 << 20)
+    tracemalloc.start()
+    with pytest.raises(SchedulerRejected, match="is larger than 100 MiB"):
+        package_of(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 << 20
+
+
+def test_an_error_before_the_request_is_a_refusal(
+    ray: FakeRay, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    submission = RaySubmission(
+        ray_resources(folder), ray.service, {**JOB, "runtime_env": {"working_dir": str(work)}}
+    )
+    submission.record()
+
+    def fail(_: Path) -> None:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(submit, "package_of", fail)
+    assert submission.submit() == Submitted(Fate.REFUSED, "MemoryError: no memory")
+    monkeypatch.undo()
+    Path(os.fsdecode(os.fsencode(work) + b"/caf\xe9.txt")).touch()
+    why = "--working-dir: the file name caf\\xe9.txt is not UTF-8; rename it"
+    assert submission.submit() == Submitted(Fate.REFUSED, why)
+    assert ray.count("POST") == 0
+
+
+def test_an_error_after_a_request_proves_nothing(
+    ray: FakeRay, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = RaySubmission(ray_resources(folder), ray.service, JOB)
+    submission.record()
+
+    def fail(_api: RayApi, _description: object) -> None:
+        raise OSError("a bug")
+
+    monkeypatch.setattr(RayApi, "submit", fail)
+    assert submission.submit() == Submitted(Fate.UNKNOWN, "OSError: a bug")
+
+
+def test_two_submissions_under_one_id_are_one(ray: FakeRay, folder: Path, scheduler: RayScheduler) -> None:
+    first, second = (RaySubmission(ray_resources(folder), ray.service, JOB) for _ in range(2))
+    first.record()
+    with pytest.raises(SchedulerRejected, match="has submitted jobmon-1 to this cluster as job 1"):
+        second.record()
+    first.discard()  # it was refused
+    second.record()
+    assert second.submit().fate is Fate.ACCEPTED
+    assert look(scheduler, 1) is JobState.PENDING
+    third = RaySubmission(ray_resources(folder), ray.service, JOB)
+    third.record()
+    assert third.submit().fate is Fate.REFUSED
 
 
 def test_a_record_holds_no_secret_of_the_environment(ray: FakeRay, folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,20 +46,25 @@ def package_of(folder: Path) -> Package:
     Raises:
         SchedulerRejected: it cannot be read, or is larger than 100 MiB.
     """
-    buffer = io.BytesIO()
+    buffer, size = io.BytesIO(), 0
     try:
         if not folder.is_dir():
             raise SchedulerRejected(f"--working-dir: {folder} is not a folder")
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in _files(folder):
-                info = zipfile.ZipInfo(str(path.relative_to(folder)), _DATE)
-                info.external_attr = (path.stat().st_mode & 0o777) << 16
-                archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
-                if buffer.tell() > _MAX_BYTES:
+                status = path.stat()
+                size += status.st_size
+                if size > _MAX_BYTES:  # before the file is read: it may not fit into memory
                     raise SchedulerRejected(
                         f"--working-dir: {folder} is larger than {_MAX_BYTES >> 20} MiB; move data out, or "
                         "put it where all nodes see it and use `cd` in the command"
                     )
+                info = zipfile.ZipInfo(str(path.relative_to(folder)), _DATE)
+                info.external_attr = (status.st_mode & 0o777) << 16
+                archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    except UnicodeEncodeError as error:
+        name = os.fsencode(error.object).decode("utf-8", "backslashreplace")
+        raise SchedulerRejected(f"--working-dir: the file name {name} is not UTF-8; rename it") from error
     except OSError as error:
         raise SchedulerRejected(f"--working-dir: {error.filename or folder}: {error.strerror}") from error
     content = buffer.getvalue()

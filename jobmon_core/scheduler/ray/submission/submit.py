@@ -16,11 +16,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.records import JobFolder, Registered, new_folder
+from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
+from jobmon_core.system.lock import command_lock
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ray.api import RayApi
 
+_LOCK_TIMEOUT_S = 30.0
 _WITHIN_S = 60.0  # of all attempts
 _WAIT_S = 1.0  # between two
 _UPLOAD_TIMEOUT_S = 300.0
@@ -72,6 +74,7 @@ class RaySubmission:
         """Record the job before it is submitted.
 
         Raises:
+            SchedulerRejected: another submission under this id is not known to have arrived, or not to have.
             StorageFailed: it cannot be recorded.
         """
         name, command = str(self._description["submission_id"]), str(self._description["entrypoint"])
@@ -79,9 +82,11 @@ class RaySubmission:
             self._service, name, at_s=time.time(), is_confirmed=False, entrypoint=command, workdir="/"
         )
         try:
-            self._folder = new_folder(
-                self._resources.folder(), job, lambda number: self._resources.is_known(JobRef(number))
-            )
+            root = self._resources.folder()
+            with command_lock(root / "submit.lock", "jobmon submit", _LOCK_TIMEOUT_S):
+                self._refuse_twin(root, job)
+                self._folder = new_folder(root, job, lambda number: self._resources.is_known(JobRef(number)))
+            self._folder.save_attempt(is_sent=False)
         except OSError as error:
             raise StorageFailed(f"the job cannot be recorded: {error}") from error
         folder = self._folder
@@ -89,27 +94,45 @@ class RaySubmission:
             JobRef(folder.job_id), self._service, name, folder.logs, workdir=job.workdir, command=command
         )
 
+    def _refuse_twin(self, root: Path, job: Registered) -> None:
+        """Raise SchedulerRejected if jobmon submits this id already: both would take Ray's job for theirs."""
+        for folder in all_folders(root):
+            other = folder.registered()
+            if other and (other.service, other.name) == (job.service, job.name) and not other.is_confirmed:
+                raise SchedulerRejected(
+                    f"jobmon has submitted {job.name} to this cluster as job {folder.job_id}, and Ray has "
+                    "not shown it yet; use another --submission-id"
+                )
+
     def discard(self) -> None:
         """Remove the record of a job that was not submitted."""
         if self._folder:
             shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> Submitted:
-        """Submit the job, in a helper; it may take a minute if the cluster does not answer."""
-        service, description = self._service, dict(self._description)
+        """Submit the recorded job, in a helper; it may take a minute if the cluster does not answer."""
+        folder, service, description = self._recorded(), self._service, dict(self._description)
         try:
             return Worker(self._resources.locks).run(
-                Submitted, lambda: _submit(service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
+                Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
-        except WorkerFailed as error:
-            return Submitted(Fate.UNKNOWN, str(error))
+        except WorkerFailed as error:  # its process has ended
+            attempt = folder.attempt()
+            is_unsent = attempt is not None and not attempt.is_sent
+            why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
+            return Submitted(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+
+    def _recorded(self) -> JobFolder:
+        if self._folder is None:
+            raise RuntimeError("a job is recorded before it is submitted")
+        return self._folder
 
 
-def _submit(service: str, description: dict[str, object]) -> Submitted:
-    from jobmon_core.domain.errors import SchedulerRejected
+def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> Submitted:
     from jobmon_core.scheduler.ray.api import Failed, RayApi, Version  # loads HTTP: only in the helper
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
+    folder.save_attempt(is_sent=False)  # of this helper, which may outlive the command
     api = RayApi(service, os.environ)
     version = api.version()
     if not isinstance(version, Version):
@@ -128,16 +151,17 @@ def _submit(service: str, description: dict[str, object]) -> Submitted:
             if isinstance(failed, Failed):
                 return Submitted(Fate.REFUSED, f"the working folder was not sent: {failed.why}")
         description = {**description, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
-    return send(api, description, _WITHIN_S)
+    return send(api, description, _WITHIN_S, folder)
 
 
-def send(api: RayApi, description: Mapping[str, object], within_s: float) -> Submitted:
-    """Send the request until its fate is known, or the time is over."""
+def send(api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder) -> Submitted:
+    """Send the request until its fate is known, or the time is over; note each time in the job's folder."""
     from jobmon_core.scheduler.ray.api import Failed
 
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
     may_have_arrived, unsent = False, 0
     while True:
+        folder.save_attempt(is_sent=True)
         answer = api.submit(description)
         if not isinstance(answer, Failed):
             return Submitted(Fate.ACCEPTED)
