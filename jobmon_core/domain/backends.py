@@ -24,6 +24,11 @@ def scheduler_phrase(backend: str, service: str) -> str:
     return _PHRASES.get(backend) or service or f"the {backend} scheduler"
 
 
+def url_of(service: str) -> str:
+    """Return the URL of a service that is reached over HTTP: programs read HOST:PORT as something else."""
+    return service if "://" in service else f"http://{service}"
+
+
 def uses_slurm(backend: str) -> bool:
     """Whether the jobs of this backend are Slurm's, so that its commands and options apply."""
     return backend == DEFAULT_BACKEND

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.process.backend import PROCESS
@@ -55,4 +56,4 @@ def cancel_command(backend: str, job: str, name: str = "", service: str = "") ->
     ``name`` is what the ``service`` of a remote job calls it.
     """
     command = BACKENDS[backend].cancel_command if backend in BACKENDS else ""
-    return command.format(job=job, name=quote(name), service=quote(service))
+    return command.format(job=job, name=quote(name), service=quote(service), url=quote(url_of(service)))

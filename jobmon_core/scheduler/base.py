@@ -278,8 +278,8 @@ class Backend(NamedTuple):
         submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
             backend only watches.
         scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
-        cancel_command: the shell command that cancels ``{job}``, or the job ``{name}`` of ``{service}``;
-            empty if there is none.
+        cancel_command: the shell command that cancels ``{job}``, or the job ``{name}`` of ``{service}``,
+            which is at ``{url}``; empty if there is none.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.
         agent_launches: returns the ways to start agents beside a task, the best first; none if this host

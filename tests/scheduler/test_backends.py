@@ -110,6 +110,9 @@ def test_each_backend_has_a_name_for_messages() -> None:
         "The pbs scheduler",
     ]
     assert cancel_command("slurm", "12_3") == "scancel 12_3"
+    # without http://, Ray takes the address of a dashboard for that of its GCS
+    stop = cancel_command("ray", "1", "raysubmit_x", "head:8265")
+    assert stop == "ray job stop --address http://head:8265 raysubmit_x"
 
 
 def test_only_slurm_runs_sentinels_and_has_several_controllers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -21,11 +22,34 @@ from tests.support.waiting import eventually
 CHECKOUT = Path(__file__).resolve().parents[2]
 _VENV = CHECKOUT / ".venv-ray"
 _MARK = "JOBMON_TEST_RAY"  # in the environment of all its processes
-_INSTALL_S, _START_S = 900.0, 300.0
+_INSTALL_S, _START_S = 900.0, 600.0
+_STARTS = 3  # another program may take one of the ports
+_PREFIX = "jm-ray-"  # short, since the path of a socket may have 107 bytes
+# `ray start`, which else gives up after 30 seconds: a busy machine may need longer
+_RAY_START = """
+import sys, time
+from ray._private import services
+from ray.scripts.scripts import main
+
+ask, until_s = services.get_node, time.monotonic() + 240
+
+
+def get_node(*arguments):
+    while True:
+        try:
+            return ask(*arguments)
+        except RuntimeError:
+            if time.monotonic() > until_s:
+                raise
+            time.sleep(0.3)
+
+
+services.get_node = get_node
+sys.exit(main())
+"""
 # of the services of a head; without values of their own, two heads of a host would take the same ones
 _PORT_OPTIONS = (
     "--port",
-    "--dashboard-port",
     "--dashboard-agent-listen-port",
     "--dashboard-agent-grpc-port",
     "--metrics-export-port",
@@ -48,13 +72,16 @@ class RealRay:
     """A head with its dashboard, which runs drivers on this host, for the time of a ``with`` block."""
 
     def __init__(self) -> None:
-        # a path of sockets may have 107 bytes
-        self.folder = Path(tempfile.mkdtemp(prefix="jm-ray-", dir="/tmp"))
-        ports = _free_ports(len(_PORT_OPTIONS))
-        self._ports = dict(zip(_PORT_OPTIONS, ports, strict=True))
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
+        self._owner = (self.folder / "owner.new").open("w")
+        fcntl.flock(self._owner, fcntl.LOCK_EX)  # until this process ends
+        Path(self._owner.name).rename(self.folder / "owner")  # so that a sweep finds no owner without a lock
+        (self._dashboard_port,) = _free_ports(1)
         self._dashboard: tuple[list[str], dict[str, str]] | None = None
+        self._started: subprocess.Popen[bytes] | None = None  # the dashboard that was started again
 
     def __enter__(self) -> Self:
+        _sweep()
         try:
             self.start()
         except BaseException:
@@ -65,11 +92,12 @@ class RealRay:
     def __exit__(self, *_: object) -> None:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._owner.close()
 
     @property
     def service(self) -> str:
         """HOST:PORT of the dashboard."""
-        return f"127.0.0.1:{self._ports['--dashboard-port']}"
+        return f"127.0.0.1:{self._dashboard_port}"
 
     @property
     def python(self) -> str:
@@ -77,9 +105,20 @@ class RealRay:
         return str(_VENV / "bin" / "python")
 
     def start(self) -> None:
-        """Start a head, at the same ports as before; it knows nothing of the jobs of an earlier one."""
-        options = [f"{option}={port}" for option, port in self._ports.items()]
+        """Start a head, with the same dashboard as before; it knows nothing of the jobs of an earlier one."""
         (self.folder / "home").mkdir(exist_ok=True)
+        output = self.folder / "start.log"
+        for _ in range(_STARTS):
+            if self._start_once(output):
+                eventually(self.answers, _START_S)
+                return
+            self.kill()
+        raise AssertionError(f"Ray does not start: {output.read_text('utf-8', 'replace')[-3000:]}")
+
+    def _start_once(self, output: Path) -> bool:
+        """Start a head; return whether it runs."""
+        ports = zip(_PORT_OPTIONS, _free_ports(len(_PORT_OPTIONS)), strict=True)
+        options = [f"{option}={port}" for option, port in ports]
         environment = {
             "PATH": f"{_VENV / 'bin'}:{os.defpath}",
             "HOME": str(self.folder / "home"),
@@ -88,14 +127,14 @@ class RealRay:
             "RAY_worker_register_timeout_seconds": "300",  # a busy machine may be slow
             _MARK: str(self.folder),
         }
-        output = self.folder / "start.log"
         with output.open("wb") as log:
             done = subprocess.run(
                 [
-                    *(str(_VENV / "bin" / "ray"), "start", "--head", "--node-ip-address=127.0.0.1"),
+                    *(self.python, "-c", _RAY_START, "start", "--head", "--node-ip-address=127.0.0.1"),
                     *("--num-cpus=2", "--num-gpus=0", f"--temp-dir={self.folder / 'ray'}", *options),
                     *("--min-worker-port=0", "--max-worker-port=0", "--object-store-memory=80000000"),
                     *("--include-dashboard=true", "--dashboard-host=127.0.0.1", "--disable-usage-stats"),
+                    f"--dashboard-port={self._dashboard_port}",
                 ],
                 env=environment,
                 cwd=self.folder,
@@ -106,8 +145,7 @@ class RealRay:
                 timeout=_START_S,
                 check=False,
             )
-        assert done.returncode == 0, output.read_text("utf-8", "replace")[-3000:]
-        eventually(self.answers, _START_S)
+        return done.returncode == 0
 
     def answers(self) -> bool:
         """Whether the dashboard shows its jobs."""
@@ -135,7 +173,7 @@ class RealRay:
         assert self._dashboard is not None
         argv, environment = self._dashboard
         with (self.folder / "dashboard.log").open("wb") as log:
-            subprocess.Popen(
+            self._started = subprocess.Popen(
                 argv,
                 env=environment,
                 cwd=self.folder,
@@ -152,20 +190,39 @@ class RealRay:
 
     def kill(self) -> None:
         """Kill all that the cluster has started."""
-        for _ in range(5):  # what is killed may have started more
-            if not (found := self._processes()):
-                return
-            _kill(found)
-        raise AssertionError(f"these processes of Ray do not end: {self._processes()}")
+        _kill_all(self.folder)
+        if self._started:
+            self._started.wait()
 
-    def _processes(self, part: str = "") -> list[psutil.Process]:
+    def _processes(self, part: str) -> list[psutil.Process]:
         """Return the processes of the cluster whose command line has ``part``."""
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.environ().get(_MARK) == str(self.folder) and part in " ".join(process.cmdline()):
-                    found.append(process)
-        return found
+        return [each for each in _processes_of(self.folder) if part in " ".join(each.cmdline())]
+
+
+def _sweep() -> None:
+    """Remove the clusters of test runs that were killed."""
+    for folder in Path("/tmp").glob(f"{_PREFIX}*"):
+        with suppress(OSError), (folder / "owner").open() as owner:  # its owner is alive, or gone just now
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _kill_all(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_all(folder: Path) -> None:
+    for _ in range(5):  # what is killed may have started more
+        if not (found := _processes_of(folder)):
+            return
+        _kill(found)
+    raise AssertionError(f"these processes of Ray do not end: {_processes_of(folder)}")
+
+
+def _processes_of(folder: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(_MARK) == str(folder):
+                found.append(process)
+    return found
 
 
 def _kill(processes: list[psutil.Process]) -> None:

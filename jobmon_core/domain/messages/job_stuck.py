@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobmon_core.domain.backends import uses_slurm
+from jobmon_core.domain.backends import url_of, uses_slurm
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain
@@ -39,7 +39,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
             if (found := ray_problem(reason)) is None:
                 continue
             subject, problem, summary, advice = found
-            advice = advice.replace("CANCEL", f"ray job stop --address {job.cluster} {job.name}")
+            advice = advice.replace("CANCEL", f"ray job stop --address {url_of(job.cluster)} {job.name}")
         elif reason in STUCK_REASONS:
             subject, (problem, advice) = reason, STUCK_REASONS[reason]
         elif task.state in _HELD_STATES:
