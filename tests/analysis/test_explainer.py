@@ -47,9 +47,9 @@ def test_the_user_who_cancelled_a_job_is_named(uid: int | None, canceller: str) 
 
 
 @pytest.mark.parametrize(
-    ("backend", "expected"), [("slurm", False), ("local", True), ("process", True), ("a later one", False)]
+    ("backend", "expected"), [("slurm", False), ("local", True), ("ray", True), ("a later one", True)]
 )
-def test_only_the_jobs_of_this_machine_are_local(backend: str, *, expected: bool) -> None:
+def test_only_the_jobs_of_slurm_get_the_advice_for_slurm(backend: str, *, expected: bool) -> None:
     end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE)
     assert evidence_of(end, backend).is_local is expected
 
