@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
+from jobmon_core.system.runner import NotStarted, Ran, Result, Runner, TimedOut, TooLong
 
-Answer = Ran | TimedOut | NotStarted
+Answer = Result
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class FakeRunner(Runner):
         """Return the scripted answer after passing its lines on."""
         self.asked.append(tuple(argv))
         answer = self._reply(tuple(argv))
-        assert not isinstance(answer, TimedOut), "run_attached has no time limit"
+        assert not isinstance(answer, TimedOut | TooLong), "run_attached has no limits"
         if isinstance(answer, Ran):
             if on_start:
                 on_start()
