@@ -45,11 +45,10 @@ from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import OwnerRecord
 from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.json_codec import from_json, to_json
-from jobmon_core.system.runner import Result
 from tests.fuzz.choices import TOKEN, Choices, only_whole_secrets
 from tests.fuzz.folder import written
 from tests.support.discord_rules import faults
-from tests.support.fake_runner import FakeRunner, said
+from tests.support.fake_runner import Answer, FakeRunner, said
 
 _NOW_S = 1_800_000_000.0
 _DAYS_S = 3 * 86_400.0
@@ -199,7 +198,7 @@ class _CrontabProgram(FakeRunner):
         self.written: list[bytes] = []
         self.on("crontab", answers=[said()]).on("crontab", "-l", answers=[said(text)])
 
-    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
         if argv[1] != "-l":
             with open(argv[1], "rb") as file:
                 self.written.append(file.read())
