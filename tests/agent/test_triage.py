@@ -43,8 +43,8 @@ CROWDED_BY_CHILDREN = (  # no variable tells how many threads there are
 DEADLOCKED = (  # the ranks take two locks in opposite order
     "import os, threading, time\n"
     "for i in range(1, 20):\n print(f'step {i}/100', flush=True); time.sleep(0.1)\n"
-    "a, b = threading.Lock(), threading.Lock()\n"
-    "def take(x, y):\n with x:\n  time.sleep(0.2)\n  with y: pass\n"
+    "a, b, both = threading.Lock(), threading.Lock(), threading.Barrier(2)\n"
+    "def take(x, y):\n with x:\n  both.wait()\n  with y: pass\n"
     "threading.Thread(target=take, args=(a, b)).start()\ntake(b, a)"
 )
 ZOMBIES = (
