@@ -61,7 +61,7 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["inbox", "--port", ""], ""),
         (["help", "ini"], "init"),
         (["submit", "--b"], "--backend"),
-        (["submit", "--backend", ""], "slurm local"),
+        (["submit", "--backend", ""], "slurm local ray"),
         (["submit", "--backend", "local", "--s"], "--sentinel"),
         (["submit", "--job-config", "job.yaml", "--s"], "--sentinel"),
         (["run", ""], "files"),
