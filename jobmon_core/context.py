@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
+_WATCH_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the scheduler, then forks
 
 
 def backend_names() -> tuple[str, ...]:
@@ -261,6 +262,15 @@ class Context:
         from jobmon_core.store.config_file import read_hosts
 
         return read_hosts(self.home.config)
+
+    def watch_lock(self) -> AbstractContextManager[None]:
+        """Keep other `jobmon watch` commands of this home waiting, else two may find a job unwatched.
+
+        Entering it raises CommandBusy if another one has not finished within two minutes.
+        """
+        from jobmon_core.system.lock import command_lock
+
+        return command_lock(self.home.monitors / "watch.lock", "jobmon watch", _WATCH_LOCK_TIMEOUT_S)
 
     def _search_lock(self) -> AbstractContextManager[None]:
         """Keep other submissions of this home from searching at the same time."""

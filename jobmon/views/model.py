@@ -207,6 +207,15 @@ def iso(at_s: float | None) -> str | None:
         return None
 
 
+def json_number(value: float | None) -> float | int | str | None:
+    """Return a number for JSON: ``nan`` and ``inf`` as strings, whole numbers without a fraction."""
+    if value is None:
+        return None
+    if not math.isfinite(value):
+        return str(value)
+    return int(value) if value == int(value) else value
+
+
 def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object for one job in the list of ``jobmon status --json``."""
     job = status.job

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import one_line
 from jobmon.views.figures import certainty, finish
-from jobmon.views.model import clock, iso
+from jobmon.views.model import clock, iso, json_number
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, number, rate
@@ -64,26 +63,26 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
     remaining_s, found = report.remaining_s, report.estimate
     return values | {
         "progress_pct": _percent(progress.fraction),
-        "items_processed": _plain(progress.current),
-        "total_items": _plain(progress.total),
+        "items_processed": json_number(progress.current),
+        "total_items": json_number(progress.total),
         "unit": progress.unit,
-        "current_batch": _plain(progress.batch),
-        "total_batches": _plain(progress.batches),
-        "epoch": _plain(progress.epoch),
-        "total_epochs": _plain(progress.epochs),
-        "loss": _plain(progress.loss),
-        "learning_rate": _plain(progress.learning_rate),
-        "grad_norm": _plain(progress.grad_norm),
-        "metrics": {name: _plain(value) for name, value in progress.metrics.items()},
-        "throughput": _plain(found.rate_per_s or progress.rate_per_s),
-        "elapsed": _plain(progress.elapsed_s),
-        "eta_seconds": _plain(remaining_s),
+        "current_batch": json_number(progress.batch),
+        "total_batches": json_number(progress.batches),
+        "epoch": json_number(progress.epoch),
+        "total_epochs": json_number(progress.epochs),
+        "loss": json_number(progress.loss),
+        "learning_rate": json_number(progress.learning_rate),
+        "grad_norm": json_number(progress.grad_norm),
+        "metrics": {name: json_number(value) for name, value in progress.metrics.items()},
+        "throughput": json_number(found.rate_per_s or progress.rate_per_s),
+        "elapsed": json_number(progress.elapsed_s),
+        "eta_seconds": json_number(remaining_s),
         "eta_timestamp": None if remaining_s is None else iso(now_s + remaining_s),
-        "eta_range": [_plain(found.shortest_s), _plain(found.longest_s)]
+        "eta_range": [json_number(found.shortest_s), json_number(found.longest_s)]
         if found.shortest_s is not None
         else None,
         "eta_confidence": found.confidence if found.remaining_s is not None else None,
-        "average_throughput": _plain(found.average_rate_per_s),
+        "average_throughput": json_number(found.average_rate_per_s),
         "label": progress.label or None,
         "format": progress.format,
         "run": progress.run,
@@ -96,20 +95,11 @@ def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
     known = [(live.ref, live.progress.progress) for live in tasks if live.progress.progress]
     return {
         "metrics": [
-            {"job_id": ref, "name": name, "value": _plain(value)}
+            {"job_id": ref, "name": name, "value": json_number(value)}
             for ref, progress in known
             for name, value in progress.metrics.items()
         ]
     }
-
-
-def _plain(value: float | None) -> float | int | str | None:
-    """Return a value for JSON: ``nan`` and ``inf`` as strings, whole numbers without a fraction."""
-    if value is None:
-        return None
-    if not math.isfinite(value):
-        return str(value)
-    return int(value) if value == int(value) else value
 
 
 def _percent(fraction: float | None) -> float | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import backend_names
-from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.system.users import user_name
 
@@ -173,7 +172,7 @@ class SubmitJob:
         return record
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
-        missing = [route.value for route in Route if not config.channels_for(route)]
+        missing = [route.value for route in config.routes_without_channel]
         if missing:
             self._tell(
                 f"no Discord webhook is configured for {' and '.join(missing)} messages: run `jobmon init`; "

@@ -21,7 +21,6 @@ from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob, includes
 from jobmon_core.domain.tracking.reopen import is_same_submission, reopened
 from jobmon_core.lifecycle.health import Health, job_status
-from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Scheduler
-
-_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the scheduler, then forks
 
 
 def watch(
@@ -68,7 +65,7 @@ def watch(
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
     # without the lock two commands for the same job would both find it unwatched
-    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+    with ctx.watch_lock():
         _refuse_if_watched(ctx, ref, backend)
         job = _known_job(ctx, ref, backend)
         if job.closed:

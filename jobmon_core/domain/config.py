@@ -56,6 +56,11 @@ class Config(NamedTuple):
         """Return the channels that get the messages of a route; of several with the same destination, one."""
         return _one_per_destination(channel for channel in self.channels if route in channel.routes)
 
+    @property
+    def routes_without_channel(self) -> tuple[Route, ...]:
+        """The routes whose messages no channel gets."""
+        return tuple(route for route in Route if not self.channels_for(route))
+
     def channels_of(self, message: Message, groups: Collection[str] = ()) -> tuple[ConfiguredChannel, ...]:
         """Return the channels that get a message about a job in these groups, without the programs."""
         for rule in self.routes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import iso
+from jobmon.views.model import iso, json_number
 
 if TYPE_CHECKING:
     from jobmon_core.domain.health.cluster_resources import ClusterResources
@@ -117,9 +116,6 @@ def _disk(found: DiskHealth) -> dict[str, Any]:
 
 
 def _plain(value: float | None) -> float | int | str | None:
-    """Return a whole number as int; what JSON cannot express as a text, e.g. ``nan``."""
-    if value is None:
-        return None
-    if not math.isfinite(value):
-        return str(value)
-    return int(value) if value == int(value) else float(f"{value:.6g}")
+    """Return a number for JSON, six digits of one with a fraction."""
+    number = json_number(value)
+    return float(f"{number:.6g}") if isinstance(number, float) else number

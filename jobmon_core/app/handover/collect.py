@@ -16,7 +16,6 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
-from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
 from jobmon_core.domain.slurm.states import Outcome
@@ -119,8 +118,7 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
 def _no_messages(ctx: Context) -> str:
     if fault := config_fault(ctx):
         return fault
-    config = ctx.configuration()
-    missing = [route.value for route in Route if not config.channels_for(route)]
+    missing = [route.value for route in ctx.configuration().routes_without_channel]
     return f"no channel is configured for {' and '.join(missing)} messages" if missing else ""
 
 

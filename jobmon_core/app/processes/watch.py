@@ -20,7 +20,6 @@ from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.process.client import ProcessScheduler
 from jobmon_core.scheduler.process.find import find_process, find_processes
 from jobmon_core.scheduler.process.group import Process, ProcessGroup
-from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
 
-_LOCK_TIMEOUT_S = 120.0  # as in `jobmon_core.app.watch`, which takes the same lock
 _MAX_PID = 1 << 22  # of Linux
 _MAX_BYTES = 1 << 20  # of a file of PIDs; /dev/zero has no end
 _MAX_WORD = 40  # characters of a wrong PID that are shown
@@ -121,7 +119,7 @@ def watch_processes(
     name = settings.name if settings else ""
     group = ProcessGroup(name or command_name(first.argv, first.workdir), tuple(processes))
     task_logs = dict(zip(group.keys, _logs_of(processes, logs), strict=True))
-    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+    with ctx.watch_lock():
         _refuse_if_watched(ctx, processes)
         ref = JobRef(group.job_id)
         scheduler = ProcessScheduler(ctx.home.backend_folder(PROCESS.name))

@@ -9,7 +9,6 @@ from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.reopen import reopened
-from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import RemoteJob
-
-_LOCK_TIMEOUT_S = 120.0  # as in `jobmon_core.app.watch`, which takes the same lock
 
 
 def watch_remote(
@@ -44,7 +41,7 @@ def watch_remote(
         CommandBusy: another `jobmon watch` has not finished within two minutes.
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
-    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+    with ctx.watch_lock():
         remote = ctx.remote_jobs(backend, service).register(name)
         known = [job for job in ctx.store.find(remote.ref) if job.backend == backend]
         if any(not job.closed for job in known):
