@@ -196,7 +196,12 @@ class RealRay:
 
     def _processes(self, part: str) -> list[psutil.Process]:
         """Return the processes of the cluster whose command line has ``part``."""
-        return [each for each in _processes_of(self.folder) if part in " ".join(each.cmdline())]
+        found = []
+        for process in _processes_of(self.folder):
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                if part in " ".join(process.cmdline()):
+                    found.append(process)
+        return found
 
 
 def _sweep() -> None:
