@@ -167,7 +167,7 @@ def test_the_metrics_of_each_gpu_are_written_at_the_end(driver: Path, tmp_path: 
         eventually(lambda: found.gpu(1).utilization_percent == 43.0)
         os.kill(found.agent_pid, signal.SIGTERM)
         eventually(lambda: found.report().ended_s is not None)
-        eventually((found.folder / "n1" / GPU_METRICS).exists)
+        os.waitid(os.P_PID, found.agent_pid, os.WEXITED | os.WNOWAIT)
         header, *lines = (found.folder / "n1" / GPU_METRICS).read_text().splitlines()
     assert header == HEADER
     assert [line.split(",")[2:5] for line in lines] == [
