@@ -1,7 +1,7 @@
 """Reads what /proc shows about the whole node, and what its file systems do.
 
-Without pathlib: a Path interns the names in it, and Python's table of interned strings grows as such names
-come and go, in steps of hundreds of kilobytes.
+Without pathlib: a Path interns the names in it, and each that comes again takes a place in Python's table of
+interned strings, which grows in steps of hundreds of kilobytes.
 """
 
 from __future__ import annotations
