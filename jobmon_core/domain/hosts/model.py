@@ -47,6 +47,7 @@ class HostJob:
     process: Process | None = None  # the one that is followed
     pane_id: str = ""  # of tmux, if the process is that of a pane, whose exit status tmux shows
     boot_id: str = ""  # of the host when the watching began
+    machine: str = ""  # its own name for itself: an alias may reach several machines
     old_marker: str = ""  # inode and time of the marker that was there when the watching began
     registered_s: float = 0.0
     start_s: int | None = None
@@ -117,6 +118,7 @@ class SeenRun:
 
     is_taken: bool  # its wrapper began
     is_unstarted: bool = False  # it was not started, and now never will be
+    machine: str = ""  # that it was started on
     wrapper: Process | None = None
     command: Process | None = None
     exit_code: int | None = None
@@ -155,6 +157,7 @@ class Look:
     """One complete answer of a host, without what it says about single jobs by number."""
 
     boot_id: str = ""
+    machine: str = ""  # what it calls itself
     pid_namespace: str = ""
     clock_there_s: float = 0.0
     uptime_s: float = 0.0

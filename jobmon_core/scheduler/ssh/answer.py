@@ -77,6 +77,7 @@ def read_answer(text: str) -> Answer:
     found.look = replace(
         found.look,
         boot_id=others.get("boot", [""])[0],
+        machine=others.get("machine", [""])[0],
         pid_namespace=others.get("namespace", [""])[0],
         uptime_s=_seconds(others, "uptime"),
         clock_there_s=_seconds(others, "clock"),
@@ -164,9 +165,11 @@ def _run(found: Answer, rest: str) -> None:
 
 
 def _identity(found: Answer, rest: str) -> None:
-    job, role, pid, ticks, boot_id, *namespace = rest.split()
-    process = Process(int(pid), int(ticks), boot_id, "".join(namespace))  # a host may hide its namespaces
-    run = found.look.runs[int(job)]
+    job, role, pid, ticks, boot_id, *others = rest.split()
+    # a host may hide its namespaces, and earlier versions recorded no machine
+    namespace, machine = [*others, "", ""][:2]
+    process = Process(int(pid), int(ticks), boot_id, "" if namespace == "-" else namespace)
+    run = replace(found.look.runs[int(job)], machine=machine)
     is_wrapper = role == "wrapper"
     found.look.runs[int(job)] = replace(run, wrapper=process) if is_wrapper else replace(run, command=process)
 
@@ -204,7 +207,7 @@ _READERS = {
 }
 
 _PLAIN = (
-    *("boot", "namespace", "uptime", "clock", "df", "dfi", "gpu", "oom_kill", "MemTotal:", "MemAvailable:"),
+    *("boot", "machine", "namespace", "uptime", "clock", "df", "dfi", "gpu", "oom_kill", "MemTotal:", "MemAvailable:"),
     *("memory.max", "memory.limit_in_bytes", "memory.current", "memory.usage_in_bytes"),
 )
 _DETAILS = ("argv", "cwd", "fd1", "fd2")

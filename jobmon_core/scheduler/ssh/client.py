@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.hosts.judge import ANOTHER_MACHINE, Gone, Status, is_another_machine, learn
+from jobmon_core.domain.hosts.judge import Gone, Status, is_another_machine, learn
 from jobmon_core.domain.hosts.model import JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -106,7 +106,8 @@ class SshScheduler:
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
         look = self._look(records, open_jobs) if open_jobs else Look()
         now_s = time.time()
-        rows, followed = [], []
+        rows: list[StatusRow] = []
+        followed, elsewhere = [], []
         for number, (folder, job) in jobs.items():
             if job.end is None:
                 known, finding = learn(number, job, look, now_s)
@@ -117,8 +118,10 @@ class SshScheduler:
                 known, finding = job, job.end
             if row := status_row(number, folder, known, finding):
                 rows.append(row)
-        if rows and all(row.reason == ANOTHER_MACHINE for row in rows):
-            raise _NoAnswer(f"{self._host}: {ANOTHER_MACHINE}")
+            if isinstance(finding, Status) and finding.is_elsewhere:
+                elsewhere.append(finding)
+        if rows and len(elsewhere) == len(rows):
+            raise _NoAnswer(elsewhere[0].reason)
         if look.boot_id:
             boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
             answered_s = {**look.answered_s, look.boot_id: now_s}
@@ -191,7 +194,7 @@ def status_row(
         command=job.command,
     )
     match finding:
-        case Status(state, reason):
+        case Status(state, reason, _):
             return replace(row, state=state, reason=reason)
         case JobEnd(state, exit_code, signal, reason, end_s):
             return replace(row, state=state, exit_code=exit_code, signal=signal, reason=reason, end_s=end_s)

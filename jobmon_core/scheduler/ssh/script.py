@@ -27,7 +27,7 @@ process() { # PID
   if read -r line 2>/dev/null < "/proc/$1/stat"; then printf 'proc %s\\n' "$line"
   elif [ -e /proc/$$/stat ] && [ ! -e "/proc/$1" ]; then printf 'gone %s\\n' "$1"; fi 2>/dev/null
 }
-identity() { # JOB KIND PID TICKS BOOT NAMESPACE
+identity() { # JOB KIND PID TICKS BOOT NAMESPACE MACHINE
   printf 'process %s\\n' "$*"; process "$3"
 }
 panes() {
@@ -37,6 +37,7 @@ panes() {
 }
 host() {
   boot_id; printf 'boot %s\\n' "$line"
+  read -r line < "${JOBMON_HOSTNAME_FILE:-/proc/sys/kernel/hostname}"; printf 'machine %s\\n' "$line"
   printf 'namespace %s\\n' "$(readlink /proc/self/ns/pid)"
   read -r line _ < "${JOBMON_UPTIME_FILE:-/proc/uptime}"; printf 'uptime %s\\n' "$line"
   echo "clock $(date +%s)"
@@ -68,9 +69,9 @@ run() { # JOB ID TAKE
   fi
   if [ -s "$folder/unstarted" ]; then echo "run $1 unstarted"; else echo "run $1 taken"; fi
   if [ -s "$folder/pid" ]; then
-    read -r wrapper wrapper_start command command_start boot namespace < "$folder/pid"
-    identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace"
-    identity "$1" command "$command" "$command_start" "$boot" "$namespace"
+    read -r wrapper wrapper_start command command_start boot namespace machine < "$folder/pid"
+    identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace" "$machine"
+    identity "$1" command "$command" "$command_start" "$boot" "$namespace" "$machine"
   fi
   [ -s "$folder/exit" ] && read -r code time < "$folder/exit" &&
     printf 'exit %s %s %s\\n' "$1" "$code" "$time"

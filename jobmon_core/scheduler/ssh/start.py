@@ -3,6 +3,9 @@
 The wrapper is a shell script in a folder of its own on the host. First it creates ``taken`` there; who
 cannot create it does nothing. So the command starts once, however often the start is repeated after a cut
 connection. Then it records its processes in ``pid``, waits, and records in ``exit`` how the command ended.
+
+The command gets the environment of a login by ssh from the file ``env``, which it removes: a server of tmux
+that was started earlier has another one.
 """
 
 from __future__ import annotations
@@ -32,20 +35,30 @@ _FOLDER_THERE = ".local/state/jobmon"  # `script.RUNS`, from the home directory
 
 _WRAPPER = """\
 #!/bin/sh
-folder=%(folder)s
+folder=${0%%/*}
+if [ "$1" = command ]; then
+  . "$folder/env"
+  command -p rm -f "${0%%/*}/env"
+  cd %(workdir)s || exit 1
+  export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
+  set -- %(command)s
+  exec "$@"
+fi
 mkdir "$folder/taken" 2>/dev/null || exit 0
 stat_of() { read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start=$1; }
-finish() { echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"; }
+finish() {
+  rm -f "$folder/env"
+  echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"
+}
 log=$folder/output.log
-cd %(workdir)s 2>> "$log" || { finish 1; exit 1; }
-export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
-set -- %(command)s
-exec "$@" >> "$log" 2>&1 < /dev/null &
+exec /usr/bin/env -i /bin/sh "$0" command >> "$log" 2>&1 < /dev/null &
 child=$!
 trap 'kill -TERM $child' TERM INT HUP
 read -r boot < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"
+read -r machine < "${JOBMON_HOSTNAME_FILE:-/proc/sys/kernel/hostname}"
+namespace=$(readlink /proc/self/ns/pid)
 stat_of $$; wrapper=$start; stat_of $child
-echo "$$ $wrapper $child $start $boot $(readlink /proc/self/ns/pid)" > "$folder/pid.new"
+echo "$$ $wrapper $child $start $boot ${namespace:--} $machine" > "$folder/pid.new"
 mv "$folder/pid.new" "$folder/pid"
 if [ -t 1 ]; then tail -n +1 -f "$log" & shown=$!; fi
 while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
@@ -63,7 +76,9 @@ start() { # ID
 %(wrapper)s%(mark)s
     mv "$folder/run.$$" "$folder/run.sh"
     if [ -n "$has_lc_all" ]; then LC_ALL=$own_lc_all; else unset LC_ALL; fi
-    if ! { command -v tmux >/dev/null && limited tmux new-session -d -s "jobmon-$1" \\
+    printf '%%s\n' "$own_environment" > "$folder/env.$$" && mv "$folder/env.$$" "$folder/env" || return
+    tmux=$(command -v tmux)
+    if ! { [ -n "$tmux" ] && limited env PATH="$own_path" "$tmux" new-session -d -s "jobmon-$1" \\
         "exec /bin/sh '$folder/run.sh'"; }; then
       if command -v setsid >/dev/null; then setsid=setsid; else setsid=nohup; fi
       $setsid /bin/sh "$folder/run.sh" >/dev/null 2>&1 </dev/null &
@@ -157,11 +172,7 @@ def _has_started(run: SeenRun | None) -> bool:
 
 def _start_text(run_id: str, command: Sequence[str], workdir: str) -> str:
     mark = f"jobmon-{os.urandom(8).hex()}"
-    wrapper = _WRAPPER % {
-        "folder": f"{script.RUNS}/{shlex.quote(run_id)}",
-        "workdir": script.path(workdir or "~"),
-        "command": shlex.join(command),
-    }
+    wrapper = _WRAPPER % {"workdir": script.path(workdir or "~"), "command": shlex.join(command)}
     return _START % {
         "runs": script.RUNS,
         "mark": mark,

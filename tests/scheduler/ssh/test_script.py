@@ -78,6 +78,7 @@ def test_one_look_shows_the_host_processes_markers_and_logs(
         script.log_line(9, "/dev/zero", "", 0, 1000),
     ).look
     assert found.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert found.machine == os.uname().nodename
     seen = found.processes[program.pid]
     assert seen is not None
     assert (seen.parent, seen.runs) == (os.getpid(), True)
@@ -135,16 +136,25 @@ def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> N
         assert taken == {1: SeenRun(is_taken=True, is_unstarted=True)}
 
 
-@pytest.mark.parametrize("namespace", ["", "pid:[4026531836]"])
-def test_the_processes_of_a_command_are_read_with_and_without_a_namespace(
-    tmp_path: Path, namespace: str
+@pytest.mark.parametrize(
+    ("written", "namespace", "machine"),
+    [
+        ("", "", ""),  # by an earlier version
+        ("pid:[4026531836]", "pid:[4026531836]", ""),
+        ("- login1", "", "login1"),
+        ("pid:[4026531836] login1", "pid:[4026531836]", "login1"),
+    ],
+)
+def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
+    tmp_path: Path, written: str, namespace: str, machine: str
 ) -> None:
     folder = tmp_path / ".local/state/jobmon/r1"
     (folder / "taken").mkdir(parents=True)
-    (folder / "pid").write_text(f"76 990 77 1000 boot-1 {namespace}\n")
+    (folder / "pid").write_text(f"76 990 77 1000 boot-1 {written}\n")
     run = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs[1]
     assert run.wrapper == Process(76, 990, "boot-1", namespace)
     assert run.command == Process(77, 1000, "boot-1", namespace)
+    assert run.machine == machine
 
 
 FORGED = "exit 7 0 1"
