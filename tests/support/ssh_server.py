@@ -23,10 +23,12 @@ from tests.support.waiting import eventually
 SSHD = "/usr/sbin/sshd"
 
 
-def missing() -> str:
-    """Return why there can be no such server here; empty if there can."""
+def unusable() -> str:
+    """Return why there can be no such server with jobs here; empty if there can."""
     if not Path(SSHD).exists() or not shutil.which("ssh"):
         return "openssh-server is not installed"
+    if not shutil.which("tmux"):
+        return "tmux is not installed"
     return "" if os.geteuid() == 0 else "only root can start an sshd that another user logs in to"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
-from jobmon_core.app.handover.commands import Resume, how_to_resume, how_to_stop
+from jobmon_core.app.handover.commands import Resume, by_hand, how_to_resume, how_to_stop
 from jobmon_core.app.jobs.array_summary import worst_task
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, overview
@@ -48,6 +48,7 @@ class HandedJob:
     logs: tuple[str, ...]
     waits_for: tuple[Dependency, ...]
     checkpoints: tuple[FoundCheckpoints, ...]
+    look: tuple[str, ...]  # commands of the service that runs it, beside those of jobmon
     stop: tuple[str, ...]  # commands; empty if there is nothing to stop
     resume: Resume
     files: JobFiles  # its results and markers
@@ -146,6 +147,7 @@ def _handed(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
+        () if job.closed else by_hand(ctx, job).look,
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,

@@ -15,7 +15,8 @@ from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
-from jobmon_core.scheduler.backends import cancel_command
+from jobmon_core.scheduler.backends import BACKENDS, cancel_command
+from jobmon_core.scheduler.base import ByHand
 from jobmon_core.system.process import read_stat
 
 if TYPE_CHECKING:
@@ -45,9 +46,17 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
         on_cluster = f" -M {shlex.quote(job.cluster)}" if job.remote and job.cluster else ""
         return (command.replace("scancel", f"scancel{on_cluster}", 1),)
     if job.remote:
-        return ()
+        return by_hand(ctx, job).stop
     pids = _pids(ctx, job)
     return (f"kill {' '.join(map(str, pids))}",) if pids else ()
+
+
+def by_hand(ctx: Context, job: WatchedJob) -> ByHand:
+    """Return what a user types about a job of a service that names its jobs by text; nothing for others."""
+    backend = BACKENDS.get(job.backend)
+    if not job.remote or backend is None:
+        return ByHand()
+    return backend.by_hand(ctx.backend_resources(job.backend), job.cluster, job.job_id, job.name)
 
 
 def _pids(ctx: Context, job: WatchedJob) -> list[int]:
@@ -81,6 +90,9 @@ def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Re
             return Resume(_last_stage(job, record), note)
     if is_local(job.backend) and not _runs_scripts_here(job):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
+    start = by_hand(ctx, job)
+    if start.start or start.start_note:
+        return Resume(start.start, start.start_note)
     if record and record.script and record.script.kind is ScriptKind.COMMAND and not record.arguments_hidden:
         command = shlex.join(("jobmon", "run", "--", *record.arguments))
         return Resume(f"cd {shlex.quote(record.folder)} && {command}")

@@ -207,7 +207,19 @@ _READERS = {
 }
 
 _PLAIN = (
-    *("boot", "machine", "namespace", "uptime", "clock", "df", "dfi", "gpu", "oom_kill", "MemTotal:", "MemAvailable:"),
+    *(
+        "boot",
+        "machine",
+        "namespace",
+        "uptime",
+        "clock",
+        "df",
+        "dfi",
+        "gpu",
+        "oom_kill",
+        "MemTotal:",
+        "MemAvailable:",
+    ),
     *("memory.max", "memory.limit_in_bytes", "memory.current", "memory.usage_in_bytes"),
 )
 _DETAILS = ("argv", "cwd", "fd1", "fd2")

@@ -9,7 +9,7 @@ from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
     from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.base import BackendResources, ByHand
     from jobmon_core.scheduler.ssh.client import SshScheduler
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
@@ -24,6 +24,12 @@ def _remote_jobs(resources: BackendResources, host: str) -> HostJobs:
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
     return HostJobs(resources, host)
+
+
+def _by_hand(resources: BackendResources, _host: str, number: int, _name: str) -> ByHand:
+    from jobmon_core.scheduler.ssh.by_hand import by_hand
+
+    return by_hand(resources, number)
 
 
 def _machine_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
@@ -47,6 +53,7 @@ SSH = Backend(
     submitter=None,
     scheduler=_scheduler,
     remote_jobs=_remote_jobs,
+    by_hand=_by_hand,
     outage_words=_OUTAGE,
     machine_sample=_machine_sample,
 )

@@ -143,7 +143,9 @@ class SshScheduler:
             raise _NoAnswer(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
         for number, seen in look.logs.items():
             folder, job = jobs[number]
-            if is_another_machine(job, look.runs.get(number), look, time.time()):
+            run = look.runs.get(number)
+            is_in_own_folder = run is not None and run.is_taken  # both machines have the same home
+            if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
                 continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)

@@ -92,7 +92,7 @@ def framed(script: str, nonce: str) -> str:
     """
     return (
         # of the user, for the commands that are started: as a script, before any variable changes
-        'own_environment=$(echo "umask $(umask)"; export -p; [ -z "$BASH_VERSION" ] || export -pf); '
+        'own_environment=$(echo "umask $(umask)"; export -p; [ -z "$BASH_VERSION" ] || declare -fx); '
         "own_lc_all=${LC_ALL-} has_lc_all=${LC_ALL+yes} own_path=$PATH; "
         "LC_ALL=C; export LC_ALL; PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH\n"
         f"jobmon() {{\n{script}\n}}\n"

@@ -95,7 +95,11 @@ END_S = int(NOW_S) - 30
         (RUN, look(**OTHER, runs=run(exit_code=3)), JobEnd("FAILED", 3)),  # both have the same home
         # it need not have booted before: it has another name for itself
         (ON_LOGIN1, look(**REBOOTED, machine="login2"), LOGIN2_TEXT),
-        (replace(RUN, host="box"), look(**REBOOTED, machine="login2", runs=run(machine="login1")), LOGIN2_TEXT),
+        (
+            replace(RUN, host="box"),
+            look(**REBOOTED, machine="login2", runs=run(machine="login1")),
+            LOGIN2_TEXT,
+        ),
         (ON_LOGIN1, look(**REBOOTED, machine="login1"), "NODE_FAIL the host was restarted"),
         (ON_LOGIN1, look(**REBOOTED), "NODE_FAIL the host was restarted"),  # it does not say
         (ON_LOGIN1, look(processes={77: ALIVE}, machine="renamed"), "RUNNING"),
