@@ -6,11 +6,14 @@ import os
 import shlex
 import signal
 import subprocess
+import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from jobmon_core.domain.errors import JobmonError, UnknownJob
+from jobmon_core.domain.hosts.keep import KEEP_DAYS
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ssh import connection
 from jobmon_core.scheduler.ssh.jobs import HostJobs
@@ -149,6 +152,25 @@ def test_a_command_gets_the_environment_of_a_login_though_tmux_runs_in_another(b
     command = ("ssh", "box", 'echo "$PATH ${OTHER-unset} ${TMUX-unset} $(umask)"')
     login = subprocess.run(command, capture_output=True, text=True, check=True)
     assert jobs.log(number) == login.stdout.replace("Welcome to the box!\n", "")
+
+
+def test_the_folder_of_a_command_is_removed_a_month_after_its_end_by_a_look_at_another_job(
+    box: Box, jobs: Jobs
+) -> None:
+    old, recent, running = jobs.run("exit 3"), jobs.run("exit 0"), jobs.run(WAIT)
+    jobs.end_as({old: ("FAILED", 3, None), recent: ("COMPLETED", 0, None)})
+    folders = HostJobs(jobs.resources, "box").records
+    for number, days in ((old, KEEP_DAYS + 1), (recent, KEEP_DAYS - 1)):
+        job = folders.of(number).load()
+        assert job.end
+        end = replace(job.end, end_s=int(time.time()) - days * 86_400)
+        folders.of(number).save(replace(job, end=end, registered_s=0.0, is_dropped=True))
+    calls = box.calls
+    assert jobs.rows()[running].state == "RUNNING"
+    assert box.calls == calls + 1
+    assert [folders.of(number).load().is_removed for number in (old, recent)] == [True, False]
+    left = box.shell("ls ~/.local/state/jobmon").split()
+    assert sorted(left) == sorted(folders.of(number).load().run_id for number in (recent, running))
 
 
 def test_what_cannot_be_watched_is_refused_with_what_to_do(box: Box, jobs: Jobs) -> None:

@@ -57,6 +57,7 @@ class HostJob:
     oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there
     end: JobEnd | None = None
     is_dropped: bool = False  # nobody watches it any more
+    is_removed: bool = False  # its folder on the host is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ class Look:
     markers: dict[int, SeenFile] = field(default_factory=dict)  # by job number; missing: there is none
     logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
+    removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
     usage: HostUsage = HostUsage()
     # by boot id: when an earlier look, by the clock of this machine, was answered by a host with it
     answered_s: Mapping[str, float] = field(default_factory=dict)

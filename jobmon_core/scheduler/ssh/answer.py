@@ -180,6 +180,10 @@ def _exit(found: Answer, rest: str) -> None:
     found.look.runs[int(job)] = replace(run, exit_code=int(code), ended_there_s=int(ended_s))
 
 
+def _removed(found: Answer, rest: str) -> None:
+    found.look = replace(found.look, removed=(*found.look.removed, int(rest)))
+
+
 def _details(raw: Mapping[str, str]) -> ProcessDetails:
     words = raw.get("argv", "").rstrip(_SEPARATOR)
     return ProcessDetails(
@@ -203,6 +207,7 @@ _READERS = {
     "run": _run,
     "process": _identity,
     "exit": _exit,
+    "removed": _removed,
     "found": _found,
 }
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.hosts.judge import Gone, Status, is_another_machine, learn
-from jobmon_core.domain.hosts.model import JobEnd, Look
+from jobmon_core.domain.hosts.keep import may_be_removed
+from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
@@ -19,20 +21,27 @@ from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
 from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
-from jobmon_core.scheduler.ssh.records import Boots, HostRecords
+from jobmon_core.scheduler.ssh.records import Boots, HostRecords, JobFolder
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from jobmon_core.domain.hosts.model import HostJob
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
-    from jobmon_core.scheduler.ssh.records import JobFolder
 
 _YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
+_MAX_REMOVED = 20  # folders that one look removes
+_Entries = Mapping[int, tuple[JobFolder, HostJob]]
+
+
+class _Jobs(NamedTuple):
+    """Jobs on one host, by number."""
+
+    watched: dict[int, tuple[JobFolder, HostJob]]
+    removable: dict[int, tuple[JobFolder, HostJob]]  # ended and reported long ago: their folder may go
 
 
 class SshScheduler:
@@ -51,8 +60,7 @@ class SshScheduler:
         asked_s = time.time()
         try:
             records = HostRecords(self._resources.folder())
-            jobs = dict(self._watched(records, asked_s))
-            text = to_answer(self._rows(records, jobs))
+            text = to_answer(self._rows(records, self._jobs(records, asked_s)))
             records.save_rows(self._host, text)
         except _NoAnswer as error:
             return Unreachable(str(error))
@@ -92,19 +100,26 @@ class SshScheduler:
         """Return an empty text: this machine belongs to none of the hosts."""
         return ""
 
-    def _watched(self, records: HostRecords, now_s: float) -> Iterator[tuple[int, tuple[JobFolder, HostJob]]]:
-        """Yield the jobs on this host that somebody watches; note those that nobody does any more."""
-        for folder, job in records.jobs(self._host):
+    def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
+        """Return the jobs on this host that somebody watches; note those that nobody does any more."""
+        found = _Jobs({}, {})
+        for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
-            if is_young or self._resources.is_known(JobRef(folder.number)):
-                yield folder.number, (folder, job)
+            if may_be_removed(job, now_s) and len(found.removable) < _MAX_REMOVED:
+                found.removable[folder.number] = folder, job
+            elif job.is_dropped:
+                continue
+            elif is_young or self._resources.is_known(JobRef(folder.number)):
+                found.watched[folder.number] = folder, job
             else:
                 folder.save(replace(job, is_dropped=True))
+        return found
 
-    def _rows(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> list[StatusRow]:
+    def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
         """Return a row for each job that has not vanished; raise `_NoAnswer` if nothing is known of any."""
+        jobs = found.watched
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
-        look = self._look(records, open_jobs) if open_jobs else Look()
+        look = self._look(records, open_jobs, found.removable) if open_jobs else Look()
         now_s = time.time()
         rows: list[StatusRow] = []
         followed, elsewhere = [], []
@@ -129,13 +144,18 @@ class SshScheduler:
             records.save_boots(self._host, Boots(needed))
         return rows
 
-    def _look(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Look:
-        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer."""
+    def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
+        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer.
+
+        Of the ``removable`` jobs, what jobmon made there is removed.
+        """
         try:
             host = find_host(self._resources.hosts(), self._host)
         except ValueError as error:
             raise _NoAnswer(str(error)) from error
-        text = ask(self._runner, host, script.look(look_lines(jobs), host.data), os.environ)
+        removals = (script.remove_line(number, job.run_id) for number, (_, job) in removable.items())
+        lines = (*look_lines(jobs), *removals)
+        text = ask(self._runner, host, script.look(lines, host.data), os.environ)
         if isinstance(text, Unreachable):
             raise _NoAnswer(text.why)
         look = replace(read_answer(text).look, answered_s=records.boots(self._host).answered_s)
@@ -149,6 +169,9 @@ class SshScheduler:
                 continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
+        for number in set(look.removed) & set(removable):
+            folder, job = removable[number]
+            folder.save(replace(job, is_removed=True))
         records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
         return look
 
@@ -157,7 +180,7 @@ class _NoAnswer(Exception):
     """The host gave no complete answer; the message says why."""
 
 
-def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
+def look_lines(jobs: _Entries) -> Iterator[str]:
     """Yield the lines of the script that look at these jobs.
 
     What shows an end comes before the logs, so that these are complete when it is noticed.

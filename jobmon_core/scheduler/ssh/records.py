@@ -115,13 +115,17 @@ class HostRecords:
         return JobFolder(self.folder / str(number))
 
     def jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
-        """Yield the jobs of a host that somebody watches, oldest first; skip damaged records."""
+        """Yield the jobs of a host that somebody watches, oldest first."""
+        return ((folder, job) for folder, job in self.all_jobs(host) if not job.is_dropped)
+
+    def all_jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
+        """Yield all jobs of a host, oldest first; skip damaged records."""
         numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
         for number in numbers:
             with suppress(OSError, StateUnreadable):  # its registration was cut off, or it is damaged
                 folder = self.of(number)
                 job = folder.load()
-                if job.host == host and not job.is_dropped:
+                if job.host == host:
                     yield folder, job
 
     def _of_host(self, host: str, suffix: str) -> Path:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
 MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
 RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
+# what is in the folder of one of them, beside the folder `taken`
+RUN_FILES = ("env", "exit", "exit.new", "output.log", "pid", "pid.new", "unstarted", "run.sh")
 
 _PRELUDE = """\
 boot_id() { read -r line < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"; }
@@ -76,6 +78,15 @@ run() { # JOB ID TAKE
   [ -s "$folder/exit" ] && read -r code time < "$folder/exit" &&
     printf 'exit %s %s %s\\n' "$1" "$code" "$time"
 }
+remove() { # JOB ID: only what jobmon made; a link is not followed
+  folder=RUNS/$2
+  if [ ! -L "$folder" ] && [ -d "$folder" ]; then
+    for name in FILES; do rm -f "$folder/$name"; done
+    rm -f "$folder"/env.[0-9]* "$folder"/run.[0-9]*
+    rmdir "$folder/taken" "$folder"
+  fi 2>/dev/null
+  { [ -e "$folder/run.sh" ] && [ ! -L "$folder" ]; } || echo "removed $1"
+}
 usage() { # FOLDER
   group=/sys/fs/cgroup
   for name in memory.current memory.max; do
@@ -95,7 +106,7 @@ usage() { # FOLDER
   command -v nvidia-smi >/dev/null && limited nvidia-smi \\
     --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
     while read -r line; do printf 'gpu %s\\n' "$line"; done
-}""".replace("RUNS", RUNS)
+}""".replace("RUNS", RUNS).replace("FILES", " ".join(RUN_FILES))
 
 _EXAMINE = """\
 link() { # FILE: where it points, in one line
@@ -166,6 +177,11 @@ def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> st
 def run_line(job: int, run_id: str, *, take: bool) -> str:
     """Return the line that looks at a command of jobmon; ``take``: and keeps it from starting later."""
     return f"run {job} {shlex.quote(run_id)} {'take' if take else '-'}"
+
+
+def remove_line(job: int, run_id: str) -> str:
+    """Return the line that removes what jobmon made there for a command."""
+    return f"remove {job} {shlex.quote(run_id)}"
 
 
 def running_line(text: str) -> str:

@@ -157,6 +157,26 @@ def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
     assert run.machine == machine
 
 
+def test_only_what_jobmon_made_is_removed(tmp_path: Path) -> None:
+    runs = tmp_path / ".local/state/jobmon"
+    for name in ("a1", "b2", "target"):
+        (runs / name / "taken").mkdir(parents=True)
+        for file in ("run.sh", "exit", "pid", "output.log", "run.77"):
+            (runs / name / file).write_text("x")
+    (runs / "b2/results").mkdir()
+    (runs / "b2/results/model").write_text("of the user")
+    (runs / "link").symlink_to(runs / "target")
+    (runs / "a1/exit").unlink()
+    (runs / "a1/exit").symlink_to(runs / "target/exit")
+    lines = (script.remove_line(job, name) for job, name in enumerate(("a1", "b2", "link", "missing"), 1))
+    assert look(tmp_path, *lines).look.removed == (1, 2, 3, 4)
+    assert not (runs / "a1").exists()
+    assert [each.name for each in (runs / "b2").iterdir()] == ["results"]
+    assert (runs / "b2/results/model").read_text() == "of the user"
+    assert len(list((runs / "target").iterdir())) == 6
+    assert (runs / "link").is_symlink()
+
+
 FORGED = "exit 7 0 1"
 
 
