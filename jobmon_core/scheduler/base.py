@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
     from jobmon_core.domain.health.cluster_resources import ClusterResources
@@ -305,6 +306,8 @@ class Backend(NamedTuple):
         machine_sample: returns what the latest look showed of the named machine, and of the job with this
             number there; None if agents measure that.
         by_hand: what a user types about the remote job with this number and name, of the named service.
+        machine_files: what the latest look showed of the outputs of the job with this number; None if the
+            files of jobs can be read here.
         outage_words: what the message about an outage says; None: what it says of a scheduler.
     """
 
@@ -327,3 +330,4 @@ class Backend(NamedTuple):
     by_hand: Callable[[BackendResources, str, int, str], ByHand] = lambda *_: ByHand()
     outage_words: OutageWords | None = None
     machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None
+    machine_files: Callable[[BackendResources, int], tuple[Listing, ...]] | None = None

@@ -107,6 +107,30 @@ def test_a_job_whose_wrapper_was_killed_has_an_unknown_outcome_with_the_reason_a
     assert "epoch 7 of 9" in shown
 
 
+def test_outputs_there_are_counted_and_a_patrol_and_a_wait_need_no_ssh(box: Box, somebody: User) -> None:
+    (somebody.work / "jobmon.yaml").write_text("expected: {outputs: 4}\n")
+    script = (
+        f"mkdir out; for i in 1 2 3; do echo $i > out/part$i; done; echo step 3/4; {WAIT}; echo 4 > out/part4"
+    )
+    done = somebody.jobmon(
+        "run", "--host", "box", "--job-config", "jobmon.yaml", "--files", "out", "--", "sh", "-c", script
+    )
+    assert (done.returncode, "ignored" in done.stderr) == (0, False), done
+    counted = "- outputs: 3 of 4 files, 6 B, in `out`"
+    eventually(lambda: counted in somebody.jobmon("handover").stdout, step_s=1)
+    assert "outputs: 3 of 4 files" in somebody.jobmon("patrol").stdout
+    with somebody.paused_monitor(1):
+        calls = box.calls
+        patrol = somebody.jobmon("patrol")  # one line, although nothing has changed
+        assert (patrol.returncode, len(patrol.stdout.splitlines())) == (0, 1), patrol
+        for limit_s in (0, 1):
+            assert somebody.jobmon("wait", "1", "--for", f"{limit_s}s").returncode == 3  # not over yet
+        assert box.calls == calls
+    (box.home / "go").touch()
+    assert somebody.jobmon("wait", "1", "--for", "9m").returncode == 0
+    assert not somebody.told(1).is_doubtful_success
+
+
 def block(page: str, label: str) -> str:
     """Return the commands below a label of a hand-over page."""
     found = re.search(rf"^{label}\n\n(?:[^`\n]+\n\n)?```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

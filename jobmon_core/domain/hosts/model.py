@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.hosts.target import Target
 
 _NO_TARGET = Target()
@@ -167,6 +168,7 @@ class Look:
     panes: tuple[Pane, ...] = ()
     markers: dict[int, SeenFile] = field(default_factory=dict)  # by job number; missing: there is none
     logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
+    files: dict[int, Listing] = field(default_factory=dict)  # by job number; times are of the host's clock
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
     removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
     usage: HostUsage = HostUsage()

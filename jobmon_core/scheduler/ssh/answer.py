@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.domain.hosts.model import (
     HostUsage,
     Look,
@@ -180,6 +181,25 @@ def _exit(found: Answer, rest: str) -> None:
     found.look.runs[int(job)] = replace(run, exit_code=int(code), ended_there_s=int(ended_s))
 
 
+def _file(found: Answer, rest: str) -> None:
+    job, modified_s, size, name = rest.split(" ", 3)
+    listed = ListedFile(name.removeprefix("./"), int(size), float(modified_s))
+    known = found.look.files.get(int(job), Listing(""))
+    found.look.files[int(job)] = replace(known, files=(*known.files, listed))
+
+
+def _files(found: Answer, rest: str) -> None:
+    job, count, *others = rest.split()
+    if count == "missing":
+        found.look.files[int(job)] = Listing("", problem="no such folder yet")
+        return
+    size, extent = others
+    known = found.look.files.get(int(job), Listing(""))
+    found.look.files[int(job)] = replace(
+        known, is_partial=extent != "all", count=int(count), size_bytes=int(size)
+    )
+
+
 def _removed(found: Answer, rest: str) -> None:
     found.look = replace(found.look, removed=(*found.look.removed, int(rest)))
 
@@ -208,6 +228,8 @@ _READERS = {
     "process": _identity,
     "exit": _exit,
     "removed": _removed,
+    "file": _file,
+    "files": _files,
     "found": _found,
 }
 

@@ -32,8 +32,9 @@ def by_hand(resources: BackendResources, number: int) -> ByHand:
     if not job.run_id:
         note = f"jobmon only watched it: start the program on {job.host} as it was started"
         return ByHand(look, stop, start_note=note)
-    folder = f" --chdir {quote(job.workdir)}" if job.workdir else ""
-    return ByHand(look, stop, f"jobmon run --host {quote(job.host)}{folder} -- {job.command}")
+    named = {"host": job.host, "chdir": job.workdir, "files": job.target.files}
+    options = (f"--{name} {quote(value)}" for name, value in named.items() if value)
+    return ByHand(look, stop, f"jobmon run {' '.join(options)} -- {job.command}")
 
 
 def _destination(resources: BackendResources, host: str) -> str:

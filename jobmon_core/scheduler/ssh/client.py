@@ -169,11 +169,23 @@ class SshScheduler:
                 continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
+        self._save_files(jobs, look)
         for number in set(look.removed) & set(removable):
             folder, job = removable[number]
             folder.save(replace(job, is_removed=True))
         records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
         return look
+
+    def _save_files(self, jobs: _Entries, look: Look) -> None:
+        """Keep what the folders of outputs hold, with the times of this machine's clock."""
+        ahead_s = look.clock_there_s - time.time()
+        for number, listing in look.files.items():
+            folder, job = jobs[number]
+            if is_another_machine(job, look.runs.get(number), look, time.time()):
+                continue
+            files = (replace(each, modified_s=each.modified_s - ahead_s) for each in listing.files)
+            with suppress(StorageFailed):  # a full disk here must not hide how the job is
+                folder.save_files(replace(listing, folder=job.target.files, files=tuple(files)))
 
 
 class _NoAnswer(Exception):
@@ -193,6 +205,8 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
             yield script.process_line(job.process)
         if job.target.marker:
             yield script.marker_line(number, job.target.marker)
+        if job.target.files:
+            yield script.files_line(number, job.target.files)
     logs = [(number, *entry) for number, entry in jobs.items() if entry[1].target.log]
     max_bytes = min(script.MAX_LOG_BYTES, script.MAX_LOGS_BYTES // max(1, len(logs)))
     for number, folder, job in logs:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
 MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
+MAX_FILES, LATEST_FILES = 20_000, 20  # that are counted in a folder, and that are listed
 RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
 # what is in the folder of one of them, beside the folder `taken`
 RUN_FILES = ("env", "exit", "exit.new", "output.log", "pid", "pid.new", "unstarted", "run.sh")
@@ -60,6 +61,15 @@ log() { # JOB FILE INODE OFFSET MAX
   [ "$2" -gt "$from" ] && tail -c "+$((from + 1))" -- "$file" | head -c $(($2 - from)) | base64
   echo "end"
 }
+files() { # JOB FOLDER MAX LATEST: how many files there are in it, and the latest ones
+  [ -d "$2" ] || { echo "files $1 missing"; return 0; }
+  {
+    (cd "$2" && limited find . -type f -exec stat -c '%Y %s %n' {} +; echo "0 ended $?") 2>/dev/null
+  } | head -n "$3" | sort -rn | awk -v job="$1" -v latest="$4" '
+    $1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ { if (count++ < latest) print "file", job, $0; bytes += $2 }
+    $2 == "ended" { complete = $3 != 124 }
+    END { print "files", job, count + 0, sprintf("%.0f", bytes), complete ? "all" : "part" }'
+}
 run() { # JOB ID TAKE
   folder=RUNS/$2
   if [ ! -d "$folder/taken" ]; then
@@ -81,7 +91,7 @@ run() { # JOB ID TAKE
 remove() { # JOB ID: only what jobmon made; a link is not followed
   folder=RUNS/$2
   if [ ! -L "$folder" ] && [ -d "$folder" ]; then
-    for name in FILES; do rm -f "$folder/$name"; done
+    for name in OWN_FILES; do rm -f "$folder/$name"; done
     rm -f "$folder"/env.[0-9]* "$folder"/run.[0-9]*
     rmdir "$folder/taken" "$folder"
   fi 2>/dev/null
@@ -106,7 +116,7 @@ usage() { # FOLDER
   command -v nvidia-smi >/dev/null && limited nvidia-smi \\
     --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
     while read -r line; do printf 'gpu %s\\n' "$line"; done
-}""".replace("RUNS", RUNS).replace("FILES", " ".join(RUN_FILES))
+}""".replace("RUNS", RUNS).replace("OWN_FILES", " ".join(RUN_FILES))
 
 _EXAMINE = """\
 link() { # FILE: where it points, in one line
@@ -172,6 +182,11 @@ def marker_line(job: int, file: str) -> str:
 def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> str:
     """Return the line that reads a log from ``offset``, or its last ``max_bytes`` if it has more."""
     return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
+
+
+def files_line(job: int, folder: str) -> str:
+    """Return the line that counts the files in a folder, and lists the latest ones."""
+    return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
 
 
 def run_line(job: int, run_id: str, *, take: bool) -> str:

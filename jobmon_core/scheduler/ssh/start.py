@@ -117,8 +117,10 @@ class CommandStarter:
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
         self._pause = pause
 
-    def record(self, command: Sequence[str], name: str, workdir: str) -> RemoteJob:
-        """Record a command before it is started; ``workdir`` is a folder of the host (empty: the home).
+    def record(self, command: Sequence[str], name: str, workdir: str, files: str = "") -> RemoteJob:
+        """Record a command before it is started.
+
+        ``workdir`` is a folder of the host (empty: the home), ``files`` that of its outputs (empty: none).
 
         Raises:
             JobmonError: the name of the host is wrong.
@@ -130,7 +132,7 @@ class CommandStarter:
         job = HostJob(
             host=host.name,
             name=name or name_of_command(command),
-            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log"),
+            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log", files=files),
             run_id=run_id,
             registered_s=now_s,
             command=shlex.join(command),

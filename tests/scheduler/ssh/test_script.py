@@ -19,6 +19,7 @@ from jobmon_core.system.runner import Ran
 from tests.support.waiting import eventually
 
 BOX = Host("box", "box")
+FORGED = "exit 7 0 1"
 AWKWARD = "a 'b' $(touch hit) \"c\" * ; é.log"
 
 
@@ -157,6 +158,35 @@ def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
     assert run.machine == machine
 
 
+def test_the_files_of_a_folder_are_counted_and_the_latest_ones_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "LATEST_FILES", 3)
+    folder = tmp_path / AWKWARD / "sub"
+    folder.mkdir(parents=True)
+    for number in range(9):
+        file = folder / f"part {number} 'x'.pt"
+        file.write_text("x" * 10)
+        os.utime(file, (number, 1_000_000 + number))
+    (folder / "link").symlink_to(folder / "part 8 'x'.pt")
+    (folder / f"a\n{FORGED}").write_text("x" * 10)
+    whole = look(tmp_path, script.files_line(7, AWKWARD), script.files_line(8, "missing")).look
+    found = whole.files[7]
+    assert (found.count, found.size_bytes, found.is_partial, found.problem) == (10, 100, False, "")
+    assert [(each.name, each.size_bytes, each.modified_s) for each in found.files[1:]] == [
+        ("sub/part 8 'x'.pt", 10, 1_000_008.0),
+        ("sub/part 7 'x'.pt", 10, 1_000_007.0),
+    ]
+    assert whole.files[8].problem == "no such folder yet"
+    assert whole.runs == {}
+    monkeypatch.setattr(script, "MAX_FILES", 4)
+    part = look(tmp_path, script.files_line(7, AWKWARD)).look.files[7]
+    assert (part.count, part.is_partial) == (4, True)
+    (tmp_path / "empty").mkdir()
+    empty = look(tmp_path, script.files_line(7, "empty")).look.files[7]
+    assert (empty.count, empty.files, empty.is_partial) == (0, (), False)
+
+
 def test_only_what_jobmon_made_is_removed(tmp_path: Path) -> None:
     runs = tmp_path / ".local/state/jobmon"
     for name in ("a1", "b2", "target"):
@@ -175,9 +205,6 @@ def test_only_what_jobmon_made_is_removed(tmp_path: Path) -> None:
     assert (runs / "b2/results/model").read_text() == "of the user"
     assert len(list((runs / "target").iterdir())) == 6
     assert (runs / "link").is_symlink()
-
-
-FORGED = "exit 7 0 1"
 
 
 def test_no_name_on_a_host_makes_up_a_line_of_the_answer(tmp_path: Path) -> None:
