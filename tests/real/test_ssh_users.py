@@ -138,6 +138,17 @@ def block(page: str, label: str) -> str:
     return found[1]
 
 
+def test_who_stops_watching_a_job_there_learns_how_to_end_it(box: Box, somebody: User) -> None:
+    pid = box.detached(WAIT)
+    assert somebody.jobmon("watch", "--host", "box", f"pid:{pid}").returncode == 0
+    done = somebody.jobmon("cancel", "1")
+    found = re.search(r"`(ssh box .*)` ends it", done.stdout + done.stderr)
+    assert found, done
+    assert not box.has_ended(pid)
+    assert somebody.run("bash", "-c", found[1]).returncode == 0
+    eventually(lambda: box.has_ended(pid))
+
+
 def test_the_hand_over_page_looks_at_a_job_there_stops_it_and_starts_it_again(
     box: Box, somebody: User
 ) -> None:

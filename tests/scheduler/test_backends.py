@@ -9,8 +9,8 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.app.cancel import cancel
-from jobmon_core.app.handover.commands import by_hand
 from jobmon_core.app.recover import RecoverJobs
+from jobmon_core.app.remote.by_hand import by_hand
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing

@@ -120,6 +120,10 @@ class Box:
         self._started.append(process)
         return process.pid
 
+    def has_ended(self, pid: int) -> bool:
+        """Whether a command of `detached` has ended."""
+        return next(each for each in self._started if each.pid == pid).poll() is not None
+
     def _as_user(self, command: str) -> list[str]:
         user = (f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups")
         return ["/usr/bin/setpriv", *user, "/bin/sh", "-c", command]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
-from jobmon_core.app.handover.commands import Resume, by_hand, how_to_resume, how_to_stop
+from jobmon_core.app.handover.commands import Resume, how_to_resume, how_to_stop
 from jobmon_core.app.jobs.array_summary import worst_task
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, overview
@@ -15,6 +15,7 @@ from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
+from jobmon_core.app.remote.by_hand import by_hand
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.remote.by_hand import by_hand
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
@@ -15,8 +16,7 @@ from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
-from jobmon_core.scheduler.backends import BACKENDS, cancel_command
-from jobmon_core.scheduler.base import ByHand
+from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.system.process import read_stat
 
 if TYPE_CHECKING:
@@ -49,14 +49,6 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
         return by_hand(ctx, job).stop
     pids = _pids(ctx, job)
     return (f"kill {' '.join(map(str, pids))}",) if pids else ()
-
-
-def by_hand(ctx: Context, job: WatchedJob) -> ByHand:
-    """Return what a user types about a job of a service that names its jobs by text; nothing for others."""
-    backend = BACKENDS.get(job.backend)
-    if not job.remote or backend is None:
-        return ByHand()
-    return backend.by_hand(ctx.backend_resources(job.backend), job.cluster, job.job_id, job.name)
 
 
 def _pids(ctx: Context, job: WatchedJob) -> list[int]:
