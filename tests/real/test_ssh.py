@@ -145,6 +145,24 @@ def test_a_host_that_does_not_answer_proves_nothing(
     assert (row.state, row.reason) == ("NODE_FAIL", "the host was restarted")
 
 
+def test_a_command_is_never_taken_for_one_that_did_not_start_where_an_alias_reaches_two_machines(
+    box: Box, jobs: Jobs
+) -> None:
+    """Each has a home of its own, and the first look after the start reaches the other one."""
+    number = jobs.run(WAIT)
+    (box.home / "boot_id").write_text("boot-2\n")
+    (box.home / "hostname").write_text("login2\n")
+    (box.home / ".local").rename(box.home / "home-of-login1")
+    answer = jobs.scheduler.ask_queue("")
+    assert isinstance(answer, Unreachable), answer
+    assert "login2 answered, which shows nothing of the job on login1" in answer.why
+    assert not (box.home / ".local").exists()
+    (box.home / "home-of-login1").rename(box.home / ".local")
+    (box.home / "boot_id").write_text("boot-1\n")
+    (box.home / "hostname").write_text("login1\n")
+    assert jobs.rows()[number].state == "RUNNING"
+
+
 def test_a_command_gets_the_environment_of_a_login_though_tmux_runs_in_another(box: Box, jobs: Jobs) -> None:
     box.shell(f"PATH=/usr/bin:/bin OTHER=x tmux new-session -d -s old {shlex.quote(WAIT)}")
     number = jobs.run('echo "$PATH ${OTHER-unset} ${TMUX-unset} $(umask)"')

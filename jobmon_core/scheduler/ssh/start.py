@@ -13,9 +13,12 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
+from jobmon_core.domain.hosts.judge import learn
 from jobmon_core.domain.hosts.model import HostJob
 from jobmon_core.domain.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
@@ -154,11 +157,16 @@ class CommandStarter:
         for pause_s in _ATTEMPTS_S:
             self._pause(pause_s)
             try:
-                run = ask_host(self._runner, self._jobs.host, text).look.runs.get(number)
+                look = ask_host(self._runner, self._jobs.host, text).look
             except SchedulerUnavailable as error:
                 problem = str(error)
                 continue
-            if _has_started(run):
+            if _has_started(look.runs.get(number)):
+                known, _ = learn(number, job, look, time.time())
+                with suppress(StorageFailed):  # a look learns it, too
+                    folder.save(
+                        replace(known, end=None)
+                    )  # a look also copies the log of a job that has ended
                 return ""
             problem = f"{self._host} answered, but the command has not started within five seconds"
         return problem
