@@ -27,8 +27,8 @@ are killed, as in Slurm.
 With --host, the command starts on another host, in the background: in tmux (session jobmon-ID) where
 that is installed, else in a session of its own. It gets the environment of a plain `ssh HOST`;
 `bash -lc '...'` reads your login files first. A wrapper records its exit code in ~/.local/state/jobmon there,
-and the log is copied from there at each look; 30 days after the end, a look removes these files. The command starts at most once, even if the connection
-is lost meanwhile; jobmon installs nothing there.
+and the log is copied from there at each look; 30 days after the end, a look removes these files. The
+command starts at most once, even if the connection is lost meanwhile; jobmon installs nothing there.
 
 examples:
   jobmon run -- python train.py --epochs 3
