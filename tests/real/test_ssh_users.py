@@ -33,7 +33,8 @@ def somebody(box: Box, discord: FakeDiscord, tmp_path: Path) -> Iterator[User]:
     folder.mkdir()
     environment = {name: value for name, value in os.environ.items() if name != "SLURM_CONF"}
     user = User(folder, discord, box.environment(environment))
-    user.configure(hosts={"box": {"data": "/tmp"}}, poll={"running_s": 5, "pending_s": 5, "warn_stale_s": 5})
+    # a second monitor may reach the host some seconds after the first one has reported that it answers again
+    user.configure(hosts={"box": {"data": "/tmp"}}, poll={"running_s": 5, "pending_s": 5, "warn_stale_s": 20})
     yield user
     user.leave()
 
