@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.health.cluster_resources import ClusterResources
     from jobmon_core.domain.hosts.settings import Host
@@ -222,6 +223,11 @@ class Context:
         """Return what the latest look showed of the machine of a job; None if agents measure that."""
         sample_of = find_backend(job.backend).machine_sample
         return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
+
+    def machine_files(self, job: WatchedJob) -> tuple[Listing, ...] | None:
+        """Return what the latest look showed of a job's outputs; None if they can be read here."""
+        files_of = find_backend(job.backend).machine_files
+        return files_of(self.backend_resources(job.backend), job.job_id) if files_of else None
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

@@ -52,6 +52,7 @@ With --host, watch one job on a host that is reached by ssh. One or more words d
                alone: the process that writes to it now
   marker:FILE  a file that shows success if it exists once the process is gone;
                alone: wait for this file
+  files:FOLDER the folder of its outputs: their number and the latest ones are shown
 Paths are those of the host; relative ones begin at your home there. One round-trip at each interval
 looks at all jobs on a host. A host that does not answer proves nothing; one message says so. If a
 process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
