@@ -94,7 +94,7 @@ def run(arguments: Sequence[str]) -> int:
 def _submit(arguments: list[str]) -> int:
     own = _own_options(arguments)
     backend, rest = own.backend, own.rest
-    if is_ray(backend or ""):
+    if _is_for_ray(backend):
         from jobmon.commands.submit_ray import submit_to_ray
 
         return submit_to_ray(rest, own.job_config, [option for option in _NOT_OF_RAY if own.has(option)])
@@ -125,6 +125,19 @@ def _submit(arguments: list[str]) -> int:
         return code
     finally:
         starter.discard()
+
+
+def _is_for_ray(backend: str | None) -> bool:
+    """Whether the job is one of Ray, by the option or else by the configuration."""
+    if backend is None:
+        from jobmon_core.context import Context
+        from jobmon_core.domain.errors import ConfigInvalid
+
+        try:
+            backend = Context.open(os.environ).configuration().backend
+        except ConfigInvalid:  # the submission says so, and `--checked` with all else
+            return False
+    return is_ray(backend)
 
 
 def _reads_stdin(arguments: Sequence[str]) -> bool:
@@ -260,10 +273,10 @@ def _point_out_typo(argument: str) -> None:
 
 
 def _known(backend: str) -> str:
-    from jobmon_core.context import backend_names  # rarely needed, and the user waits
+    from jobmon_core.context import configurable_backends  # rarely needed, and the user waits
 
-    if not is_ray(backend) and backend not in backend_names():
-        raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {backend!r}")
+    if backend not in (names := configurable_backends()):
+        raise UsageError(f"--backend takes one of {', '.join(names)}, not {backend!r}")
     return backend
 
 

@@ -41,7 +41,8 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[s
     ``arguments`` follow ``--backend ray``; ``refused`` are given options of jobmon that do not apply.
     """
     if refused:
-        raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
+        instead = "; `jobmon group add` adds it afterwards" if refused[0] == "--group" else ""
+        raise UsageError(f"{refused[0]} does not apply to jobs of Ray{instead}")
     options = _parser().parse_args(arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
