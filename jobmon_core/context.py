@@ -198,8 +198,9 @@ class Context:
         """Return the part of a backend that submits jobs."""
         submitter = find_backend(backend).submitter
         if submitter is None:
+            names = ", ".join(backend_names())
             raise SchedulerMissing(
-                f"the backend {backend!r} takes no scripts; add --backend and one of {', '.join(backend_names())}"
+                f"the backend {backend!r} takes no scripts; add --backend and one of {names}"
             )
         return submitter(self.backend_resources(backend))
 

@@ -40,9 +40,9 @@ DEATH = (
 RAYLET = f"\x1b[33m(raylet)\x1b[0m A worker died or was killed while executing a task. {DEATH}\n"
 # what Ray prints to the logs of all jobs of a cluster, whichever job the workers belong to
 NODE_OOM = (
-    "\x1b[33m(raylet)\x1b[0m [2026-11-26 06:08:44,797 E 19584 19584] (raylet) node_manager.cc:3517: 3 Workers "
-    "(tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: "
-    "6afbd423, IP: 192.0.2.2) over the last time period.\n"
+    "\x1b[33m(raylet)\x1b[0m [2026-11-26 06:08:44,797 E 19584 19584] (raylet) node_manager.cc:3517: 3 "
+    "Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons "
+    "at node (ID: 6afbd423, IP: 192.0.2.2) over the last time period.\n"
 )
 TRACEBACK = """Traceback (most recent call last):
   File "/home/ada/train.py", line 8, in <module>

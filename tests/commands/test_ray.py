@@ -1,8 +1,9 @@
-"""Jobs of a Ray cluster in a shell: Ray as the default backend, groups of such jobs, and what they cannot do."""
+"""Jobs of a Ray cluster in a shell: Ray as the default backend, groups of such jobs, what they cannot do."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.support.fake_discord import FakeDiscord
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.messages import title
 from tests.support.user import User
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -50,6 +52,35 @@ def test_ray_may_be_the_default_backend(ray: FakeRay, user: User) -> None:
     watched = user.jobmon("watch", "run-1")
     assert "watching run-1 of the Ray cluster" in watched.stderr
     assert "is already watched" in user.jobmon("watch", "--all").stderr
+
+
+def test_a_wrong_option_is_an_error_like_that_of_any_command(ray: FakeRay, user: User) -> None:
+    submit = ("submit", "--backend", "ray")
+    see = "see `jobmon submit --backend ray --help`"
+    assert error_of(user, *submit, "--entrypoint-num-gpu", "1", "--", "true") == (
+        "nothing was submitted: unknown option --entrypoint-num-gpu "
+        f"(did you mean --entrypoint-num-gpus?); {see}"
+    )
+    assert error_of(user, *submit, "--entrypoint-num-gpus", "many", "--", "true") == (
+        f"nothing was submitted: argument --entrypoint-num-gpus: 'many' is not a number above 0; {see}"
+    )
+    shown = user.jobmon(*submit, "--help", COLUMNS="200").stdout
+    assert "  --working-dir DIR " in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert ray.requests == []
+
+
+def test_all_monitors_of_a_cluster_share_one_list_request_an_interval(ray: FakeRay, user: User) -> None:
+    names = [f"run-{number}" for number in range(1, 5)]
+    ray.jobs = [ray_job(name) for name in names]
+    assert user.jobmon("watch", *names).returncode == 0
+    for number in range(1, 5):
+        user.watched_as(number, "RUNNING")
+    assert len({user.monitor_pid(number) for number in range(1, 5)}) == 4
+    ray.requests.clear()
+    since_s = time.monotonic()
+    eventually(lambda: ray.requests.count("GET /api/jobs/") >= 3)
+    assert time.monotonic() - since_s > 2 * 5 * 0.8  # the interval is 5 s
 
 
 def test_what_is_not_for_jobs_of_ray_says_what_to_do(ray: FakeRay, user: User) -> None:

@@ -48,7 +48,7 @@ def get_node(*arguments):
 services.get_node = get_node
 sys.exit(main())
 """
-# of the services of a node, and of a head; without values of their own, two nodes on a host would take the same ones
+# of the services of a node and a head; without values of their own, two on one host would take the same ones
 _NODE_PORT_OPTIONS = (
     "--dashboard-agent-listen-port",
     "--dashboard-agent-grpc-port",
@@ -222,7 +222,12 @@ class RealRay:
 
     def _processes(self, part: str) -> list[psutil.Process]:
         """Return the processes of the cluster whose command line has ``part``."""
-        return [each for each in _processes_of(self.folder) if part in " ".join(each.cmdline())]
+        found = []
+        for process in _processes_of(self.folder):
+            with suppress(psutil.Error):  # it has ended
+                if part in " ".join(process.cmdline()):
+                    found.append(process)
+        return found
 
 
 def _sweep() -> None:

@@ -113,8 +113,8 @@ def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
     """Return a record that suffices to submit the job again; raise JobmonError if there is none."""
     if is_ray(job.backend):
         raise JobmonError(
-            f"job {job.ref} ran on a Ray cluster, and jobmon does not record the options of such a job; submit "
-            f"it again with them: {_ray_command(job)}"
+            f"job {job.ref} ran on a Ray cluster, and jobmon does not record the options of such a job; "
+            f"submit it again with them: {_ray_command(job)}"
         )
     record = ctx.run_record(job.id).taken()
     path = script_path(job, record)

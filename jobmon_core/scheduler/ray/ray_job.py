@@ -32,7 +32,7 @@ _OTHER_DRIVER = (
     "killed shows SUCCEEDED, too"
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
-TOKEN_KEY = "jobmon_submission"  # of the metadata of what jobmon submits: which submission it was
+SUBMISSION_KEY = "jobmon_submission"  # of the metadata of what jobmon submits: which submission it was
 _MAX_MESSAGE = 80  # characters
 _MAX_CODE = (1 << 32) - 1
 _MAX_TIME_MS = 4_102_444_800_000  # the year 2100: more is no time, and some of it no date can show
@@ -113,7 +113,7 @@ def parse_job(data: object) -> RayJob | None:
         end_s=_seconds(data.get("end_time")),
         node_id=_text(data, "driver_node_id"),
         node_ip=_text(driver, "node_ip_address"),
-        token=_text(metadata, TOKEN_KEY) if isinstance(metadata, dict) else "",
+        token=_text(metadata, SUBMISSION_KEY) if isinstance(metadata, dict) else "",
     )
     return job if job.name else None
 

@@ -52,7 +52,7 @@ class Registered:
         )
 
     def is_of_another_submission(self, entry: RayJob) -> bool:
-        """Whether an entry shows the token of another submission under the same id, e.g. from another home."""
+        """Whether an entry shows the token of another submission under this id, e.g. of another home."""
         return bool(self.token and entry.token) and self.token != entry.token
 
 

@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayScheduler
-from jobmon_core.scheduler.ray.ray_job import TOKEN_KEY
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder
 from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
 from jobmon_core.scheduler.ray.submission import submit
@@ -228,7 +228,7 @@ def test_two_submissions_under_one_id_are_one(ray: FakeRay, folder: Path, schedu
 def test_of_two_homes_that_submit_one_id_only_the_one_whose_job_was_started_follows_it(
     ray: FakeRay, folder: Path, scheduler: RayScheduler
 ) -> None:
-    ray.rivals = [ray_job("jobmon-1", metadata={TOKEN_KEY: "of another home"})]
+    ray.rivals = [ray_job("jobmon-1", metadata={SUBMISSION_KEY: "of another home"})]
     submission = RaySubmission(ray_resources(folder), ray.service, {**JOB, "metadata": {"team": "a"}})
     submission.record()
     assert submission.submit() == Submitted(
@@ -244,7 +244,7 @@ def test_the_token_of_a_submission_is_added_to_the_metadata_of_the_user(ray: Fak
     assert submission.submit().fate is Fate.ACCEPTED
     job = JobFolder(folder / "1").registered()
     assert job is not None
-    assert ray.jobs[0]["metadata"] == {"team": "a", TOKEN_KEY: job.token}
+    assert ray.jobs[0]["metadata"] == {"team": "a", SUBMISSION_KEY: job.token}
 
 
 def test_an_id_that_ray_never_showed_can_be_submitted_again_and_the_token_says_which_it_is(

@@ -4,9 +4,9 @@ Its submission id is made here and recorded before the first request. Ray starts
 id, so after a request without an answer the same id is sent again. That Ray does not know the id right after
 proves nothing: a request may still be on its way.
 
-A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A token
-in the metadata, which Ray shows with the job, says whose it is. What shows none, e.g. a job of `ray job submit`
-that was sent at the same moment, counts as ours.
+A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
+token in the metadata, which Ray shows with the job, says whose it is. What shows none, e.g. a job of
+`ray job submit` that was sent at the same moment, counts as ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.ray_job import TOKEN_KEY
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
 from jobmon_core.system.lock import command_lock
@@ -144,7 +144,7 @@ class RaySubmission:
         metadata, job = self._description.get("metadata") or {}, folder.registered()
         if job is None or not isinstance(metadata, Mapping):  # Ray refuses such metadata
             return dict(self._description)
-        return {**self._description, "metadata": {**metadata, TOKEN_KEY: job.token}}
+        return {**self._description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
     def _recorded(self) -> JobFolder:
         if self._folder is None:
