@@ -105,7 +105,7 @@ def test_the_configured_backend_is_the_default(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(api.UnknownJob, match=f"the Ray cluster {ray.service} has no job 8123"):
             api.watch(8123)
         ray.token = "of somebody else"
-        with pytest.raises(api.SchedulerRejected, match="the Ray dashboard .* got no token"):
+        with pytest.raises(api.SchedulerRejected, match=r"the Ray dashboard .* got no token"):
             api.submit("python", "train.py")
         assert ray.started == []
 
