@@ -59,9 +59,9 @@ def submit(
     words = tuple(os.fspath(each) for each in arguments)
     config = absolute(job_config)
     if _is_for_ray(backend):
-        if group or sentinel:
-            raise JobmonError("group and sentinel are not for jobs of Ray")
-        return _watched(SubmitToRay(_description(words, ray or {}), address, config))
+        if sentinel:
+            raise JobmonError("sentinel is not for jobs of Ray")
+        return _watched(SubmitToRay(_description(words, ray or {}), address, config, group))
     if ray or address:
         raise JobmonError('address and ray are for jobs of Ray; add backend="ray"')
     return _watched(Submit(words, backend or "", sentinel, agent, config, group))

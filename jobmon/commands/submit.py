@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.new_job import NewJob
 
 DESCRIPTION = """\
@@ -36,7 +37,7 @@ examples:
   jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
-_NOT_OF_RAY = ("--sentinel", "--checked", "--group")
+_NOT_OF_RAY = ("--sentinel", "--checked")
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
@@ -97,7 +98,8 @@ def _submit(arguments: list[str]) -> int:
     if _is_for_ray(backend):
         from jobmon.commands.submit_ray import submit_to_ray
 
-        return submit_to_ray(rest, own.job_config, [option for option in _NOT_OF_RAY if own.has(option)])
+        refused = [option for option in _NOT_OF_RAY if own.has(option)]
+        return submit_to_ray(rest, own.job_config, own.group, refused)
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
     if own.is_checked:
@@ -199,21 +201,24 @@ def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable
     Raises:
         Invalid: no group can have this name.
     """
-    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name  # rarely needed
+    from jobmon_core.app.groups.edit import submission_name  # rarely needed
     from jobmon_core.domain.groups.model import checked_name
 
     checked_name(group)
+    return lambda job: join_group(ctx, group, job, submission_name(arguments))
 
-    def add(job: NewJob) -> None:
-        try:
-            open_group(ctx, group)
-            run = add_submitted(ctx, group, job, submission_name(arguments))
-        except JobmonError as error:
-            say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
-        else:
-            say(f"job {job.job_id} is the run {run} of group {group}")
 
-    return add
+def join_group(ctx: Context, group: str, job: NewJob | WatchedJob, run: str) -> None:
+    """Add a submitted job to a group as a run of this name, or of one like it; print an error."""
+    from jobmon_core.app.groups.edit import add_submitted, open_group  # rarely needed
+
+    try:
+        open_group(ctx, group)
+        run = add_submitted(ctx, group, job, run)
+    except JobmonError as error:
+        say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
+    else:
+        say(f"job {job.job_id} is the run {run} of group {group}")
 
 
 _OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")
@@ -234,7 +239,7 @@ class _OwnOptions(NamedTuple):
 
     def has(self, option: str) -> bool:
         """Whether the user gave one of the options that a job of Ray cannot have."""
-        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked, "--group": bool(self.group)}
+        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked}
         return given[option]
 
 

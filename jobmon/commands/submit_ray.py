@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobmon.commands.submit import join_group
 from jobmon.commands.watch_ray import ADDRESS_HELP
 from jobmon.errors import UsageError, say
 from jobmon.parser import command_parser
@@ -18,10 +19,13 @@ from jobmon_core.app.remote.ray_cluster import ray_service
 from jobmon_core.app.remote.submit_ray import submit_to_cluster
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Submit a command to a Ray cluster, as `ray job submit` does, and watch it in the background. Ray itself
@@ -36,14 +40,15 @@ _UNKNOWN = 69  # EX_UNAVAILABLE of sysexits.h
 _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
-def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[str]) -> int:
+def submit_to_ray(arguments: Sequence[str], job_config: str, group: str, refused: Sequence[str]) -> int:
     """Submit and watch; return the exit code.
 
     ``arguments`` follow ``--backend ray``; ``refused`` are given options of jobmon that do not apply.
     """
     if refused:
-        instead = "; `jobmon group add` adds it afterwards" if refused[0] == "--group" else ""
-        raise UsageError(f"{refused[0]} does not apply to jobs of Ray{instead}")
+        raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
+    if group:
+        checked_name(group)
     options = command_parser("submit-ray").parse_args(arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
@@ -52,9 +57,16 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[s
     ctx = Context.open(os.environ)
     settings = read_settings(Path(job_config), say) if job_config else None
     service = ray_service(ctx, options.address or "")
-    starter = MonitorStarter(ctx)
+    starter = MonitorStarter(ctx, at_most=1 if group else 0)  # one monitor for the whole group
+
+    def on_saved(job: WatchedJob) -> None:
+        if group:
+            join_group(ctx, group, job, job.name)
+
     try:
-        job, problem = submit_to_cluster(ctx, starter, service, description, settings)
+        job, problem = submit_to_cluster(
+            ctx, starter, service, description, settings=settings, on_saved=on_saved
+        )
     except SchedulerRejected as error:
         say(f"nothing was submitted: {error}")
         return error.exit_code

@@ -89,7 +89,6 @@ def test_what_is_not_for_jobs_of_ray_says_what_to_do(ray: FakeRay, user: User) -
     takes_none = "the backend 'ray' takes no scripts; add --backend and one of slurm, local"
     assert takes_none in error_of(user, "chain", script, script)
     assert takes_none in error_of(user, "group", "submit", "sweep", str(runs))
-    assert "`jobmon group add` adds it afterwards" in error_of(user, "submit", "--group", "g", "--", "true")
     assert "a job of Ray is watched by its id: `jobmon watch ID`" in error_of(user, "diagnose", "77")
     assert ray.started == []
 
@@ -112,9 +111,11 @@ def test_a_job_of_ray_cannot_be_rerun_or_cancelled_by_jobmon_which_names_the_com
 
 
 def test_a_group_of_jobs_of_ray_ends_with_one_digest(ray: FakeRay, user: User) -> None:
-    ray.jobs = [ray_job("good"), ray_job("bad")]
-    assert user.jobmon("watch", "good", "bad").returncode == 0
-    assert user.jobmon("group", "add", "sweep", "1", "2").stdout == "1 good: added\n2 bad: added\n"
+    submitted = user.jobmon("submit", "--group", "sweep", "--submission-id", "good", "--", "true")
+    assert "job 1 is the run good of group sweep" in submitted.stderr
+    ray.jobs.append(ray_job("bad"))
+    assert user.jobmon("watch", "bad").returncode == 0
+    assert user.jobmon("group", "add", "sweep", "2").stdout == "2 bad: added\n"
     ray.jobs = [
         ray_job("good", "SUCCEEDED", driver_exit_code=0),
         ray_job("bad", "FAILED", driver_exit_code=3),
