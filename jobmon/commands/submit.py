@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.errors import Invalid, JobmonError, SchedulerMissing
+from jobmon_core.domain.errors import Invalid, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.new_job import NewJob
 
 DESCRIPTION = """\
@@ -201,24 +200,12 @@ def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable
     Raises:
         Invalid: no group can have this name.
     """
-    from jobmon_core.app.groups.edit import submission_name  # rarely needed
+    from jobmon.commands.groups.joining import join_group  # rarely needed
+    from jobmon_core.app.groups.edit import submission_name
     from jobmon_core.domain.groups.model import checked_name
 
     checked_name(group)
     return lambda job: join_group(ctx, group, job, submission_name(arguments))
-
-
-def join_group(ctx: Context, group: str, job: NewJob | WatchedJob, run: str) -> None:
-    """Add a submitted job to a group as a run of this name, or of one like it; print an error."""
-    from jobmon_core.app.groups.edit import add_submitted, open_group  # rarely needed
-
-    try:
-        open_group(ctx, group)
-        run = add_submitted(ctx, group, job, run)
-    except JobmonError as error:
-        say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
-    else:
-        say(f"job {job.job_id} is the run {run} of group {group}")
 
 
 _OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.submit import join_group
+from jobmon.commands.groups.joining import join_group
 from jobmon.commands.watch_ray import ADDRESS_HELP
 from jobmon.errors import UsageError, say
 from jobmon.parser import command_parser
