@@ -86,6 +86,19 @@ def test_utilisation_is_averaged_over_the_looks_and_follows_the_gpu(driver: Path
         eventually(lambda: found.gpu().utilization_percent == 0.0)
 
 
+def test_the_samples_of_the_driver_count_more_than_the_looks(driver: Path, tmp_path: Path) -> None:
+    """A program that works every other half second may be at work, or not, at each look."""
+    with bench(driver, tmp_path, "util=100 samples=0,99,51 pids=PID") as found:
+        eventually(lambda: found.gpu().utilization_percent == 50.0)
+        assert (found.gpu().lowest_percent, found.gpu().highest_percent) == (0.0, 99.0)
+
+
+def test_an_older_driver_counts_the_memory_that_it_reserves(driver: Path, tmp_path: Path) -> None:
+    with bench(driver, tmp_path, "util=1 memory=7000000000 olddriver pids=PID") as found:
+        eventually(lambda: found.gpu().memory is not None)
+        assert found.gpu().memory == 7_000_000_000 + 600 * 2**20
+
+
 def test_a_gpu_that_is_held_but_idle_is_shown(driver: Path, tmp_path: Path) -> None:
     with bench(driver, tmp_path, "util=0", "util=50", visible="0") as found:
         eventually(lambda: found.gpu().utilization_percent == 0.0)
@@ -154,7 +167,7 @@ def test_the_metrics_of_each_gpu_are_written_at_the_end(driver: Path, tmp_path: 
         eventually(lambda: found.gpu(1).utilization_percent == 43.0)
         os.kill(found.agent_pid, signal.SIGTERM)
         eventually(lambda: found.report().ended_s is not None)
-        eventually((found.folder / "n1" / GPU_METRICS).exists)
+        os.waitid(os.P_PID, found.agent_pid, os.WEXITED | os.WNOWAIT)
         header, *lines = (found.folder / "n1" / GPU_METRICS).read_text().splitlines()
     assert header == HEADER
     assert [line.split(",")[2:5] for line in lines] == [

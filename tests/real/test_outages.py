@@ -98,6 +98,7 @@ def test_a_long_controller_outage_and_its_end_are_reported_once_for_all_jobs(
     ]
     for job_id in jobs:
         user.watched_as(job_id, "RUNNING")
+    eventually(lambda: all(user.job(job_id).cluster for job_id in jobs))  # queried after the first state
     slurm.stop_controller()
     try:
         eventually(lambda: bool(user.discord.received(Route.ERROR)))

@@ -8,11 +8,14 @@
 #include <string.h>
 
 enum { SUCCESS = 0, NOT_SUPPORTED = 3, TOO_SMALL = 7, TIMEOUT = 10, LOST = 15, MAX_GPUS = 16 };
+enum { RESERVED = 600 << 20 };
 
 typedef struct { unsigned index; } gpu_t;
 typedef struct { unsigned pid; unsigned long long memory; unsigned gpu_instance, compute_instance; } process_t;
 typedef struct { unsigned gpu, memory; } utilization_t;
 typedef struct { unsigned long long total, free, used; } memory_t;
+typedef struct { unsigned version; unsigned long long total, reserved, free, used; } memory_v2_t;
+typedef struct { unsigned long long at_us, value; } sample_t;
 typedef struct { gpu_t *device; unsigned long long type, data; unsigned gi, ci; } event_t;
 typedef struct { unsigned version, supported; } support_t;
 typedef struct { unsigned id; int result; double value; const char *names[3]; } metric_t;
@@ -96,8 +99,37 @@ int nvmlDeviceGetEnforcedPowerLimit(gpu_t *gpu, unsigned *mw) { CHECK(gpu); *mw 
 int nvmlDeviceGetMemoryInfo(gpu_t *gpu, memory_t *memory) {
     CHECK(gpu);
     memory->total = 80ULL << 30;
-    memory->used = number(gpu->index, "memory=", 1 << 20);
+    memory->used = number(gpu->index, "memory=", 1 << 20) + RESERVED; /* as real drivers count */
     memory->free = memory->total - memory->used;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(gpu_t *gpu, memory_v2_t *memory) {
+    CHECK(gpu);
+    if (find(gpu->index, "olddriver")) return NOT_SUPPORTED;
+    memory->total = 80ULL << 30;
+    memory->reserved = RESERVED;
+    memory->used = number(gpu->index, "memory=", 1 << 20);
+    memory->free = memory->total - memory->reserved - memory->used;
+    return SUCCESS;
+}
+
+/* The values after "samples=", separated by commas, as if new at each call. */
+int nvmlDeviceGetSamples(gpu_t *gpu, int kind, unsigned long long after_us, int *type, unsigned *count,
+                         sample_t *samples) {
+    (void)kind;
+    CHECK(gpu);
+    const char *value = find(gpu->index, "samples=");
+    if (!value) return NOT_SUPPORTED;
+    unsigned found = 0;
+    for (; *value && *value != ' ' && *value != '\n'; value++) {
+        unsigned long long percent = strtoul(value, (char **)&value, 10);
+        if (samples) samples[found] = (sample_t){after_us + 200000 * (found + 1), percent};
+        found++;
+        if (*value != ',') break;
+    }
+    *type = 1;
+    *count = found;
     return SUCCESS;
 }
 

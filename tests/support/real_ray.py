@@ -224,7 +224,7 @@ class RealRay:
         """Return the processes of the cluster whose command line has ``part``."""
         found = []
         for process in _processes_of(self.folder):
-            with suppress(psutil.Error):  # it has ended
+            with suppress(psutil.NoSuchProcess):  # it has just ended
                 if part in " ".join(process.cmdline()):
                     found.append(process)
         return found

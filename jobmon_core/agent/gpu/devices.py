@@ -73,6 +73,7 @@ class _Device:
         self._looks: list[tuple[float | None, float | None]] = []
         self._pids: tuple[int, ...] | None = None
         self._activity: _Activity | None = None
+        self._sampled_until_us = 0  # by the driver's clock
         self._is_lost = False
         self._unless_lost(self._open)
 
@@ -86,9 +87,7 @@ class _Device:
             self._is_lost = False  # it may have been reset
             self._unless_lost(self._read)
         is_lost = self._is_lost or self.handle is None
-        gpu = (
-            dataclasses.replace(self._gpu, is_lost=is_lost) if is_lost else _averaged(self._gpu, self._looks)
-        )
+        gpu = dataclasses.replace(self._gpu, is_lost=True) if is_lost else self._averaged()
         self._looks.clear()
         return GpuReading(gpu, self._pids)
 
@@ -128,7 +127,9 @@ class _Device:
 
     def _read(self) -> None:
         nvml = self._nvml.constants
-        memory = self._ask("memory", "nvmlDeviceGetMemoryInfo")
+        memory = self._ask("", "nvmlDeviceGetMemoryInfo", nvml.nvmlMemory_v2)
+        if memory is None:  # an older driver; it counts what the driver reserves for itself as used
+            memory = self._ask("memory", "nvmlDeviceGetMemoryInfo")
         self._gpu = dataclasses.replace(
             self._gpu,
             memory=memory.used if memory else None,
@@ -150,6 +151,34 @@ class _Device:
             processes = self._ask("processes", "nvmlDeviceGetComputeRunningProcesses_v2")
         if processes is not None:
             self._pids = tuple(sorted({process.pid for process in processes}))
+
+    def _averaged(self) -> Gpu:
+        """Return the GPU with the means since the last call."""
+        busy = self._sampled() or [utilization for utilization, _ in self._looks if utilization is not None]
+        power = [watts for _, watts in self._looks if watts is not None]
+        return dataclasses.replace(
+            self._gpu,
+            utilization_percent=sum(busy) / len(busy) if busy else None,
+            lowest_percent=min(busy, default=None),
+            highest_percent=max(busy, default=None),
+            power_w=sum(power) / len(power) if power else None,
+        )
+
+    def _sampled(self) -> list[float]:
+        """Return the utilisation that the driver measured since the last call, in %; empty if it does not.
+
+        Its samples, about five a second, leave out no moment. The looks may: of a program that works every
+        other half second, each may see it at work.
+        """
+        after_us, kind = self._sampled_until_us, self._nvml.constants.NVML_GPU_UTILIZATION_SAMPLES
+        try:
+            found = self._ask("", "nvmlDeviceGetSamples", kind, after_us)
+        except GpuLost:
+            return []
+        samples = [sample for sample in found[1] if sample.timeStamp > after_us] if found else []
+        self._sampled_until_us = max((sample.timeStamp for sample in samples), default=after_us)
+        # the first call returns those from before the agent started
+        return [float(sample.sampleValue.uiVal) for sample in samples] if after_us else []
 
     def _throttle_reasons(self) -> tuple[str, ...]:
         bits = self._ask("", "nvmlDeviceGetCurrentClocksEventReasons")
@@ -216,15 +245,3 @@ def _field_value(value: Any) -> int:
     """Return the number in a field value; all NVLink counters are integers."""
     is_long = value.valueType > 1  # NVML_VALUE_TYPE_UNSIGNED_INT
     return int(value.value.ullVal if is_long else value.value.uiVal)
-
-
-def _averaged(gpu: Gpu, looks: list[tuple[float | None, float | None]]) -> Gpu:
-    busy = [utilization for utilization, _ in looks if utilization is not None]
-    power = [watts for _, watts in looks if watts is not None]
-    return dataclasses.replace(
-        gpu,
-        utilization_percent=sum(busy) / len(busy) if busy else None,
-        lowest_percent=min(busy, default=None),
-        highest_percent=max(busy, default=None),
-        power_w=sum(power) / len(power) if power else None,
-    )

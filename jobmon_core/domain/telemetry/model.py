@@ -55,9 +55,9 @@ class Gpu:
     uuid: str = ""
     name: str = ""
     utilization_percent: float | None = None  # share of the time in which any kernel ran
-    lowest_percent: float | None = None  # of the looks within the span
+    lowest_percent: float | None = None  # of the driver's samples within the span, else of the agent's looks
     highest_percent: float | None = None
-    memory: int | None = None  # by all processes
+    memory: int | None = None  # by all processes; an older driver counts what it reserves for itself, too
     memory_total: int | None = None
     power_w: float | None = None
     power_limit_w: float | None = None

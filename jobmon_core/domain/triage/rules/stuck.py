@@ -30,6 +30,10 @@ _MANY_INTERVALS = 3  # between two checkpoints
 _LONGER_THAN_BEFORE = 1.5  # times the time for which the outputs grew
 _MAX_RANKS = 16  # in the evidence
 _STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
+_ENDLESS_COLLECTIVE = (
+    "Probably all ranks wait in a collective operation that cannot end; cancel and restart it."
+)
+_ENDLESS_KERNEL = "Probably it waits for a GPU kernel that does not end; cancel and restart it."
 
 
 def block_buffered(situation: Situation) -> Verdict | None:
@@ -207,7 +211,7 @@ def gpu_hang(situation: Situation) -> Verdict | None:
                 for key, busy, sign in zip(gpu_keys(situation), gpus, signs, strict=True)
             ),
         ),
-        _STACKS + "Probably all ranks wait in a collective operation that cannot end; cancel and restart it.",
+        _STACKS + (_ENDLESS_COLLECTIVE if len(situation.living_workers) > 1 else _ENDLESS_KERNEL),
         is_critical=True,
     )
 

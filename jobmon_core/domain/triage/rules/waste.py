@@ -19,6 +19,7 @@ from jobmon_core.domain.triage.windows import (
 _IDLE_PERCENT = 1.0  # of the time; a mean over the whole `idle_s`
 _IDLE_CPU_PERCENT = 50.0  # of one core
 _STILL_BYTES_PER_S = 1e6
+_FEW_GPU_HOURS = 0.05
 
 
 def idle_allocation(situation: Situation) -> Verdict | None:
@@ -28,7 +29,7 @@ def idle_allocation(situation: Situation) -> Verdict | None:
     cpus = cpu_percents(situation, seconds)
     used = sum(percent for percent, _ in cpus)
     moved = transferred_per_s(situation, seconds)
-    if not keys or len(idle) < len(keys) or situation.is_advancing or not cpus or moved is None:
+    if not keys or len(idle) < len(keys) or _has_advanced(situation, seconds) or not cpus or moved is None:
         return None
     if situation.age_s < seconds or used > _IDLE_CPU_PERCENT or moved > _STILL_BYTES_PER_S:
         return None
@@ -38,7 +39,7 @@ def idle_allocation(situation: Situation) -> Verdict | None:
     return Verdict(
         "idle-allocation",
         "The job does nothing",
-        f"{gpus} idle for {duration(idle_s)}: {len(keys) * idle_s / 3600:.1f} GPU hours wasted so far",
+        f"{gpus} idle for {duration(idle_s)}{_wasted(len(keys) * idle_s / 3600)}",
         since_s,
         (
             *(f"{key.name(situation)}: {_used_memory(key)}" for key in keys),
@@ -63,11 +64,22 @@ def idle_gpu(situation: Situation) -> Verdict | None:
     return Verdict(
         "idle-gpu",
         "GPUs held, but idle",
-        f"{names} idle for {duration(idle_s)}: {len(idle) * idle_s / 3600:.1f} GPU hours wasted so far",
+        f"{names} idle for {duration(idle_s)}{_wasted(len(idle) * idle_s / 3600)}",
         since_s,
         tuple(f"{key.name(situation)}: {_used_memory(key)}" for key in idle),
         "Ask for fewer GPUs, or make the program use them: one process for each, chosen by its rank.",
     )
+
+
+def _has_advanced(situation: Situation, seconds: float) -> bool:
+    """Whether the log shows progress in the last ``seconds``, however slow."""
+    samples = situation.history.samples
+    return bool(samples) and situation.now_s - samples[-1].at_s <= seconds
+
+
+def _wasted(gpu_hours: float) -> str:
+    """Return what a message adds about lost GPU hours; empty if they round to none."""
+    return f": {gpu_hours:.1f} GPU hours wasted so far" if gpu_hours >= _FEW_GPU_HOURS else ""
 
 
 def _idle(situation: Situation) -> list[GpuKey]:

@@ -66,6 +66,25 @@ def test_a_job_that_does_nothing_wastes_gpu_hours() -> None:
     assert "14.7 GPU hours" in known.text
 
 
+def test_a_job_whose_few_steps_advance_does_something() -> None:
+    """A step every 20 minutes is too few for a pace, and the job is not wasted."""
+    idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
+    job = situation(idle, 60, log_idle_s=None)
+    steps = tuple(replace(job.history.samples[0], at_s=job.now_s - minutes * 60) for minutes in (40, 20))
+    slow = replace(job, history=replace(job.history, samples=steps))
+    assert not slow.is_advancing
+    assert "idle-allocation" not in names(slow)
+    ended = tuple(replace(step, at_s=step.at_s - 15 * 60) for step in steps)
+    assert names(replace(slow, history=replace(slow.history, samples=ended))) == ["idle-allocation"]
+
+
+def test_few_gpu_hours_are_not_counted_as_none() -> None:
+    idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
+    quick = Thresholds(idle_s=120)
+    (verdict,) = judge(situation(idle, 5, steps=False, log_idle_s=None, thresholds=quick))
+    assert verdict.text == "its GPU is idle for 2m"
+
+
 def test_half_an_hour_of_preparation_on_the_cpu_is_no_idle_allocation() -> None:
     busy = sample([worker(0, 400)], [gpu(0, 0.0)])
     assert names(situation(busy, 45, steps=False, log_idle_s=None)) == []

@@ -81,6 +81,9 @@ def test_busy_gpus_that_draw_little_power_hang() -> None:
     (verdict,) = judge(situation(spinning, stuck_minutes=15))
     assert (verdict.name, verdict.is_critical) == ("gpu-hang", True)
     assert "30 % of its power limit" in verdict.text
+    assert "all ranks wait in a collective operation" in verdict.advice
+    (alone,) = judge(situation(ranks(100, gpus=(100,), power_w=150.0), stuck_minutes=15))
+    assert "a GPU kernel that does not end" in alone.advice
 
 
 @pytest.mark.parametrize(
