@@ -20,8 +20,8 @@ from jobmon_core.app.processes.watch import (
     watch_processes,
 )
 from jobmon_core.app.watch import watch
-from jobmon_core.context import backend_names
-from jobmon_core.domain.backends import RAY, is_ray
+from jobmon_core.context import configurable_backends
+from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.lifecycle.health import job_status
@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
     )
     parser.add_argument(
-        "--backend", choices=(*backend_names(), RAY), help="the jobs' scheduler (default: as configured)"
+        "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
     )
     add_ray_options(parser)
     _add_process_options(parser)
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             _follow(open_context(), [job.ref])
         return 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
-    if is_ray(options.backend or "") and not is_about_processes:
+    if not is_about_processes and is_ray(options.backend or open_context().configuration().backend):
         return watch_ray(options)
     refuse_ray_options(options)
     if is_about_processes == bool(options.job):

@@ -95,6 +95,21 @@ def test_the_documented_examples_run(
     assert threading.active_count() == 1
 
 
+def test_the_configured_backend_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "jobmon"
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text('{"backend": "ray"}', encoding="ascii")
+    (home / "config.json").chmod(0o600)
+    with FakeRay() as ray:
+        monkeypatch.setenv("RAY_API_SERVER_ADDRESS", ray.url)
+        with pytest.raises(api.UnknownJob, match=f"the Ray cluster {ray.service} has no job 8123"):
+            api.watch(8123)
+        ray.token = "of somebody else"
+        with pytest.raises(api.SchedulerRejected, match=r"the Ray dashboard .* got no token"):
+            api.submit("python", "train.py")
+        assert ray.started == []
+
+
 def test_the_code_of_a_user_is_checked_by_mypy_strict(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(USER_CODE + WRONG, encoding="utf-8")
     done = subprocess.run(
