@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))  # most values; not their subclasses, e.g. StrEnum
 _MAX_INT = 2**63  # a larger number means a damaged file, and could overflow in arithmetic with floats
 
 
@@ -26,12 +27,14 @@ class DecodeError(ValueError):
 def to_json(value: object) -> Any:
     """Return ``value`` in types for `json.dumps`; fields that equal their plain default are left out."""
     kind: Any = type(value)
+    if kind in _SCALARS:
+        return value
     if (defaults := _defaults(kind)) is not None:
         keys = _json_keys(kind)
         return {
-            keys.get(name, name): to_json(getattr(value, name))
+            keys.get(name, name): to_json(item)
             for name, default in defaults.items()
-            if getattr(value, name) != default
+            if (item := getattr(value, name)) != default
         }
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jobmon_core.domain.telemetry.model import Cpu, Gpu, Node, Sample, Worker
@@ -22,7 +23,7 @@ _AVERAGED = {
     Node: ("load", "cpu_percent", "io_wait_percent", "memory_available", "received_per_s", "sent_per_s"),
     Cpu: ("used_percent", "throttled_percent", "runnable_threads"),
 }
-_PERCENT_DIGITS = 1
+_DIGITS = 1  # after the point
 
 
 def mean_sample(samples: Sequence[Sample]) -> Sample:
@@ -32,6 +33,8 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     GPU utilisation and the reasons for which a GPU was slowed down are those of all samples.
     """
     last = samples[-1]
+    if len(samples) == 1:
+        return last
     workers: dict[tuple[int, float], list[tuple[Worker, float]]] = {}
     for sample in samples:
         for worker in sample.workers:
@@ -48,16 +51,20 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def rounded(record: T) -> T:
-    """Return the figures of a record with as many digits as they deserve, which keeps the files small."""
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, float) and not field.name.endswith("_s"):
-            changes[field.name] = round(value, _PERCENT_DIGITS)
-        elif isinstance(value, float):
-            changes[field.name] = round(value, None if field.name.endswith("per_s") else 1) + 0.0
+def rounded(record: T, **changes: Any) -> T:
+    """Return a record with changes; its figures get as many digits as they deserve: this keeps files small."""
+    for name, digits in _digits(type(record)):
+        value = changes.get(name, getattr(record, name))
+        if isinstance(value, float):
+            changes[name] = round(value, digits) + 0.0
     return dataclasses.replace(record, **changes)
+
+
+@cache
+def _digits(kind: type[T]) -> tuple[tuple[str, int | None], ...]:
+    """Return the names of all fields, each with the digits after its point; None for a whole number."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return tuple((name, None if name.endswith("per_s") else _DIGITS) for name in names)
 
 
 def _gpu(last: Gpu, samples: Iterable[Sample]) -> Gpu:
@@ -83,4 +90,4 @@ def _mean(records: Sequence[tuple[T, float]]) -> T:
         if weights > 0:
             mean = sum(value * weight for value, weight in known) / weights
             changes[name] = round(mean) if isinstance(known[0][0], int) else mean
-    return rounded(dataclasses.replace(last, **changes))
+    return rounded(last, **changes)
