@@ -25,6 +25,7 @@ _FORBIDDEN = tuple(
     )
 )
 _FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
+_MAX_NAME = 60  # characters of a value in the name of a test
 _WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
 
 settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
@@ -66,6 +67,13 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long text by its beginning: every report of a worker holds the whole name of its test."""
+    if not isinstance(val, str | bytes) or len(val) <= _MAX_NAME:
+        return None
+    return f"{ascii(val[:_MAX_NAME])}... ({len(val)})"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
