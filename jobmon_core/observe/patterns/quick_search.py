@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _TRACEBACK = b"traceback (most recent call last)"
 _DIGITS = b"0123456789"
 _NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})  # as of progress bars
-_LONG = 4096  # bytes: to prepare the search for all literals at once takes as long as to search these for each
+_LONG = (
+    4096  # bytes: to prepare the search for all literals at once takes as long as to search these for each
+)
 
 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:

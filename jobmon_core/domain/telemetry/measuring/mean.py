@@ -51,8 +51,8 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def rounded(record: T, **changes: Any) -> T:
-    """Return a record with changes; its figures get as many digits as they deserve: this keeps files small."""
+def rounded(record: T, **changes: float | None) -> T:
+    """Return a record with changes, its figures with as many digits as they deserve: files stay small."""
     for name, digits in _digits(type(record)):
         value = changes.get(name, getattr(record, name))
         if isinstance(value, float):
