@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jobmon_core.domain.telemetry.model import Cpu, Gpu, Node, Sample, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 T = TypeVar("T", Gpu, Worker, Node, Cpu)
 
@@ -23,7 +23,8 @@ _AVERAGED = {
     Node: ("load", "cpu_percent", "io_wait_percent", "memory_available", "received_per_s", "sent_per_s"),
     Cpu: ("used_percent", "throttled_percent", "runnable_threads"),
 }
-_DIGITS = 1  # after the point
+_FIELDS = {kind: [field.name for field in dataclasses.fields(kind)] for kind in _AVERAGED}
+_DIGITS = 1  # after the point; rates are whole numbers
 
 
 def mean_sample(samples: Sequence[Sample]) -> Sample:
@@ -51,20 +52,14 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def rounded(record: T, **changes: float | None) -> T:
+def rounded(record: T, changes: Mapping[str, Any] = MappingProxyType({})) -> T:
     """Return a record with changes, its figures with as many digits as they deserve: files stay small."""
-    for name, digits in _digits(type(record)):
-        value = changes.get(name, getattr(record, name))
+    values = dict(changes)
+    for name in _FIELDS[type(record)]:
+        value = values.get(name, getattr(record, name))
         if isinstance(value, float):
-            changes[name] = round(value, digits) + 0.0
-    return dataclasses.replace(record, **changes)
-
-
-@cache
-def _digits(kind: type[T]) -> tuple[tuple[str, int | None], ...]:
-    """Return the names of all fields, each with the digits after its point; None for a whole number."""
-    names = [field.name for field in dataclasses.fields(kind)]
-    return tuple((name, None if name.endswith("per_s") else _DIGITS) for name in names)
+            values[name] = round(value, None if name.endswith("per_s") else _DIGITS) + 0.0
+    return dataclasses.replace(record, **values)
 
 
 def _gpu(last: Gpu, samples: Iterable[Sample]) -> Gpu:
@@ -90,4 +85,4 @@ def _mean(records: Sequence[tuple[T, float]]) -> T:
         if weights > 0:
             mean = sum(value * weight for value, weight in known) / weights
             changes[name] = round(mean) if isinstance(known[0][0], int) else mean
-    return rounded(last, **changes)
+    return rounded(last, changes)
