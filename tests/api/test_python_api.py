@@ -68,6 +68,7 @@ def test_the_documented_examples_run(
 ) -> None:
     home = tmp_path / "jobmon"
     home.mkdir(mode=0o700)
+    threads = threading.active_count()
     handlers = (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
     with FakeDiscord() as server, FakeRay() as ray:
         ray.jobs = [ray_job("raysubmit_abc123")]
@@ -92,7 +93,7 @@ def test_the_documented_examples_run(
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
     assert capfd.readouterr().out == ""
     assert (work / "TRAIN_DONE").is_file()
-    assert threading.active_count() == 1
+    assert threading.active_count() <= threads
 
 
 def test_the_configured_backend_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
