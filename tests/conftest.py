@@ -30,6 +30,7 @@ _FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
 _MAX_NAME = 60  # characters of a value in the name of a test
 _numbers = itertools.count()
 _WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
+_GROUPS, _WAITING, _OTHERS = 0.25, 0.9, 1.0  # the part of the run after which all of them have started
 
 settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
 settings.load_profile("jobmon")
@@ -80,14 +81,40 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Spread the tests that wait for Slurm over a parallel run, so that the others use the processors."""
+    """Order a parallel run so that it keeps the processors busy, and ends in all workers at once.
+
+    Tests that wait for Slurm are spread among those that compute. A group takes one worker for minutes, so it
+    must begin early, but groups that all begin at once would leave nothing to compute meanwhile.
+    """
     if not hasattr(config, "workerinput"):
         return
-    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    units: dict[str, list[pytest.Item]] = {}
     for item in items:
-        groups[any(item.path.is_relative_to(folder) for folder in _WAIT_FOR_SLURM)].append(item)
-    position = {item: index / len(group) for group in groups.values() for index, item in enumerate(group)}
+        units.setdefault(_unit(item), []).append(item)
+    kinds: dict[float, list[list[pytest.Item]]] = {_GROUPS: [], _WAITING: [], _OTHERS: []}
+    for unit in units.values():
+        kinds[_started_by(unit)].append(unit)
+    kinds[_GROUPS].sort(key=len, reverse=True)
+    position = {
+        item: started_by * index / len(kind)
+        for started_by, kind in kinds.items()
+        for index, unit in enumerate(kind)
+        for item in unit
+    }
     items.sort(key=position.__getitem__)
+
+
+def _unit(item: pytest.Item) -> str:
+    """Return the name of the group that one worker runs, or of the test if it belongs to none."""
+    marker = item.get_closest_marker("xdist_group")
+    return f"group {marker.args[0]}" if marker else item.nodeid
+
+
+def _started_by(unit: list[pytest.Item]) -> float:
+    if unit[0].get_closest_marker("xdist_group"):
+        return _GROUPS
+    waits = any(unit[0].path.is_relative_to(folder) for folder in _WAIT_FOR_SLURM)
+    return _WAITING if waits else _OTHERS
 
 
 @pytest.fixture
