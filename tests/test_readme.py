@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -105,12 +106,20 @@ def test_every_command_line_runs(user: Shell) -> None:
             command = re.sub(rf"\b{EXAMPLE_ID}$", job_id, _STDIN.get(line, "") + line)
             for verb in ("submit", "group submit", "chain"):
                 command = command.replace(f"jobmon {verb}", f"jobmon {verb} --backend local")
-            done = user.line(command, **environment)
+            done = _run(user, command, environment)
             assert done.returncode == 0, (line, done)
             if line.startswith("jobmon submit"):
                 job_id = done.stdout.split()[-1]
         eventually(lambda: not list(processes_of(user.home)))
     assert len(discord.received()) >= int(job_id)
+
+
+def _run(user: Shell, command: str, environment: dict[str, str]) -> CompletedProcess[str]:
+    """Run a command line; one that needs no shell without it, which is much faster."""
+    first, *words = command.split()
+    if first == "jobmon" and re.fullmatch(r"[\w ./:@%,=-]+", command):
+        return user.jobmon(*words, **environment)
+    return user.line(command, **environment)
 
 
 def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:

@@ -16,7 +16,8 @@ from private_slurm import Cluster
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm_jobmon import run_jobmon
 
 _SCRIPT = '#!/bin/bash\nprintf "<%s>" "$@"\n'
 _FILES = {
@@ -145,8 +146,8 @@ def _sbatch(user: User, form: Form) -> tuple[Output, list[int]]:
 
 def _jobmon(user: User, form: Form) -> tuple[Output, list[int]]:
     # in a new session like a terminal's: jobmon searches by session for a job whose id was not printed
-    argv = ("setsid", "--wait", sys.executable, "-m", "jobmon", "submit", *form.arguments)
-    return _output(user.run(*argv, stdin=form.stdin, **form.environment))
+    arguments, environment = ("submit", *form.arguments), {**user.environment, **form.environment}
+    return _output(run_jobmon(arguments, user.work, environment, form.stdin, PATIENCE_S, new_session=True))
 
 
 def _output(done: subprocess.CompletedProcess[str]) -> tuple[Output, list[int]]:
@@ -274,7 +275,7 @@ def test_the_arguments_of_the_script_are_passed_unchanged(user_with_scripts: Use
 
 
 def test_the_monitor_runs_while_sbatch_still_waits(user_with_scripts: User) -> None:
-    user_with_scripts.script("until [ -e go ]; do sleep 0.1; done; exit 5", name="long.sh")
+    user_with_scripts.script("until [ -e go ]; do sleep 0.5; done; exit 5", name="long.sh")
     argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "long.sh")
     with _started(user_with_scripts, *argv) as waiting:
         job_id = _announced(user_with_scripts)

@@ -6,20 +6,13 @@ import fcntl
 import os
 import select
 import struct
-import subprocess
-import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.waiting import PATIENCE_S
-
-# makes stdin the controlling terminal, which sends SIGINT for Ctrl-C
-_ON_TERMINAL = (
-    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "os.execv(sys.executable, [sys.executable, '-m', 'jobmon', *sys.argv[1:]])"
-)
+from tests.support.warm_jobmon import start_jobmon
 
 
 def talk(
@@ -28,14 +21,7 @@ def talk(
     """Run jobmon; at each step, wait for its first text, type the second. Return exit code and screen."""
     keyboard, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-c", _ON_TERMINAL, *arguments],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=folder,
-        env=environment,
-    )
+    process = start_jobmon(arguments, folder, environment, terminal)
     os.close(terminal)
     try:
         screen = _screen_after(keyboard, steps)

@@ -7,20 +7,21 @@ import os
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm_jobmon import StartedJobmon, start_jobmon
 
 
 class PseudoTerminal:
     """A running jobmon command and everything that it has written to its terminal."""
 
-    def __init__(self, process: subprocess.Popen[bytes], leader: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | StartedJobmon, leader: int) -> None:
         self._process = process
         self._leader = leader
         self._written = bytearray()
@@ -92,13 +93,7 @@ def terminal(
     inherited = {
         name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jobmon", *arguments],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env={**inherited, "TERM": "xterm", **settings},
-    )
+    process = start_jobmon(arguments, Path.cwd(), {**inherited, "TERM": "xterm", **settings}, follower)
     os.close(follower)
     try:
         yield PseudoTerminal(process, leader)

@@ -8,17 +8,20 @@ command would have, and no other open file. It differs in its command line in /p
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import gc
 import json
 import os
 import pkgutil
 import runpy
+import select
 import selectors
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -28,6 +31,12 @@ _READ_AT_START = ("PYTHON", "LC_", "LANG")  # Python reads these variables only 
 _MAX_STDIN = 2**15  # bytes that surely fit into a pipe
 _MAX_REQUEST = 2**17
 _IMPORTED_LATER = ("daemon", "requests", "tabulate", "yaml")  # within functions
+_SETSID = ("setsid", "--wait")
+# makes stdin the controlling terminal, which sends SIGINT for Ctrl-C
+_ON_TERMINAL = (
+    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.executable, [sys.executable, '-m', 'jobmon', *sys.argv[1:]])"
+)
 
 
 def run_program(
@@ -40,29 +49,33 @@ def run_program(
 
 
 def run_jobmon(
-    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str, timeout_s: float
+    arguments: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: str,
+    timeout_s: float,
+    *,
+    new_session: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run jobmon as `run_program` would.
+    """Run jobmon as `run_program` would, if asked to in a session of its own, as with ``setsid --wait``.
 
     Raises:
         subprocess.TimeoutExpired: it, or a process that it has left, did not close its output in time.
     """
     argv, given = [sys.executable, "-m", "jobmon", *arguments], stdin.encode()
-    request = json.dumps([list(arguments), str(cwd), dict(env)]).encode()
-    if len(given) > _MAX_STDIN or len(request) > _MAX_REQUEST or _read_at_start(env) != _server()[1]:
-        return run_program(argv, cwd, env, stdin, timeout_s)
-    pipes = [os.pipe() for _ in range(4)]
-    (stdin_end, write_end), *outputs = pipes
+    request = _request(arguments, cwd, env, new_session=new_session)
+    if len(given) > _MAX_STDIN or not request:
+        return run_program((*_SETSID, *argv) if new_session else argv, cwd, env, stdin, timeout_s)
+    (stdin_end, write_end), *outputs = [os.pipe() for _ in range(3)]
     read_ends = [read_end for read_end, _ in outputs]
-    theirs = [stdin_end, *(end for _, end in outputs)]
     try:
         os.write(write_end, given)
     finally:
         os.close(write_end)
     try:
-        socket.send_fds(_server()[0], [request], theirs)
+        read_ends.append(_ask(request, (stdin_end, *(end for _, end in outputs))))
     finally:
-        for end in theirs:
+        for end in (stdin_end, *(end for _, end in outputs)):
             os.close(end)
     try:
         out, err, status = _read_all(read_ends, argv, timeout_s)
@@ -71,6 +84,74 @@ def run_jobmon(
             os.close(end)
     code = os.waitstatus_to_exitcode(int(status.split()[1]))
     return subprocess.CompletedProcess(argv, code, out.decode(), err.decode())
+
+
+def start_jobmon(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], terminal: int
+) -> subprocess.Popen[bytes] | StartedJobmon:
+    """Start jobmon on a terminal, given by its descriptor, which becomes its controlling terminal."""
+    if request := _request(arguments, cwd, env, new_session=True):
+        return StartedJobmon(_ask(request, (terminal,) * 3))
+    argv = [sys.executable, "-c", _ON_TERMINAL, *arguments]
+    return subprocess.Popen(argv, stdin=terminal, stdout=terminal, stderr=terminal, cwd=cwd, env=env)
+
+
+class StartedJobmon:
+    """A jobmon that runs, with those methods of `subprocess.Popen` that the tests need."""
+
+    def __init__(self, status_end: int) -> None:
+        """``status_end`` is what the process id, and at the end the wait status, is read from."""
+        self._status = open(status_end, "rb", buffering=0)  # noqa: SIM115 - until the process has ended
+        self._read = b""
+        while b" " not in self._read:
+            self._read += self._status.read(1)
+        self.pid = int(self._read)
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, as `subprocess.Popen` does; None if it runs."""
+        return self._code_within(0.0)
+
+    def wait(self, timeout_s: float | None = None) -> int:
+        """Wait until it has ended; return the exit code."""
+        code = self._code_within(timeout_s)
+        assert code is not None, f"jobmon runs for longer than {timeout_s} s"
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def _code_within(self, timeout_s: float | None) -> int | None:
+        if self._code is None and select.select([self._status], [], [], timeout_s)[0]:
+            self._code = os.waitstatus_to_exitcode(int(self._status.read()))
+            self._status.close()
+        return self._code
+
+
+def _request(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, new_session: bool) -> bytes:
+    """Return the request for a fork; empty if only a new Python can run jobmon with such an environment."""
+    request = json.dumps([list(arguments), str(cwd), dict(env), new_session]).encode()
+    return request if len(request) <= _MAX_REQUEST and _read_at_start(env) == _server()[1] else b""
+
+
+def _ask(request: bytes, streams: Sequence[int]) -> int:
+    """Have jobmon run with these streams; return the end of a pipe that its status is read from."""
+    status_end, write_end = os.pipe()
+    try:
+        socket.send_fds(_server()[0], [request], [*streams, write_end])
+    finally:
+        os.close(write_end)
+    return status_end
 
 
 def _read_all(ends: list[int], argv: list[str], timeout_s: float) -> list[bytes]:
@@ -149,10 +230,15 @@ def _run(request: bytes, descriptors: list[int]) -> None:
         os.write(status, b"%d " % pid)
         os.write(status, b"%d" % os.waitpid(pid, 0)[1])
         os._exit(0)
-    arguments, cwd, env = json.loads(request)
+    arguments, cwd, env, new_session = json.loads(request)
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
     os.closerange(len(streams), os.sysconf("SC_OPEN_MAX"))
+    if new_session:
+        os.setsid()
+    if new_session and os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # as Python does on a terminal
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
