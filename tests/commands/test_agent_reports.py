@@ -31,6 +31,7 @@ _LISTS = ("problems", "workers", "gpus", "nodes")
 @pytest.fixture
 def shell(shell: Shell) -> Shell:
     """A shell of a user with a running job that has an agent and a problem, and one without."""
+    shell.jobmon("--help")  # the first command takes long on a busy machine, and what follows must be recent
     ctx, now_s = Context(Home(shell.home), {}), time.time()
     log = shell.work / "train.log"
     log.write_text("step 673 loss 0.35\n", encoding="utf-8")

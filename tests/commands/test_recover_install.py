@@ -17,7 +17,7 @@ from jobmon_core.domain.autostart.command import AutostartMethod, MethodStatus
 from tests.support import fake_crontab
 from tests.support.processes import kill
 from tests.support.shell import Shell, complaint
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 USERS_OWN = "MAILTO=me\n0 1 * * * backup # nightly\n"
 
@@ -110,7 +110,13 @@ def test_the_line_runs_jobmon_without_the_users_environment(shell: Shell, table:
     assert f" PATH={squeue}:/usr/local/bin:/usr/bin:/bin " in line
     assert " recover --quiet # " in line
     done = subprocess.run(
-        ["/bin/sh", "-c", line], env={}, cwd="/", capture_output=True, text=True, timeout=60, check=False
+        ["/bin/sh", "-c", line],
+        env={},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (shell.state / "monitors" / "recover.lock").exists()
@@ -121,7 +127,7 @@ def killed_monitor(shell: Shell) -> None:
     config = shell.home / "config.json"
     config.write_text(json.dumps({"poll": {"running_s": 5, "pending_s": 5}}))
     config.chmod(0o600)
-    (shell.work / "job.sh").write_text("#!/bin/bash\nuntil [ -e go ]; do read -rt 0.05 <> <(:); done\n")
+    (shell.work / "job.sh").write_text("#!/bin/bash\nuntil [ -e go ]; do read -rt 0.5 <> <(:); done\n")
     done = shell.jobmon("submit", "--backend", "local", "job.sh")
     assert done.returncode == 0, done
     (owner,) = (shell.state / "monitors").glob("*.owner")
@@ -137,7 +143,7 @@ def test_the_line_restarts_a_killed_monitor_and_reports_it_once(shell: Shell, ta
     (shell.work / "go").touch()
     assert "its monitor was dead; restarted" in said[0]
     assert said[1] == ""
-    eventually(lambda: "nothing to do" in install(shell).stdout, timeout_s=60)
+    eventually(lambda: "nothing to do" in install(shell).stdout)
 
 
 def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None:
@@ -150,7 +156,7 @@ def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None
         (shell.work / "go").touch()
         assert "its monitor was dead; restarted" in line
         assert not ended
-        assert staying.wait(60) == 0
+        assert staying.wait(PATIENCE_S) == 0
     assert install(shell).stdout == "nothing to do: no jobs are being watched\n"
 
 

@@ -19,7 +19,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
-from tests.support.processes import monitors_of
+from tests.support.processes import kill_monitors
 from tests.support.shell import Shell, complaint
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -56,8 +56,7 @@ def _end_monitors(shell: Shell) -> Iterator[None]:
     (shell.home / "config.json").write_text(json.dumps({"poll": {"running_s": 5, "pending_s": 5}}))
     (shell.home / "config.json").chmod(0o600)
     yield
-    for pid in monitors_of(shell.home):
-        os.kill(pid, signal.SIGKILL)
+    kill_monitors(shell.home)
 
 
 def job_of(shell: Shell) -> WatchedJob:
@@ -306,7 +305,7 @@ def test_sigterm_cancels_the_job(shell: Shell) -> None:
 def test_the_job_goes_on_after_the_terminal_was_closed_or_jobmon_was_killed(
     shell: Shell, number: signal.Signals
 ) -> None:
-    script = "echo up; while [[ ! -e go ]]; do read -t 0.1 <> <(:); done; echo end; exit 4"
+    script = "echo up; while [[ ! -e go ]]; do read -t 0.5 <> <(:); done; echo end; exit 4"
     with running(shell, "bash", "-c", script) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
@@ -320,7 +319,7 @@ def test_the_job_goes_on_after_the_terminal_was_closed_or_jobmon_was_killed(
 
 
 def test_if_the_supervisor_is_killed_the_end_is_unknown_and_no_success(shell: Shell) -> None:
-    script = "echo up; while [[ ! -e go ]]; do read -t 0.1 <> <(:); done; echo end"
+    script = "echo up; while [[ ! -e go ]]; do read -t 0.5 <> <(:); done; echo end"
     with running(shell, "bash", "-c", script) as process:
         assert process.stdout is not None
         assert process.stderr is not None

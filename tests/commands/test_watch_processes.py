@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
-from tests.support.processes import monitors_of
+from tests.support.processes import kill_monitors
 from tests.support.shell import Shell, complaint
 from tests.support.waiting import eventually
 
@@ -68,8 +67,7 @@ def programs(shell: Shell) -> Iterator[Programs]:
     programs = Programs(shell)
     yield programs
     programs.end()
-    for pid in monitors_of(shell.home):
-        os.kill(pid, signal.SIGKILL)
+    kill_monitors(shell.home)
 
 
 def ended_process() -> int:

@@ -17,7 +17,7 @@ from jobmon_core.domain.checks.model import Status
 from jobmon_core.store.home import Home
 from tests.support.batch_scripts import BAD, GOOD, Case, make_workspace, problems
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 _SLURM = "slurm"
 
@@ -99,7 +99,7 @@ def _interrupt_a_check(user: User, arguments: list[str]) -> None:
     checking = subprocess.Popen(command, cwd=user.work, env=user.environment, stdout=subprocess.DEVNULL)
     eventually(lambda: user.slurm("squeue", "-h", "-n", "jobmon-check") != "")
     checking.send_signal(signal.SIGINT)
-    assert checking.wait(30) == 130
+    assert checking.wait(PATIENCE_S) == 130
 
 
 def test_a_checked_submission_is_refused_with_one_overview_or_made(user: User) -> None:

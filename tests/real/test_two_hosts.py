@@ -14,6 +14,7 @@ import pytest
 from jobmon_core.store.owner import STALE_AFTER_S, Owner
 from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
 from tests.support.host import Host, monitors
+from tests.support.processes import kill_monitors
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -67,8 +68,7 @@ class Site:
 def site(user: User) -> Iterator[Site]:
     site = Site(user)
     yield site
-    for pid in monitors(user.home):
-        os.kill(pid, signal.SIGKILL)
+    kill_monitors(user.home)
 
 
 def recover(host: Host) -> str:

@@ -17,6 +17,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.home import Home
 from tests.support.processes import monitors_of, processes_of
+from tests.support.waiting import PATIENCE_S
 
 PATIENTLY = '"$@" patiently'  # on busy machines the command must wait longer for another monitor
 LAUNCH = """
@@ -72,7 +73,7 @@ class Login:
     def launch(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> list[str]:
         """Start a monitor from a separate process; return the lines that it printed."""
         with self.launching(jobs, through, **environment) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=PATIENCE_S)
         assert not err, err
         return out.splitlines()
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _UMASK = 0o022
@@ -55,6 +55,13 @@ def stat_of(pid: int) -> list[str]:
 def kill(pid: int) -> None:
     """Kill a process with SIGKILL."""
     os.kill(pid, signal.SIGKILL)
+
+
+def kill_monitors(home: Path) -> None:
+    """Kill the monitors that a test left behind."""
+    for pid in monitors_of(home):
+        with suppress(ProcessLookupError):  # it has just ended
+            kill(pid)
 
 
 def monitors_of(home: Path) -> set[int]:

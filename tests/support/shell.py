@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.dialogue import talk
+from tests.support.waiting import PATIENCE_S
 from tests.support.warm_jobmon import run_jobmon, run_program
-
-_TIMEOUT_S = 60.0
 
 
 class Shell:
@@ -46,7 +45,7 @@ class Shell:
         self, *arguments: str, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run jobmon."""
-        return run_jobmon(arguments, self.work, {**self._environment, **environment}, stdin, _TIMEOUT_S)
+        return run_jobmon(arguments, self.work, {**self._environment, **environment}, stdin, PATIENCE_S)
 
     def talk(self, arguments: Sequence[str], *steps: tuple[str, str], **environment: str) -> tuple[int, str]:
         """Run jobmon on a terminal; see `tests.support.dialogue`."""
@@ -56,7 +55,7 @@ class Shell:
         """Run a line of bash with a ``jobmon`` function and pipefail."""
         function = f'jobmon() {{ {sys.executable} -m jobmon "$@"; }}; set -o pipefail; {line}'
         argv = ["bash", "-c", function]
-        return run_program(argv, self.work, {**self._environment, **environment}, "", _TIMEOUT_S)
+        return run_program(argv, self.work, {**self._environment, **environment}, "", PATIENCE_S)
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
