@@ -16,10 +16,10 @@ from tests.support.discord_answers import Scripted, hang
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.shell import Shell
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 JOBS = 12
-_UNTIL_GO = "until [ -e go ]; do read -rt 0.05 <> <(:); done"
+_UNTIL_GO = "until [ -e go ]; do read -rt 0.5 <> <(:); done"
 
 
 class FirstDigestHangs(FakeDiscord):
@@ -94,7 +94,7 @@ def test_a_monitor_killed_while_it_sends_a_digest_loses_nothing(shell: Shell) ->
     with FirstDigestHangs() as discord:
         _submit(shell, discord)
         (shell.work / "go").touch()
-        assert discord.is_hanging.wait(120)
+        assert discord.is_hanging.wait(PATIENCE_S)
         (job,) = store.find(JobRef(discord.sender))
         owner = OwnerRecord(shell.state / "monitors" / f"{job.id}.owner").read()
         assert owner is not None

@@ -24,7 +24,7 @@ SCRIPT = """\
 #!/bin/bash
 #SBATCH -o out-%j.txt
 echo epoch $1
-until [ -e go ]; do read -t 0.2 <> <(:); done
+until [ -e go ]; do read -t 0.5 <> <(:); done
 [ $1 != 2 ]
 """
 RUNS = """\

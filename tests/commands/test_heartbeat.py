@@ -10,7 +10,7 @@ from tests.support.heartbeat_server import SECRET, HeartbeatServer
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
-_UNTIL_GO = "until [ -e go ]; do read -rt 0.05 <> <(:); done"
+_UNTIL_GO = "until [ -e go ]; do read -rt 0.5 <> <(:); done"
 
 
 def submit(shell: Shell, dead_man: HeartbeatServer) -> None:

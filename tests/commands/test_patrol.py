@@ -19,9 +19,9 @@ from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.processes import kill, processes_of
 from tests.support.shell import Shell, complaint
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
-_WAITS = "until [ -e go ]; do read -rt 0.05 <> <(:); done; echo over"
+_WAITS = "until [ -e go ]; do read -rt 0.5 <> <(:); done; echo over"
 _CONFIG = """\
 paths: {output_dir: out}
 expected: {outputs: 2}
@@ -84,7 +84,13 @@ def entry(table: Path) -> str:
 def as_cron(line: str) -> subprocess.CompletedProcess[str]:
     """Run a command line as cron does: without the user's environment, and without a terminal."""
     return subprocess.run(
-        ["/bin/sh", "-c", line], env={}, cwd="/", capture_output=True, text=True, timeout=60, check=False
+        ["/bin/sh", "-c", line],
+        env={},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 

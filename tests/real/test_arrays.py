@@ -69,7 +69,7 @@ def test_a_cancelled_throttled_array_counts_the_tasks_that_never_started(user: U
 
 def test_a_single_task_cancelled_before_its_start_counts_as_cancelled(user: User) -> None:
     user.configure(accounting={"deadline_s": 5})
-    job_id = user.submit("--array=1-3%1", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    job_id = user.submit("--array=1-3%1", "--wrap", "until [ -e go ]; do sleep 0.5; done")
     user.watched_as(job_id, "RUNNING")
     user.slurm("scancel", f"{job_id}_2")
     (user.work / "go").touch()

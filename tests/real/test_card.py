@@ -8,7 +8,7 @@ from tests.support.fake_discord import Payload
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-_STEPS = "for i in $(seq 1 40); do echo step $i/40 loss 0.5; done; until [ -e go ]; do sleep 0.1; done"
+_STEPS = "for i in $(seq 1 40); do echo step $i/40 loss 0.5; done; until [ -e go ]; do sleep 0.5; done"
 
 
 def test_one_card_goes_from_pending_to_the_end_also_if_its_monitor_is_killed(user: User) -> None:

@@ -50,7 +50,7 @@ ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 
 
 def test_a_job_is_reported_once_although_its_monitors_keep_handing_over(user: User) -> None:
-    job_id = user.submit(user.script("until [ -e go ]; do sleep 0.1; done; exit 5"))
+    job_id = user.submit(user.script("until [ -e go ]; do sleep 0.5; done; exit 5"))
     os.kill(user.monitor_pid(job_id), signal.SIGKILL)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     argv = [sys.executable, "-c", _WITHOUT_CPU_BUDGET, user.job(job_id).id]

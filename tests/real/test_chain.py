@@ -62,7 +62,7 @@ def test_a_failure_in_the_middle_of_a_chain_is_said_once(user: User, backend: st
 
 
 def test_a_chain_that_is_refused_in_the_middle_says_how_to_go_on(user: User) -> None:
-    user.script("while [ ! -e go ]; do sleep 0.1; done", name="a.sh")
+    user.script("while [ ! -e go ]; do sleep 0.5; done", name="a.sh")
     user.script("echo b", name="b.sh")
     for wrong in (["a.sh"], ["a.sh", "nosuch.sh"], ["a.sh", "-d singleton b.sh"], ["a.sh", "b.sh 'x"]):
         done = user.jobmon("chain", *wrong)

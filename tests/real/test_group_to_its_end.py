@@ -53,7 +53,7 @@ def test_eight_jobs_with_mixed_ends_are_followed_to_the_end_although_their_monit
 ) -> None:
     user.configure(poll={"running_s": _INTERVAL_S, "pending_s": _INTERVAL_S})
     path, squeue_runs = _counting_path(user)
-    script = user.script('until [ -e go ]; do sleep 0.2; done; exit "$1"')
+    script = user.script('until [ -e go ]; do sleep 0.5; done; exit "$1"')
     (user.work / "runs.yaml").write_text(_RUNS.format(script=script), encoding="ascii")
     started_s = time.monotonic()
     options = ("--interval", f"{_INTERVAL_S}s", "--messages", "none", "--then", "cp summary.seen then.ran")

@@ -40,7 +40,7 @@ def _job_ids(user: User) -> list[str]:
 
 
 def test_a_run_is_submitted_once_though_jobmon_is_killed_before_or_after_slurm_has_it(user: User) -> None:
-    user.script("until [ -e go ]; do sleep 0.2; done", "--hold")
+    user.script("until [ -e go ]; do sleep 0.5; done", "--hold")
     user.script("true", name="later.sh")
     Path(user.work / "runs.yaml").write_text(RUNS, encoding="ascii")
     submit = ("group", "submit", "sweep", "runs.yaml")

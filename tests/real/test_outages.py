@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.xdist_group("outages")
 
-_UNTIL_GO = "until [ -e go ]; do sleep 0.2; done"
+_UNTIL_GO = "until [ -e go ]; do sleep 0.5; done"
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +206,6 @@ def test_a_lost_job_whose_id_was_reused_is_not_a_success(user: User, slurm: Clus
 
 
 def _plain_submission(user: User) -> int:
-    wrap = "until [ -e stop ]; do sleep 0.2; done"
+    wrap = "until [ -e stop ]; do sleep 0.5; done"
     # held, since slurmd may still run the lost job and would refuse to start another one with its id
     return int(user.slurm("sbatch", "--parsable", "-H", "-J", "namesake", "--mem=1", "-s", "--wrap", wrap))

@@ -16,11 +16,11 @@ _CONFIG = "paths: {output_dir: out}\nexpected: {outputs: 8}\nresults: [metrics.c
 _TRAINS = """\
 echo step 3/10
 echo connecting with {token}
-until [ -e go ]; do sleep 0.1; done
+until [ -e go ]; do sleep 0.5; done
 echo step 10/10
 printf 'acc,loss\\n0.9120,0.3\\n' > metrics.csv
 touch DONE
-until [ -e end ]; do sleep 0.1; done
+until [ -e end ]; do sleep 0.5; done
 """
 
 

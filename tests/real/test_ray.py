@@ -116,7 +116,7 @@ def is_running(ray: RealRay, name: str) -> bool:
 
 
 def until_file(path: Path) -> str:
-    return f"while [ ! -e {path} ]; do sleep 0.1; done; echo ready"
+    return f"while [ ! -e {path} ]; do sleep 0.5; done; echo ready"
 
 
 def submit_with_jobmon(user: User, ray: RealRay, job: Ended) -> None:

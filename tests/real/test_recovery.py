@@ -24,7 +24,7 @@ from tests.support.processes import monitors_of
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 
-_UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
+_UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.5; done; exit 5"
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_a_node_failure_ends_only_the_job_without_requeue(user: User, slurm: Clu
 
 
 def test_a_suspended_job_has_not_ended(user: User) -> None:
-    job_id = user.submit("--wrap", "until [ -e go ]; do sleep 0.2; done")
+    job_id = user.submit("--wrap", "until [ -e go ]; do sleep 0.5; done")
     user.watched_as(job_id, "RUNNING")
     user.slurm("scontrol", "suspend", str(job_id))
     user.watched_as(job_id, "SUSPENDED")

@@ -207,7 +207,7 @@ def test_sbatch_wait_reports_the_job_at_once_and_the_exit_code_at_the_end(sessio
         seen.extend(row.state for row in session.rows(job.ref.job_id))
         (session.work / "go").touch()
 
-    script = ["-D", str(session.work), "--wait", "--wrap", "until [ -e go ]; do sleep 0.1; done; exit 3"]
+    script = ["-D", str(session.work), "--wait", "--wrap", "until [ -e go ]; do sleep 0.5; done; exit 3"]
     submission = session.submitter.submit(script, on_job)
     assert submission.exit_code == 3
     assert seen

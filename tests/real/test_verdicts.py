@@ -23,8 +23,11 @@ def _label(user: User, *arguments: str) -> str | None:
 
 def test_a_busy_job_without_srun_that_reached_its_limit_did_not_hang(user: User) -> None:
     # sacct's CPU time of the killed batch step lacks its children: it is about zero
-    busy = "timeout 20 sh -c 'while :; do :; done'; while :; do echo step; sleep 2; done"
+    busy = "timeout 4 sh -c 'while :; do :; done'; while :; do echo step; sleep 2; done"
     job_id = user.submit("-t", "1", "-o", "run.log", "--wrap", busy)
+    log = user.work / "run.log"
+    eventually(lambda: log.exists() and "step" in log.read_text(encoding="utf-8"))
+    user.slurm("scontrol", "update", f"jobid={job_id}", "endtime=now")
     job = user.told(job_id)
     diagnosis = job.tasks[""].diagnosis
     assert diagnosis is not None
@@ -37,7 +40,7 @@ def test_the_crash_of_an_earlier_job_in_the_same_log_does_not_explain_a_later_on
     first = user.submit(*append, "--wrap", f"echo started on $(hostname); {_CRASH}")
     assert user.told(first).tasks[""].diagnosis is not None
     assert _label(user, str(first)) == "python_memory_error"
-    waits = "until [ -e go ]; do sleep 0.2; done"
+    waits = "until [ -e go ]; do sleep 0.5; done"
     second = user.submit(*append, "--wrap", f"echo started on $(hostname); {_STEPS}; {waits}; exit 4")
     user.watched_as(second, "RUNNING")
     eventually(lambda: "step 3" in (user.work / "shared.log").read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ def _path_with_recorded_queries(folder: Path, path: str) -> str:
 
 def test_the_exit_code_says_how_the_jobs_ended_and_waits_ask_slurm_nothing(user: User) -> None:
     path = _path_with_recorded_queries(user.work / "bin", user.environment["PATH"])
-    good = user.submit("-J", "good", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    good = user.submit("-J", "good", "--wrap", "until [ -e go ]; do sleep 0.5; done")
     held = user.submit("--hold", "-J", "held", "--wrap", "true")
     waiters = _waiters(user, path, good)
     bad = user.submit("-J", "bad", "--wrap", "exit 3")

@@ -32,7 +32,7 @@ def test_a_pending_job_is_watched_until_its_end(user: User) -> None:
 
 
 def test_a_running_job_is_watched_until_its_end(user: User) -> None:
-    job_id = _sbatch(user, "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    job_id = _sbatch(user, "--wrap", "until [ -e go ]; do sleep 0.5; done")
     user.in_state(job_id, "RUNNING")
     _watch(user, str(job_id))
     user.watched_as(job_id, "RUNNING")

@@ -47,7 +47,7 @@ def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(
     user: User, forgetful: Cluster
 ) -> None:
     user.environment |= forgetful.env
-    job_id = user.submit("-J", "lost", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    job_id = user.submit("-J", "lost", "--wrap", "until [ -e go ]; do sleep 0.5; done")
     user.watched_as(job_id, "RUNNING")
     # the state comes from squeue, the name from scontrol, which is asked only after that state is saved
     eventually(lambda: user.job(job_id).name == "lost")

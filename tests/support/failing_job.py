@@ -12,7 +12,7 @@ from tests.support.messages import only
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; exit 5"
+UNTIL_GO = "until [ -e go ]; do sleep 0.5; done; exit 5"
 
 
 def let_go(user: User) -> None:

@@ -22,7 +22,7 @@ export JOBMON_BOOT_ID_FILE=$HOME/boot_id JOBMON_HOSTNAME_FILE=$HOME/hostname
 [ -e ~/uptime ] && export JOBMON_UPTIME_FILE=$HOME/uptime
 [ -e ~/no-tmux ] && export PATH=$HOME/nobin:$PATH
 """
-WAIT = "until [ -e ~/go ]; do sleep 0.2; done"
+WAIT = "until [ -e ~/go ]; do sleep 0.5; done"
 
 
 class Jobs:
