@@ -15,7 +15,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.discord_answers import rate_limited, server_error
 from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
-from tests.support.messages import only, read
+from tests.support.messages import message_about, only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -152,12 +152,15 @@ _LOGS = {
 }
 
 
-@pytest.mark.parametrize(("command", "reason"), _LOGS.values(), ids=_LOGS)
-def test_a_log_that_cannot_be_read_is_reported(user: User, command: str, reason: str) -> None:
-    job_id = user.submit("-o", "log", user.script(f"{command}; exit 5"))
-    job = user.told(job_id)
-    assert job.outcome is Outcome.FAILURE
-    assert reason in read(only(user, Route.ERROR))
+def test_logs_that_cannot_be_read_are_reported(user: User) -> None:
+    jobs: dict[int, str] = {}
+    for name, (command, reason) in _LOGS.items():
+        (user.work / name).mkdir()
+        script = user.script(f"{command}; exit 5", name=f"{name}.sh")
+        jobs[user.submit("-D", name, "-o", "log", script)] = reason
+    for job_id, reason in jobs.items():
+        assert user.told(job_id).outcome is Outcome.FAILURE
+        assert reason in read(message_about(user, job_id))
 
 
 def test_a_log_with_read_errors_is_reported(user: User) -> None:

@@ -20,6 +20,13 @@ def only(user: User, route: Route) -> Payload:
     return user.discord.received(route)[0]
 
 
+def message_about(user: User, job_id: int) -> Payload:
+    """Return the only message about a job, which must be one about an error."""
+    (payload,) = (each for each in user.discord.received() if f"({job_id})" in title(each))
+    assert payload in user.discord.received(Route.ERROR)
+    return payload
+
+
 def read(payload: Payload) -> str:
     """Return a message as Discord shows it, without markup and line wrapping."""
     return discord_preview(payload, RenderOptions(now_s=0, width=_NO_WRAP))

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +147,7 @@ class User:
             if isinstance(found, JobStatus):
                 jobs.append(str(found.job.job_id))
                 if found.health is Health.ALIVE and found.owner:
-                    os.kill(found.owner.pid, signal.SIGKILL)
+                    with suppress(ProcessLookupError):  # it has just ended
+                        os.kill(found.owner.pid, signal.SIGKILL)
         if jobs and "SLURM_CONF" in self.environment:
             self.run("scancel", *jobs)
