@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
 from tests.support.waiting import eventually
 
+PAGE = (Path(__file__).parents[2] / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
 pytestmark = [
     pytest.mark.xdist_group("ssh"),
     pytest.mark.skipif(bool(unusable()), reason=unusable()),
@@ -89,6 +91,20 @@ TITLES = (
     "⚠ sh (3) ended, outcome unknown",
     "❌ touch (4) failed: It was not started",
 )
+
+
+def test_a_box_pushes_the_end_of_its_command_as_the_documentation_shows(
+    box: Box, discord: FakeDiscord, somebody: User
+) -> None:
+    (push,) = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
+    (command,) = re.findall(r"^jobmon (run --host .*)$", PAGE, re.MULTILINE)
+    box.shell(f"umask 077; echo {discord.success_url} > ~/.webhook; echo {shlex.quote(push)} > push.sh")
+    words = shlex.split(command.replace("python train.py", "test -f trained"))
+    assert somebody.jobmon(*words).returncode == 0
+    end = end_of(somebody.told(1))
+    assert (end.outcome, end.exit_code) == (Outcome.FAILURE, 1)
+    pushed, told = discord.wait_for(2)
+    assert (pushed["content"], title(told)) == ("eval is done", "❌ sh (1) failed: exit code 1")
 
 
 def test_a_job_whose_wrapper_was_killed_has_an_unknown_outcome_with_the_reason_and_its_last_lines(
