@@ -156,10 +156,10 @@ def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
     """Raise what is known of a file that does not begin as its name promises."""
     head = source.read_at(0, _HEAD)
     if suffix in _BINARY and _is_nul(head):
-        raise Corrupt("begins with NUL bytes: data were lost, e.g. in a crash of the node")
+        raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")
     # a .bin file may be an array of raw values, all of them zero
     if suffix != ".bin" and _is_nul(head) and _is_all_nul(source, max_bytes):
-        raise Corrupt("contains only NUL bytes: data were lost, e.g. in a crash of the node")
+        raise Corrupt("contains only NUL bytes: data were lost, e.g. when the node crashed")
     if suffix in _BINARY:
         raise Corrupt(f"does not begin as a {_BINARY[suffix]} file does")
     if head.startswith(_PICKLE) and len(head) > 1 and head[1] in _PICKLE_PROTOCOLS:
