@@ -145,7 +145,7 @@ class JobMonitor:
             return now_s + _RECHECK_S
         checked_s = self._checked_s if self.job.stale_since_s is None else now_s
         due_s = wake_s(self.job, self._policy, checked_s or now_s, now_s)
-        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job), self._agents_due_s))
+        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.due_s(self.job), self._agents_due_s))
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
@@ -202,7 +202,7 @@ class JobMonitor:
         reports = self._deps.agents.follow(self.job, self._deps.log)
         self._agents_due_s = reports.due_s
         if reports.has_suspicious_log:
-            self._deps.progress.hurry(self.job.id)
+            self._deps.progress.request_early_reading(self.job.id)
         hints_s = (reports.end_hint_s, self._deps.done_hints.follow(self.job))
         end_hint_s = max((hint_s for hint_s in hints_s if hint_s is not None), default=None)
         is_new_hint = end_hint_s not in (None, self.job.end_hint_s)
