@@ -110,7 +110,7 @@ def _submit(arguments: list[str]) -> int:
     from jobmon_core.lifecycle.start import MonitorStarter
 
     ctx = Context.open(os.environ)
-    starter = MonitorStarter(ctx, max_monitors=1 if own.group else 0)  # one monitor for the whole group
+    starter = MonitorStarter(ctx, at_most=1 if own.group else 0)  # one monitor for the whole group
     add_sentinel = _sentinel_adder(ctx) if own.wants_sentinel else None
     on_saved = _group_adder(ctx, own.group, rest) if own.group else None
     submit_job = SubmitJob(

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 class MonitorStarter:
     """Starts monitors for the jobs of one home."""
 
-    def __init__(self, ctx: Context, max_monitors: int = 0) -> None:
+    def __init__(self, ctx: Context, at_most: int = 0) -> None:
         """Set up without any I/O.
 
         Args:
             ctx: jobmon's home and configuration.
-            max_monitors: once so many monitors run, they take over further jobs; 0 for the configured limit.
+            at_most: once so many monitors run, they take over further jobs; 0 for the configured limit.
         """
         self._ctx = ctx
-        self._limit = max_monitors
+        self._at_most = at_most
         self._preforked: PreforkedMonitor | None = None
 
     def prefork(self, record: Record | None = None) -> None:
@@ -83,8 +83,8 @@ class MonitorStarter:
         return status or PreforkedMonitor().start(root, limit, job_ids, ignore_limit=ignore_limit)
 
     def _max_monitors(self) -> int:
-        if self._limit:
-            return self._limit
+        if self._at_most:
+            return self._at_most
         try:
             return self._ctx.configuration().monitors
         except ConfigInvalid:  # reported elsewhere; the job must be monitored nevertheless

@@ -40,7 +40,7 @@ def add(options: argparse.Namespace) -> int:
     is_new = open_group(ctx, options.name, _settings(options))
     if is_new:
         say(f"group {options.name} is new; `jobmon group status {options.name}` shows it")
-    starter, exit_code = MonitorStarter(ctx, max_monitors=1), 0
+    starter, exit_code = MonitorStarter(ctx, at_most=1), 0
     for ref, job_name in names.items():
         try:
             run, is_added = add_job(ctx, starter, options.name, ref, options.run or "", job_name=job_name)
@@ -116,7 +116,7 @@ def _settings(options: argparse.Namespace) -> Callable[[GroupSettings], GroupSet
 
 def _add_known(ctx: Context, name: str, known: Mapping[str, JobRef]) -> int:
     """Add the jobs that the file names by their ids; return the highest exit code."""
-    starter, exit_code = MonitorStarter(ctx, max_monitors=1), 0
+    starter, exit_code = MonitorStarter(ctx, at_most=1), 0
     for run, ref in known.items():
         try:
             _, is_added = add_job(ctx, starter, name, ref, run)

@@ -107,7 +107,7 @@ def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply
     from jobmon_core.lifecycle.start import MonitorStarter
 
     saved: list[NewJob] = []
-    starter = MonitorStarter(ctx, max_monitors=1 if request.group else 0)  # one monitor for the whole group
+    starter = MonitorStarter(ctx, at_most=1 if request.group else 0)  # one monitor for the whole group
 
     def on_saved(job: NewJob) -> None:
         saved.append(job)

@@ -157,7 +157,7 @@ class SubmitRuns:
         _detach_streams()
         self._save(run, lambda member: _with_attempt(member, self.ctx.clock.now()))
         told: list[str] = []
-        starter = MonitorStarter(self.ctx, max_monitors=1)  # one monitor for the whole group
+        starter = MonitorStarter(self.ctx, at_most=1)  # one monitor for the whole group
         submit_job = SubmitJob(
             self.ctx,
             starter,
@@ -194,7 +194,7 @@ class SubmitRuns:
             return member, ""
         found = self._find(run, member)
         if isinstance(found, JobRef):
-            job = watched_job(self.ctx, MonitorStarter(self.ctx, max_monitors=1), found)
+            job = watched_job(self.ctx, MonitorStarter(self.ctx, at_most=1), found)
             return self._save(run, lambda old: _submitted_as(old, job.id)), ""
         if isinstance(found, Unreachable) and not self.retry_unclear:
             return member, (

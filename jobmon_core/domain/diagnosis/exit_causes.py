@@ -201,7 +201,7 @@ _LOCAL_BY_STATE: dict[JobState, Cause] = {
         "host_oom_kill",
         "Out of memory (RAM)",
         "The program was killed (SIGKILL), and meanwhile the kernel killed a process of this machine or "
-        "container for want of memory.",
+        "container because memory ran out.",
         "Use less memory: fewer DataLoader workers, smaller batches, data read in chunks; or take a larger "
         "machine.",
     ),

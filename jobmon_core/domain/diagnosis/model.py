@@ -31,7 +31,7 @@ class EarlierLog:
     """What a log held before the job started: with ``--open-mode=append`` it stays in the file."""
 
     lines: int
-    last_line: str  # a hash of it, to notice that the file was written anew
+    last_line: str  # a hash of it, to notice that the file was replaced
 
 
 @dataclass(frozen=True, slots=True)

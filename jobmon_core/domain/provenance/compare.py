@@ -1,4 +1,4 @@
-"""What differs between two runs, as far as jobmon recorded it: pure comparisons of two records."""
+"""What differs between two runs: pure comparisons of what jobmon recorded about them."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Memory:
 
     used: int
     limit: int | None = None  # None: no limit is known
-    oom_kills: int | None = None  # processes that the kernel killed for want of memory, in all
+    oom_kills: int | None = None  # processes that the kernel's OOM killer has killed so far
     # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
     # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
     source: str = ""
@@ -147,7 +147,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """The workers that one command has launched, as far as they run on this node, e.g. one step of srun."""
+    """The workers on this node that one command, e.g. one step of srun, has launched."""
 
     launcher: str = ""  # ``srun``, ``MPI`` or ``torch``
     name: str = ""  # differs from that of other groups of the job; the same on all nodes
@@ -198,4 +198,4 @@ class AgentReport:
     ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
-    is_memory_short: bool = False  # an agent that disappears now was probably killed for want of memory
+    is_memory_short: bool = False  # an agent that disappears now was probably killed by the OOM killer

@@ -121,7 +121,7 @@ def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
 
 
 def oom_kills(reports: Sequence[AgentReport]) -> int:
-    """Return how many processes of the task the kernel has killed for want of memory."""
+    """Return how many processes of the task the kernel's OOM killer has killed."""
     return sum(each.latest.memory.oom_kills or 0 for each in reports if each.latest.memory)
 
 

@@ -106,7 +106,7 @@ def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
 
 
 def _expected(name: str, source: Source) -> str:
-    """Return the format that a name promises, or the begin of the content; empty if there is none."""
+    """Return the format that a name promises, or the start of the content; empty if there is none."""
     suffix = PurePath(name).suffix
     if suffix in _TEXT:
         return _TEXT[suffix][0]
@@ -167,7 +167,7 @@ def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
 
 
 def _is_all_nul(source: Source, max_bytes: int) -> bool:
-    """Whether a file contains only NUL bytes; of a large file, its begin and its end are read."""
+    """Whether a file contains only NUL bytes; of a large file, its start and its end are read."""
     ranges = ((0, min(source.size, max_bytes)), (max(0, source.size - PIECE), source.size))
     return all(_is_nul(piece) for begin, end in ranges for piece in pieces(source, begin, end))
 
