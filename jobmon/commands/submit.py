@@ -181,7 +181,7 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
 
 
 def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable[[NewJob], None]:
-    """Return what adds the job to a group, which is made if there is none; it prints errors.
+    """Return a function that adds the job to a group, which is made if there is none, and prints errors.
 
     Raises:
         Invalid: no group can have this name.

@@ -36,7 +36,7 @@ def charts(data: ReportData) -> list[Chart]:
 
 
 def marks(data: ReportData) -> list[Mark]:
-    """Return what all charts mark: the events in which something went wrong, or well again."""
+    """Return the marks of all charts: the events in which something went wrong, or right again."""
     return [
         Mark(event.at_s, number, _tone(event.kind, is_critical=event.is_critical), event.text)
         for number, event in enumerate(facts.marked_events(data), 1)

@@ -71,7 +71,7 @@ class RerunPlan:
 
 
 def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
-    """Return what submits a job again, with ``options`` of sbatch in addition, which override the recorded.
+    """Return a plan to submit a job again; the sbatch ``options`` are added and override the recorded ones.
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
