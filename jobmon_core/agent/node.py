@@ -1,10 +1,13 @@
-"""Reads what /proc shows about the whole node."""
+"""Reads what /proc shows about the whole node, and what its file systems do.
+
+Without pathlib: a Path interns the names in it, and each that comes again takes a place in Python's table of
+interned strings, which grows in steps of hundreds of kilobytes.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from jobmon_core.agent.proc import PROC, read_file
 from jobmon_core.domain.telemetry.model import Disk, Folder, Node
@@ -64,9 +67,11 @@ def read_disk(path: str) -> Disk | None:
 
 def read_folder(path: str) -> Folder:
     """Return whether a folder exists and can be written, or can be created. It may hang."""
-    nearest = next((each for each in (Path(path), *Path(path).parents) if os.path.lexists(each)), Path("/"))
-    is_usable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)  # noqa: PTH112 - never raises
-    return Folder(path, nearest == Path(path), is_usable)
+    nearest = path
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest) or "/"  # noqa: PTH120 - as above
+    is_usable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)  # noqa: PTH112 - as above
+    return Folder(path, nearest == path, is_usable)
 
 
 def _memory() -> dict[bytes, int]:
@@ -88,5 +93,5 @@ def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int
     lines = (line.partition(b":") for line in read_file(f"{proc}/net/dev").splitlines()[2:])
     counters = {name.strip().decode(): words.split() for name, _, words in lines}
     counters.pop("lo", None)
-    cards = [name for name in counters if Path(f"{sys}/class/net/{name}/device").exists()]
+    cards = [name for name in counters if os.path.exists(f"{sys}/class/net/{name}/device")]  # noqa: PTH110 - as above
     return {name: (int(counters[name][_RECEIVED]), int(counters[name][_SENT])) for name in cards or counters}

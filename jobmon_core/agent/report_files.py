@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
@@ -16,7 +17,6 @@ from jobmon_core.system.files import file_stamp, make_folder, open_private, temp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 MAX_HISTORY_BYTES, MAX_CSV_BYTES = 15 * 2**20, 4 * 2**20
 _MAX_REPORT_BYTES = 2**20
@@ -86,7 +86,7 @@ def _append(path: Path, lines: Iterable[bytes], max_bytes: int, header: bytes = 
 
 def _halve(path: Path, *, has_header: bool) -> None:
     """Remove every second time from a file; lines of one time are equal up to the first comma."""
-    new = temporary(path)
+    new = Path(temporary(path))
     with path.open("rb") as lines, open(open_private(new, os.O_WRONLY), "wb") as kept:
         if has_header:
             kept.write(next(lines, b""))

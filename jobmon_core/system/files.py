@@ -107,9 +107,13 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def temporary(path: Path) -> Path:
-    """Return a new name for the next content of ``path``; `Home.clean_up` finds such files by their name."""
-    return path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+def temporary(path: Path) -> str:
+    """Return a new path for the next content of ``path``; `Home.clean_up` finds such files by their name.
+
+    It is a text: a Path interns the names in it, and each new one takes a place in Python's table of interned
+    strings, which grows.
+    """
+    return f"{path.parent}/.{path.name}.{os.urandom(8).hex()}.tmp"
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -120,7 +124,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
             that makes the new content survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
-        new.replace(path)
+        os.replace(new, path)  # noqa: PTH105 - see `temporary`
         if durable:
             _sync_folder(path.parent)
 
@@ -138,12 +142,13 @@ def create_exclusive(path: Path, content: bytes) -> bool:
         try:
             os.link(new, path)
         except FileExistsError:
-            return new.stat().st_nlink > 1  # the server made the link, lost its reply, and was asked again
+            # whether the server made the link, lost its reply, and was asked again
+            return os.stat(new).st_nlink > 1  # noqa: PTH116 - see `temporary`
     return True
 
 
 @contextmanager
-def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[Path]:
+def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[str]:
     """Yield a temporary file with the new content of ``path``; remove it at the end if it is still there."""
     new = temporary(path)
     try:
@@ -152,11 +157,11 @@ def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[Path]
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
     finally:
-        with suppress(OSError):  # on a read-only file system, for example, nothing was created
-            new.unlink(missing_ok=True)
+        with suppress(OSError):  # it has its final name, or was not created
+            os.unlink(new)  # noqa: PTH108 - see `temporary`
 
 
-def _write(path: Path, content: bytes, *, durable: bool) -> None:
+def _write(path: str, content: bytes, *, durable: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with open(descriptor, "wb") as file:
         os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask

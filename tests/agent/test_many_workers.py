@@ -14,7 +14,7 @@ _HOURS = 0.3  # of a clock that jumps over each wait
 _ROUNDS_AT_LEAST = 1000
 # a round may take longer on a machine that does much else: its time is that of a wall clock
 _USUAL_S, _LONGEST_S = 0.2, 5.0
-_MORE_KB = 1024  # within half of that time
+_GROWTH = 0.05  # of the memory within half of that time, in which an agent still fills what it keeps
 
 
 @pytest.mark.skipif(
@@ -25,4 +25,4 @@ def test_a_round_over_many_workers_is_short_and_the_memory_stays_as_it_is(tmp_pa
     assert len(run.rounds_s) >= _ROUNDS_AT_LEAST
     assert statistics.median(run.rounds_s) < _USUAL_S
     assert max(run.rounds_s) < _LONGEST_S
-    assert run.private_kb - run.half_private_kb < _MORE_KB
+    assert run.growth < _GROWTH

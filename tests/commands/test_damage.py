@@ -181,7 +181,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(she
 
 
 def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -> None:
-    left = shell.state / temporary(shell.state / "slurm-12-x.json").name
+    left = Path(temporary(shell.state / "slurm-12-x.json"))
     left.write_text("half")
     os.utime(left, (0, 0))
     removed, summary = shell.jobmon("recover").stdout.splitlines()

@@ -68,7 +68,7 @@ def test_file_names_have_no_special_characters(words: list[str]) -> None:
 
 def unfinished(folder: Path, age_s: float = 90_000.0) -> Path:
     """Create the temporary file of a process that was killed while writing."""
-    path = temporary(folder / "slurm-1-x.json")
+    path = Path(temporary(folder / "slurm-1-x.json"))
     path.write_bytes(b"half")
     os.utime(path, (0, time.time() - age_s))
     return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from jobmon_core.agent.background import Background
@@ -57,7 +57,8 @@ class GpuMeter:
         if reading.pids is None:
             return reading.gpu
         own = tuple(pid for pid in reading.pids if pid in pids)
-        if not own and any(not Path(f"/proc/{pid}").exists() for pid in reading.pids):
+        is_hidden = (not os.path.exists(f"/proc/{pid}") for pid in reading.pids)  # noqa: PTH110 - as in `node`
+        if not own and any(is_hidden):
             self.unavailable = tuple(dict.fromkeys((*self.unavailable, _HIDDEN)))
             return reading.gpu
         return dataclasses.replace(reading.gpu, own_pids=own, other_processes=len(reading.pids) - len(own))
