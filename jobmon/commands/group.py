@@ -191,7 +191,7 @@ group. sbatch options after NAME are added and override the recorded ones."""
         "sbatch_options",
         nargs=argparse.REMAINDER,
         metavar="SBATCH-OPTIONS",
-        help="options of sbatch for all of them, e.g. --time=8:00:00",
+        help="sbatch options for all of them, e.g. --time=8:00:00",
     )
     again.add_argument(
         "--retry-unclear",

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "script",
         nargs="*",
         metavar="FILE",
-        help="the batch script; options of sbatch come before it, its own arguments after it",
+        help="the batch script; sbatch options come before it, its own arguments after it",
     )
 
 

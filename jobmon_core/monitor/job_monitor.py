@@ -211,7 +211,7 @@ class JobMonitor:
             self._check_queue()
 
     def _follow_progress(self) -> None:
-        """Have the logs of the running tasks read, if that is due, and queue a message for each warning."""
+        """Read the logs of the running tasks if that is due, and queue a message for each warning."""
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)

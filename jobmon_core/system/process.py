@@ -38,7 +38,7 @@ def fork_with_pipe() -> tuple[int, int]:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when ``parent`` (a PID) ends, or kill it now if ``parent`` has ended.
+    """Make the kernel kill this process when ``parent`` (a PID) ends, or kill it now if ``parent`` has ended.
 
     Does nothing in ``parent`` itself. If the kernel refuses, a later end of ``parent`` has no effect.
     """

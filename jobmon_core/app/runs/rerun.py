@@ -82,7 +82,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     recorded = _split(record.arguments, f"job {job.ref}")
     added, more = _split(options, "jobmon rerun")
     if more:
-        raise JobmonError(f"only options of sbatch may follow the job, not {more[0]!r}")
+        raise JobmonError(f"only sbatch options may follow the job, not {more[0]!r}")
     kept, lost = without_hidden(recorded[0])
     if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(added)[0]):
         raise JobmonError(
@@ -130,7 +130,7 @@ def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
 
 
 def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:
-    """Return the options of sbatch as they were given, and the operands: the script and its arguments."""
+    """Return the sbatch options as they were given, and the operands: the script and its arguments."""
     try:
         operands = read_with_unknown(words)[1]
     except SchedulerRejected as error:

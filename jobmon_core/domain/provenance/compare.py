@@ -138,7 +138,7 @@ def _command_lines(old: RunRecord, new: RunRecord) -> Iterator[Difference]:
 
 
 def _parsed(record: RunRecord) -> tuple[dict[str, str], list[str]]:
-    """Return the options of sbatch, and the arguments of the script; without the text of ``--wrap``."""
+    """Return the sbatch options and the arguments of the script; without the text of ``--wrap``."""
     if record.script and record.script.kind is ScriptKind.COMMAND:
         return {}, list(record.arguments)
     try:

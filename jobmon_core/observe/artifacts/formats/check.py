@@ -73,7 +73,7 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
     Args:
         path: the file.
         still_written: whether a program is still writing it: then it is not judged to be damaged.
-        max_bytes: how much of it may be read; `WHOLE` for all of it, still in little memory.
+        max_bytes: how much of it may be read; `WHOLE` for all of it, still in bounded memory.
     """
     try:
         with regular_file(str(path)) as file:
