@@ -32,7 +32,7 @@ MAX_NAMED = 64  # at most this many of the logs that the settings name are read
 _ANY = "\0"  # stands for any text; no path can contain it
 
 
-def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
+def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
     """Return the job with the log templates that the scheduler reports. Paths set by the user are kept."""
     first = next((record for record in records if job.is_own_run(record.submit_s)), None)
     if job.logs.source == BY_USER or first is None:

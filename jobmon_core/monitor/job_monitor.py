@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from jobmon_core.analysis.job_logs import learn_logs, with_script_logs
+from jobmon_core.analysis.job_logs import with_scheduler_logs, with_script_logs
 from jobmon_core.domain.decide import (
     Action,
     Deliver,
@@ -255,7 +255,7 @@ class JobMonitor:
         job = apply_record(self.job, answer, asked_s)
         job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
-            job = self._with_earlier_logs(learn_logs(job, answer, self._deps.scheduler))
+            job = self._with_earlier_logs(with_scheduler_logs(job, answer, self._deps.scheduler))
         self._save(job)
 
     def _with_earlier_logs(self, job: WatchedJob) -> WatchedJob:
