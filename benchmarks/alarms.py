@@ -29,7 +29,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from benchmarks.eta import TracesInvalid, read_traces
+from benchmarks.eta import Trace, TracesInvalid, read_traces
 from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
@@ -45,7 +45,6 @@ LIMIT = 1.05  # of the duration: a healthy run ends before this limit, and so be
 HANGS, SLOWDOWNS = (0.3, 0.7), (0.35, 0.5, 0.7)  # of the duration
 SLOWER = 1 / 0.7  # times the seconds per unit
 ALARMS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT)
-_NO_LIMIT_S = 1e12
 _PARTS, _SHORTEST_S = 200, 1.0  # looks at a run; seconds between two: logs count whole ones
 _MIN_LOOKS = 25
 
@@ -58,16 +57,21 @@ def read_recordings(folder: Path) -> list[Recording]:
     Raises:
         TracesInvalid: there are none, or one is malformed.
     """
-    return [
-        Recording(trace.name, tuple((s.at_s, Progress(s.current, 1.0)) for s in trace.samples), True)
-        for trace in read_traces(folder)
-    ]
+    return [recording(trace) for trace in read_traces(folder)]
+
+
+def recording(trace: Trace) -> Recording:
+    """Return a trace as the recording of a whole run."""
+    return Recording(trace.name, tuple((s.at_s, Progress(s.current, 1.0)) for s in trace.samples), True)
 
 
 def replay(
-    run: Recording, interval_s: float, until_s: float | None = None, limit_s: float = _NO_LIMIT_S
+    run: Recording, interval_s: float, until_s: float | None = None, limit_s: float | None = None
 ) -> Iterator[Found]:
-    """Yield what a monitor reports that looks every ``interval_s`` seconds, with the history by then."""
+    """Yield what a monitor reports that looks every ``interval_s`` seconds, with the history by then.
+
+    ``limit_s`` is the time limit; None if there is none.
+    """
     history, known, states = History(started_s=0.0), KnownProblems(), iter(run.states)
     pending, progress, written_s = next(states, None), None, 0.0
     now_s = 0.0
@@ -80,14 +84,16 @@ def replay(
         history = add_sample(history, Sample(written_s, progress.current))
         idle_s = now_s - written_s
         sign = f"nothing was written for {duration(idle_s)}" if idle_s >= stall_after_s(history) else ""
-        outlook = limit_outlook(estimate(history, progress.total, now_s), 0.0, limit_s, now_s)
+        outlook = None
+        if limit_s is not None:
+            outlook = limit_outlook(estimate(history, progress.total, now_s), 0.0, limit_s, now_s)
         known, events = progress_events(known, Observation(now_s, progress, history, outlook, sign))
         yield from ((event, history) for event in events)
 
 
 def false_alarms(run: Recording, interval_s: float) -> list[Event]:
     """Return the alarms about a healthy run."""
-    limit_s = LIMIT * run.duration_s if run.is_complete else _NO_LIMIT_S
+    limit_s = LIMIT * run.duration_s if run.is_complete else None
     return [event for event, _ in replay(run, interval_s, limit_s=limit_s) if event.kind in ALARMS]
 
 

@@ -100,13 +100,18 @@ def read_traces(folder: Path) -> list[Trace]:
     Raises:
         TracesInvalid: there are none, or one is malformed.
     """
-    traces = [_read_trace(path) for path in sorted(folder.glob("*.csv"))]
+    traces = [read_trace(path) for path in sorted(folder.glob("*.csv"))]
     if not traces:
         raise TracesInvalid(f"{folder} holds no *.csv")
     return traces
 
 
-def _read_trace(path: Path) -> Trace:
+def read_trace(path: Path) -> Trace:
+    """Read the trace of one file.
+
+    Raises:
+        TracesInvalid: it is malformed.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [Sample(float(row["t"]), float(row["progress"])) for row in csv.DictReader(file)]

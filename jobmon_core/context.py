@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.health.cluster_resources import ClusterResources
     from jobmon_core.domain.hosts.settings import Host
@@ -52,8 +54,13 @@ _WATCH_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once querie
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names of the backends that can submit jobs; the first is the default."""
+    """Return the names of the backends to which scripts can be submitted; the first is the default."""
     return tuple(name for name, backend in BACKENDS.items() if backend.submitter)
+
+
+def configurable_backends() -> tuple[str, ...]:
+    """Return the names of the backends that the configuration may name; the first is the default."""
+    return (*backend_names(), RAY)
 
 
 def _channel_types() -> Mapping[str, ChannelType[Any]]:
@@ -103,7 +110,7 @@ class Context:
         from jobmon_core.store.config_file import read_config
 
         types = parsers(self.channel_types())
-        return read_config(self.home.config, self.environment, types, backend_names())
+        return read_config(self.home.config, self.environment, types, configurable_backends())
 
     @property
     def store(self) -> JobStore:
@@ -192,7 +199,10 @@ class Context:
         """Return the part of a backend that submits jobs."""
         submitter = find_backend(backend).submitter
         if submitter is None:
-            raise SchedulerMissing(f"the backend {backend!r} only watches; it starts no jobs")
+            names = ", ".join(backend_names())
+            raise SchedulerMissing(
+                f"the backend {backend!r} takes no scripts; add --backend and one of {names}"
+            )
         return submitter(self.backend_resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
@@ -203,7 +213,7 @@ class Context:
         """Return the interface that finds and changes a backend's jobs, by default on its default cluster."""
         control = find_backend(backend).job_control
         if control is None:
-            raise SchedulerMissing(f"jobmon cannot change jobs of the backend {backend!r}")
+            raise SchedulerMissing(f"jobmon cannot list, cancel or hold jobs of the backend {backend!r}")
         return control(self.backend_resources(backend), cluster)
 
     def remote_jobs(self, backend: str, service: str) -> RemoteJobs:
@@ -222,6 +232,11 @@ class Context:
         """Return the latest figures of the machine of a job; None if agents measure them."""
         sample_of = find_backend(job.backend).machine_sample
         return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
+
+    def machine_files(self, job: WatchedJob) -> tuple[Listing, ...] | None:
+        """Return what the latest look showed of a job's outputs; None if they can be read here."""
+        files_of = find_backend(job.backend).machine_files
+        return files_of(self.backend_resources(job.backend), job.job_id) if files_of else None
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

@@ -15,7 +15,7 @@ _jobmon() {
         "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config --group" words= kind="file" ;;
         "chain") options="-h --help --backend --after" words= kind="text" ;;
         "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
-        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --host --chdir --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --host --chdir --files --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
         "watch") options="-h --help --host --error --output --again --follow --backend --address --all --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
         "rerun") options="-h --help --yes" words= kind="job" ;;
         "mark") options="-h --help -s --status --note" words= kind="text" ;;
@@ -83,6 +83,7 @@ _jobmon() {
         "run --gpu-ids") options= words= kind="text" ;;
         "run --host") options= words= kind="text" ;;
         "run --chdir") options= words= kind="text" ;;
+        "run --files") options= words= kind="text" ;;
         "run --job-config") options= words= kind="file" ;;
         "run --num-workers") options= words= kind="text" ;;
         "run --total-items") options= words= kind="text" ;;

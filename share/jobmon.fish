@@ -81,6 +81,7 @@ complete -c jobmon -n '__jobmon_at run' -s e -l error -r -F -d 'a log file of it
 complete -c jobmon -n '__jobmon_at run' -l gpu-ids -r -d 'the GPUs to use: sets CUDA_VISIBLE_DEVICES'
 complete -c jobmon -n '__jobmon_at run' -l host -r -d 'start it there, in the background: one of `hosts` in config.json, or any name that ssh knows'
 complete -c jobmon -n '__jobmon_at run' -l chdir -r -d 'with --host: the folder there to run it in (default: your home)'
+complete -c jobmon -n '__jobmon_at run' -l files -r -d 'with --host: the folder there whose files are counted as outputs'
 complete -c jobmon -n '__jobmon_at run' -l job-config -r -F -d 'a YAML file about the job, see README.md; the other options override it'
 complete -c jobmon -n '__jobmon_at run' -l num-workers -r -d 'its number of worker processes'
 complete -c jobmon -n '__jobmon_at run' -l total-items -r -d 'the items that all workers together process'

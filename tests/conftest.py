@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +27,8 @@ _FORBIDDEN = tuple(
     )
 )
 _FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
+_MAX_NAME = 60  # characters of a value in the name of a test
+_numbers = itertools.count()
 _WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
 
 settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
@@ -55,6 +61,24 @@ def _refuse_network(address: object) -> None:
 sys.addaudithook(_audit)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from the half a million objects that live as long as the run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long text by its beginning: every report of a worker holds the whole name of its test."""
+    if not isinstance(val, str | bytes) or len(val) <= _MAX_NAME:
+        return None
+    return f"{val[:_MAX_NAME]!a}... ({len(val)})"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Spread the tests that wait for Slurm over a parallel run, so that the others use the processors."""
     if not hasattr(config, "workerinput"):
@@ -64,6 +88,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         groups[any(item.path.is_relative_to(folder) for folder in _WAIT_FOR_SLURM)].append(item)
     position = {item: index / len(group) for group in groups.values() for index, item in enumerate(group)}
     items.sort(key=position.__getitem__)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own; the fixture of pytest lists the folders of all earlier tests to name it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -58,13 +58,17 @@ def submit(
     """
     words = tuple(os.fspath(each) for each in arguments)
     config = absolute(job_config)
-    if is_ray(backend or ""):
-        if group or sentinel:
-            raise JobmonError("group and sentinel are not for jobs of Ray")
-        return _watched(SubmitToRay(_description(words, ray or {}), address, config))
+    if _is_for_ray(backend):
+        if sentinel:
+            raise JobmonError("sentinel is not for jobs of Ray")
+        return _watched(SubmitToRay(_description(words, ray or {}), address, config, group))
     if ray or address:
         raise JobmonError('address and ray are for jobs of Ray; add backend="ray"')
     return _watched(Submit(words, backend or "", sentinel, agent, config, group))
+
+
+def _is_for_ray(backend: str | None) -> bool:
+    return is_ray(backend or open_context().configuration().backend)
 
 
 def _description(words: tuple[str, ...], ray: Mapping[str, object]) -> str:
@@ -121,7 +125,7 @@ def watch(
     if pid is not None:
         pids = (pid,) if isinstance(pid, int) else tuple(pid)
         return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
-    if host or is_ray(backend or ""):
+    if host or _is_for_ray(backend):
         return _watched(WatchRemote(str(job), host, address, again, absolute(job_config)))
     request = Watch(
         str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)

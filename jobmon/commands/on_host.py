@@ -29,6 +29,7 @@ _LOCAL = (
     *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
 )
+_OF_COUNTED = "expected_outputs"  # it suits a job whose files are counted
 _OPTIONS = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
 
 
@@ -56,7 +57,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
         BACKEND,
         options.host,
         shlex.join(target.words),
-        settings=_settings_there(settings),
+        settings=_settings_there(settings, has_files=bool(target.files)),
         again=options.again,
     )
     if job.command:
@@ -81,9 +82,15 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     ctx = open_context()
     starter = MonitorStarter(ctx)
     try:
-        settings = _settings_there(job_settings(options))
+        files = options.files or ""
         started = run_on_host(
-            ctx, starter, options.host, command, workdir=options.chdir or "", settings=settings
+            ctx,
+            starter,
+            options.host,
+            command,
+            workdir=options.chdir or "",
+            files=files,
+            settings=_settings_there(job_settings(options), has_files=bool(files)),
         )
     finally:
         starter.discard()
@@ -105,11 +112,15 @@ def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
             raise UsageError(f"--{name.replace('_', '-')} is not for jobs on another host (--host)")
 
 
-def _settings_there(settings: JobSettings | None) -> JobSettings | None:
-    """Return the settings without those that name files of this machine; say which are ignored."""
+def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSettings | None:
+    """Return the settings without those that name files of this machine; say which are ignored.
+
+    ``has_files``: the files of a folder there are counted.
+    """
     if settings is None:
         return None
-    ignored = [name for name in _LOCAL if getattr(settings, name) != getattr(_NOTHING, name)]
+    local = [name for name in _LOCAL if not (has_files and name == _OF_COUNTED)]
+    ignored = [name for name in local if getattr(settings, name) != getattr(_NOTHING, name)]
     if ignored:
         say(f"ignored for a job on another host, of which jobmon reads only the log: {', '.join(ignored)}")
     kept = replace(settings, **{name: getattr(_NOTHING, name) for name in ignored})

@@ -27,8 +27,8 @@ are killed, as in Slurm.
 With --host, the command starts on another host, in the background: in tmux (session jobmon-ID) where
 that is installed, else in a session of its own. It gets the environment of a plain `ssh HOST`;
 `bash -lc '...'` reads your login files first. A wrapper records its exit code in ~/.local/state/jobmon there,
-and the log is copied from there at each look. The command starts at most once, even if the connection
-is lost meanwhile; jobmon installs nothing there.
+and the log is copied from there at each look; 30 days after the end, a look removes these files. The
+command starts at most once, even if the connection is lost meanwhile; jobmon installs nothing there.
 
 examples:
   jobmon run -- python train.py --epochs 3
@@ -68,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--chdir", metavar="FOLDER", help="with --host: the folder there to run it in (default: your home)"
     )
+    group.add_argument(
+        "--files", metavar="FOLDER", help="with --host: the folder there whose files are counted as outputs"
+    )
     add_job_options(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command to run")
 
@@ -81,8 +84,9 @@ def run(options: argparse.Namespace) -> int:
         from jobmon.commands.on_host import run_there
 
         return run_there(options, command)
-    if options.chdir:
-        raise UsageError("--chdir names a folder of another host; it requires --host")
+    for name in ("chdir", "files"):
+        if getattr(options, name):
+            raise UsageError(f"--{name} names a folder of another host; it requires --host")
     ctx = open_context()
     starter = MonitorStarter(ctx)
     output, error = options.output or "", options.error or ""

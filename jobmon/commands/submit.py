@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.errors import Invalid, JobmonError, SchedulerMissing
+from jobmon_core.domain.errors import Invalid, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ examples:
   jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
-_NOT_OF_RAY = ("--sentinel", "--checked", "--group")
+_NOT_OF_RAY = ("--sentinel", "--checked")
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
@@ -94,10 +94,11 @@ def run(arguments: Sequence[str]) -> int:
 def _submit(arguments: list[str]) -> int:
     own = _own_options(arguments)
     backend, rest = own.backend, own.rest
-    if is_ray(backend or ""):
+    if _is_for_ray(backend):
         from jobmon.commands.submit_ray import submit_to_ray
 
-        return submit_to_ray(rest, own.job_config, [option for option in _NOT_OF_RAY if own.has(option)])
+        refused = [option for option in _NOT_OF_RAY if own.has(option)]
+        return submit_to_ray(rest, own.job_config, own.group, refused)
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
     if own.is_checked:
@@ -125,6 +126,19 @@ def _submit(arguments: list[str]) -> int:
         return code
     finally:
         starter.discard()
+
+
+def _is_for_ray(backend: str | None) -> bool:
+    """Whether the job is one of Ray, by the option or else by the configuration."""
+    if backend is None:
+        from jobmon_core.context import Context
+        from jobmon_core.domain.errors import ConfigInvalid
+
+        try:
+            backend = Context.open(os.environ).configuration().backend
+        except ConfigInvalid:  # the submission says so, and `--checked` with all else
+            return False
+    return is_ray(backend)
 
 
 def _reads_stdin(arguments: Sequence[str]) -> bool:
@@ -186,21 +200,12 @@ def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable
     Raises:
         Invalid: no group can have this name.
     """
-    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name  # rarely needed
+    from jobmon.commands.groups.joining import join_group  # rarely needed
+    from jobmon_core.app.groups.edit import submission_name
     from jobmon_core.domain.groups.model import checked_name
 
     checked_name(group)
-
-    def add(job: NewJob) -> None:
-        try:
-            open_group(ctx, group)
-            run = add_submitted(ctx, group, job, submission_name(arguments))
-        except JobmonError as error:
-            say(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
-        else:
-            say(f"job {job.job_id} is the run {run} of group {group}")
-
-    return add
+    return lambda job: join_group(ctx, group, job, submission_name(arguments))
 
 
 _OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")
@@ -221,7 +226,7 @@ class _OwnOptions(NamedTuple):
 
     def has(self, option: str) -> bool:
         """Whether the user gave one of the options that a job of Ray cannot have."""
-        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked, "--group": bool(self.group)}
+        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked}
         return given[option]
 
 
@@ -260,10 +265,10 @@ def _point_out_typo(argument: str) -> None:
 
 
 def _known(backend: str) -> str:
-    from jobmon_core.context import backend_names  # rarely needed, and the user waits
+    from jobmon_core.context import configurable_backends  # rarely needed, and the user waits
 
-    if not is_ray(backend) and backend not in backend_names():
-        raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {backend!r}")
+    if backend not in (names := configurable_backends()):
+        raise UsageError(f"--backend takes one of {', '.join(names)}, not {backend!r}")
     return backend
 
 

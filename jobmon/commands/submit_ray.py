@@ -10,17 +10,22 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobmon.commands.groups.joining import join_group
 from jobmon.commands.watch_ray import ADDRESS_HELP
 from jobmon.errors import UsageError, say
+from jobmon.parser import command_parser
 from jobmon_core.app.jobs.job_config import read_settings
 from jobmon_core.app.remote.ray_cluster import ray_service
 from jobmon_core.app.remote.submit_ray import submit_to_cluster
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Submit a command to a Ray cluster, as `ray job submit` does, and watch it in the background. Ray itself
@@ -28,21 +33,23 @@ need not be installed here. The submission id is printed on stdout. If an answer
 lost, the request is sent again under the same id, which Ray starts at most once."""
 EPILOG = """\
 examples:
-  jobmon submit --backend ray -- python /shared/train.py --lr 0.1
-  jobmon submit --backend ray --address http://head:8265 --working-dir . -- python train.py
-  jobmon submit --backend ray --entrypoint-num-gpus 1 --runtime-env env.yaml -- python train.py"""
+  jobmon submit --backend ray -- python /nfs/train.py --lr 0.1
+  jobmon submit --backend ray --address http://head:8265 -- python /nfs/train.py
+  jobmon submit --backend ray --working-dir . --runtime-env env.yaml -- ./run.sh"""
 _UNKNOWN = 69  # EX_UNAVAILABLE of sysexits.h
 _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
-def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[str]) -> int:
+def submit_to_ray(arguments: Sequence[str], job_config: str, group: str, refused: Sequence[str]) -> int:
     """Submit and watch; return the exit code.
 
     ``arguments`` follow ``--backend ray``; ``refused`` are given options of jobmon that do not apply.
     """
     if refused:
         raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
-    options = _parser().parse_args(arguments)
+    if group:
+        checked_name(group)
+    options = command_parser("submit-ray").parse_args(arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
@@ -50,9 +57,16 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[s
     ctx = Context.open(os.environ)
     settings = read_settings(Path(job_config), say) if job_config else None
     service = ray_service(ctx, options.address or "")
-    starter = MonitorStarter(ctx)
+    starter = MonitorStarter(ctx, at_most=1 if group else 0)  # one monitor for the whole group
+
+    def on_saved(job: WatchedJob) -> None:
+        if group:
+            join_group(ctx, group, job, job.name)
+
     try:
-        job, problem = submit_to_cluster(ctx, starter, service, description, settings)
+        job, problem = submit_to_cluster(
+            ctx, starter, service, description, settings=settings, on_saved=on_saved
+        )
     except SchedulerRejected as error:
         say(f"nothing was submitted: {error}")
         return error.exit_code
@@ -67,15 +81,10 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, refused: Sequence[s
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="jobmon submit --backend ray",
-        usage="jobmon submit --backend ray [OPTIONS] -- COMMAND ...",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.prog = "jobmon submit --backend ray"
+    parser.usage = f"{parser.prog} [OPTIONS] -- COMMAND ..."
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
     parser.add_argument(
         "--submission-id", type=_submission_id, metavar="ID", help="the id of the job (default: a new one)"
@@ -96,7 +105,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--entrypoint-memory", type=_bytes, metavar="BYTES", help="likewise")
     parser.add_argument("--entrypoint-resources", type=_object, metavar="JSON", help="likewise, custom ones")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
-    return parser
 
 
 def _description(options: argparse.Namespace, command: Sequence[str]) -> dict[str, Any]:

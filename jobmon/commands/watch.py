@@ -20,8 +20,8 @@ from jobmon_core.app.processes.watch import (
     watch_processes,
 )
 from jobmon_core.app.watch import watch
-from jobmon_core.context import backend_names
-from jobmon_core.domain.backends import RAY, is_ray
+from jobmon_core.context import configurable_backends
+from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.lifecycle.health import job_status
@@ -52,6 +52,7 @@ With --host, watch one job on a host that is reached by ssh. One or more words d
                alone: the process that writes to it now
   marker:FILE  a file that shows success if it exists once the process is gone;
                alone: wait for this file
+  files:FOLDER the folder of its outputs: their number and the latest ones are shown
 Paths are those of the host; relative ones begin at your home there. One round-trip at each interval
 looks at all jobs on a host. A host that does not answer proves nothing; one message says so. If a
 process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
@@ -103,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
     )
     parser.add_argument(
-        "--backend", choices=(*backend_names(), RAY), help="the jobs' scheduler (default: as configured)"
+        "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
     )
     add_ray_options(parser)
     _add_process_options(parser)
@@ -150,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             _follow(open_context(), [job.ref])
         return 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
-    if is_ray(options.backend or "") and not is_about_processes:
+    if not is_about_processes and is_ray(options.backend or open_context().configuration().backend):
         return watch_ray(options)
     refuse_ray_options(options)
     if is_about_processes == bool(options.job):

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
 from jobmon.views.model import span, stamp
+from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.pending.categories import is_eligible
 from jobmon_core.domain.pending.explain import explain, pending_tasks, place_text
+from jobmon_core.domain.pending.model import Category, Explanation
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.pending.why import PendingAnswer
-    from jobmon_core.domain.pending.model import Explanation
 
     Rows = Iterator[tuple[str, str]]
 
@@ -48,7 +49,8 @@ def not_pending(answer: PendingAnswer) -> str:
     job, more = answer.facts.job, f"`jobmon diagnose {answer.ref}`"
     who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
     if answer.never_pending:
-        return f"{who} runs on this machine without a queue, so it is never pending; {more} says how it is."
+        where = " on this machine" if is_local(answer.backend) else ""
+        return f"{who} runs{where} without a queue, so it is never pending; {more} says how it is."
     if job.state.phase in (Phase.ACTIVE, Phase.FINISHING):
         return f"{who} is not pending, it is {job.raw_state}; {more} says how it is."
     if job.state.phase is Phase.UNKNOWN:
@@ -57,6 +59,9 @@ def not_pending(answer: PendingAnswer) -> str:
 
 
 def _explanation(answer: PendingAnswer, now_s: float) -> Explanation:
+    if is_ray(answer.backend):
+        reason = answer.facts.job.reason
+        return Explanation(Category.UNKNOWN, f"waits: {reason or 'Ray has not said for what'}")
     return explain(answer.facts, now_s, lambda at_s: moment(at_s, now_s))
 
 
@@ -93,7 +98,7 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
         yield "queue", place
     # of a job in a reservation, Slurm estimates nothing before that begins
     has_start = facts.job.expected_start_s is not None or not facts.job.reservation
-    if is_eligible(found.category) and has_start and not answer.unreachable:
+    if uses_slurm(answer.backend) and is_eligible(found.category) and has_start and not answer.unreachable:
         yield "start", _start(answer, now_s)
     if facts.also_pending:
         yield "tasks", f"Also pending, for other reasons: {count(facts.also_pending, 'task')}."

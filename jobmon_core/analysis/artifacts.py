@@ -14,7 +14,7 @@ from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from jobmon_core.domain.artifacts.model import ListedFile, Listing
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -77,6 +77,17 @@ def look_at_artifacts(
         outputs = outputs_after(before.outputs, written, now_s, min_per_s)
     disk = disk_of(written_in if outputs else saved_in)
     return Artifacts(now_s, outputs, checkpoints, disk), events
+
+
+def outputs_elsewhere(
+    known: Mapping[str, Artifacts], listings: Iterable[Listing], now_s: float
+) -> dict[str, Artifacts]:
+    """Return the outputs of a job on another machine, by key: its files cannot be read here."""
+    listing = next(iter(listings), None)
+    if listing is None:
+        return {}
+    before = known.get("", Artifacts()).outputs
+    return {"": Artifacts(now_s, outputs_after(before, listing, now_s))}
 
 
 def _names(job: WatchedJob, task: Task, names: tuple[str, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, own_artifacts
+from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, outputs_elsewhere, own_artifacts
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
@@ -27,7 +27,7 @@ from jobmon_core.analysis.outputs.find import look_at_all_found
 from jobmon_core.analysis.outputs.listings import Listings
 from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
-from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.launch.model import LaunchState
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.telemetry import TaskTelemetry
 
     TelemetryOf = Callable[[str, str], TaskTelemetry]  # of a state id and the key of a task
+    FilesElsewhere = Callable[[WatchedJob], tuple[Listing, ...] | None]
 
 _MAX_TASKS = 32  # at most this many running tasks of a job are followed, and as many ended ones are kept
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
@@ -83,6 +84,7 @@ class _LookInputs(NamedTuple):
     user_patterns: Path | None
     telemetry_of: TelemetryOf | None
     listings: Listings
+    files_elsewhere: FilesElsewhere
 
 
 def follow_progress(
@@ -91,14 +93,17 @@ def follow_progress(
     now_s: float,
     user_patterns: Path | None = None,
     telemetry_of: TelemetryOf | None = None,
+    *,
+    files_elsewhere: FilesElsewhere = lambda _: None,
 ) -> dict[str, Followed]:
     """Read what was appended to the logs of these jobs, look at their outputs, update their progress files.
 
     Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
     ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
     be missing. ``telemetry_of`` returns what agents measured of a task; without it, no verdicts are made.
+    ``files_elsewhere`` returns the outputs of a job on a machine whose files cannot be read here, else None.
     """
-    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings())
+    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere)
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
 
@@ -135,10 +140,8 @@ def _with_launches(
     record: ProgressState, job: WatchedJob, tasks: Sequence[Task], look: _LookInputs
 ) -> ProgressState:
     """Return the record after one more look at how the running tasks were launched."""
-    states, events = (
-        {key: each for key, each in record.launches.items() if key in record.tasks},
-        record.events,
-    )
+    states = {key: each for key, each in record.launches.items() if key in record.tasks}
+    events = record.events
     for task in tasks:
         if task.state is not JobState.RUNNING or task.end or task.key not in record.readers:
             continue
@@ -194,6 +197,8 @@ def _with_artifacts(
     record: ProgressState, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], look: _LookInputs
 ) -> ProgressState:
     """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
+    if (elsewhere := look.files_elsewhere(job)) is not None:
+        return replace(record, artifacts=outputs_elsewhere(record.artifacts, elsewhere, look.now_s))
     known = [*(paths for _, paths in logs), *(each.logs for each in record.tasks.values())]
     all_logs = {path for paths in known for path in paths}
     kept = {"", *record.tasks, *(task.key for task, _ in logs)}

@@ -23,6 +23,7 @@ from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.records.note import known_failure
 from jobmon_core.app.submit import state_id
+from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
@@ -182,6 +183,8 @@ class DiagnoseCommand:
     def _look_up_unwatched(self, ref: JobRef) -> WatchedJob:
         """Ask the scheduler about a job that jobmon never watched."""
         backend = self.ctx.configuration().backend
+        if is_ray(backend):  # its jobs have no numbers of their own
+            raise UnknownJob(f"no record of job {ref}; a job of Ray is watched by its id: `jobmon watch ID`")
         now_s = self.ctx.clock.now()
         # of the whole array, even if `ref` is one task: its other tasks show whether such a task existed
         job = WatchedJob(state_id(backend, ref), ref.job_id, now_s, backend=backend)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.context import backend_names
+from jobmon_core.context import configurable_backends
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.config_section import SecretSources
@@ -70,7 +70,7 @@ def save_config(ctx: Context, data: dict[str, object]) -> None:
         StorageFailed: the file cannot be written.
     """
     secrets = SecretSources({}, lambda _path: None, str(ctx.home.root))
-    parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, backend_names())
+    parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, configurable_backends())
     write_config(ctx.home.config, data)
 
 

@@ -155,7 +155,14 @@ class MonitorFactory:
 
         ctx, home = self._ctx, self._ctx.home
         add_machine_samples(jobs, ctx.machine_sample, ctx.telemetry)
-        return follow_progress(jobs, home.progress_file, ctx.clock.now(), home.patterns, ctx.telemetry)
+        return follow_progress(
+            jobs,
+            home.progress_file,
+            ctx.clock.now(),
+            home.patterns,
+            ctx.telemetry,
+            files_elsewhere=ctx.machine_files,
+        )
 
     def _agent_launches(
         self, job: WatchedJob, task: Task, settings: AgentSettings

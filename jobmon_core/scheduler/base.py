@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
     from jobmon_core.domain.health.cluster_resources import ClusterResources
@@ -269,6 +270,15 @@ class RemoteJobs(Protocol):
         ...
 
 
+class ByHand(NamedTuple):
+    """What a user types about a job of a service, without jobmon; parts that are not known are empty."""
+
+    look: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+    start: str = ""  # starts again what the job ran
+    start_note: str = ""  # what to know about that, or why there is no command
+
+
 class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
@@ -295,6 +305,9 @@ class Backend(NamedTuple):
         cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
         machine_sample: returns what the latest look showed of the named machine, and of the job with this
             number there; None if agents measure that.
+        by_hand: what a user types about the remote job with this number and name, of the named service.
+        machine_files: what the latest look showed of the outputs of the job with this number; None if the
+            files of jobs can be read here.
         outage_words: what the message about an outage says; None: what it says of a scheduler.
     """
 
@@ -314,5 +327,7 @@ class Backend(NamedTuple):
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
+    by_hand: Callable[[BackendResources, str, int, str], ByHand] = lambda *_: ByHand()
     outage_words: OutageWords | None = None
     machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None
+    machine_files: Callable[[BackendResources, int], tuple[Listing, ...]] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -112,7 +113,6 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
     import requests
     import urllib3
 
-    logging.getLogger("urllib3").setLevel(logging.CRITICAL)  # its warnings contain the URL
     results: list[PostResult] = []
     original = requests.Session.send
 
@@ -130,10 +130,14 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
         results.append(HttpResponse(response.status_code, headers, response.content[:_MAX_BYTES]))
         return response
 
+    log = logging.getLogger("urllib3")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # its warnings contain the URL; the library may send from other threads
     requests.Session.send = send  # type: ignore[method-assign, assignment] # for the block
     try:
         yield results
     finally:
+        log.setLevel(level)
         requests.Session.send = original  # type: ignore[method-assign] # as before
 
 
@@ -161,10 +165,9 @@ def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
     import requests
     import urllib3
 
-    logging.getLogger("urllib3").setLevel(logging.CRITICAL)  # its warnings contain the URL
     body, started_s = _Body(request.body), time.monotonic()
     try:
-        with requests.Session() as session:
+        with _silenced(), requests.Session() as session:
             response = _exchange(session, method, request, body, timeout_s)
             log_request(method, request.receiver, f"status {response.status}", time.monotonic() - started_s)
             return response
@@ -173,6 +176,35 @@ def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
         why = f"{request.receiver}: {_reason(error, timeout_s)}"
         log_request(method, why, "no response", time.monotonic() - started_s)
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
+
+
+class _Sending(threading.local):
+    """Whether this thread sends a request of jobmon."""
+
+    is_on = False
+
+
+_sending = _Sending()
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep what urllib3 logs in this thread out of every log: it contains the URL.
+
+    Other requests of the program, which may use jobmon as a library, are logged as before.
+    """
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "urllib3":
+            logging.getLogger(name).addFilter(_is_of_others)
+    before, _sending.is_on = _sending.is_on, True
+    try:
+        yield
+    finally:
+        _sending.is_on = before
+
+
+def _is_of_others(_record: logging.LogRecord) -> bool:
+    return not _sending.is_on
 
 
 class _Body(io.BytesIO):

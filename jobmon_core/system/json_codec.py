@@ -10,28 +10,39 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Callable
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))  # most values; not their subclasses, e.g. StrEnum
 _MAX_INT = 2**63  # a larger number means a damaged file, and could overflow in arithmetic with floats
+_ERRORS = (TypeError, ValueError, OverflowError)  # also of the checks that a record makes itself
+_Builder = Callable[[Any], Any]  # from parsed JSON to a value; raises one of `_ERRORS`
 
 
 class DecodeError(ValueError):
     """The JSON does not match the record; the message says where."""
 
+    def __init__(self, place: str, reason: str) -> None:
+        """Name the place below the whole document, e.g. ``.parts[1]``."""
+        super().__init__(f"${place}: {reason}")
+        self.place, self.reason = place, reason
+
 
 def to_json(value: object) -> Any:
     """Return ``value`` in types for `json.dumps`; fields that equal their plain default are left out."""
     kind: Any = type(value)
+    if kind in _SCALARS:
+        return value
     if (defaults := _defaults(kind)) is not None:
         keys = _json_keys(kind)
         return {
-            keys.get(name, name): to_json(getattr(value, name))
+            keys.get(name, name): to_json(item)
             for name, default in defaults.items()
-            if getattr(value, name) != default
+            if (item := getattr(value, name)) != default
         }
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
@@ -48,61 +59,90 @@ def from_json(kind: type[T], data: Any) -> T:
     Raises:
         DecodeError: the JSON does not match, or a key without a default is missing; the message says where.
     """
-    return typing.cast("T", _build(kind, data, "$"))
-
-
-def _build(kind: Any, data: Any, path: str) -> Any:
-    if type(data) is kind and kind is not int:  # a fast path: most values of a large file are such scalars
-        return data
     try:
-        return _build_any(kind, data, path)
-    except DecodeError:  # its message names the place already
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DecodeError(f"{path}: {error}") from error
+        return typing.cast("T", _builder(typing.cast("Any", kind))(data))
+    except _ERRORS as error:
+        raise _below("", error) from error
 
 
-def _build_any(kind: Any, data: Any, path: str) -> Any:
+def _below(step: str, error: Exception) -> DecodeError:
+    """Return the error of a value as one of what contains it; ``step`` leads from there to the value."""
+    if isinstance(error, DecodeError):
+        return DecodeError(step + error.place, error.reason)
+    return DecodeError(step, str(error))
+
+
+@cache
+def _builder(kind: Any) -> _Builder:
+    """Return the function that builds values of ``kind``; to find it takes longer than to build one."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
-        return None if data is None else _build(inner, data, path)
+        build = _builder(inner)
+        return lambda data: None if data is None else build(data)
     if origin is tuple:
-        item, values = typing.get_args(kind)[0], _checked(list, data, path)
-        return tuple(_build(item, value, f"{path}[{i}]") for i, value in enumerate(values))
+        return partial(_build_tuple, _builder(typing.get_args(kind)[0]))
     if origin is dict:
-        item, members = typing.get_args(kind)[1], _checked(dict, data, path)
-        return {key: _build(item, value, f"{path}.{key}") for key, value in members.items()}
+        return partial(_build_dict, _builder(typing.get_args(kind)[1]))
     if _defaults(kind) is not None:
-        return _build_record(kind, _checked(dict, data, path), path)
-    if kind is range:
-        return range(*_build(tuple[int, ...], data, path))
-    return _build_scalar(kind, data, path)
+        return partial(_build_record, kind)
+    if issubclass(kind, Enum):
+        return partial(kind)
+    return _BUILDERS.get(kind, partial(_checked, kind))
 
 
-def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
-    keys = _json_keys(kind)
-    values = {
-        name: _build(hint, data[key], f"{path}.{key}")
-        for name, hint in _hints(kind).items()
-        if (key := keys.get(name, name)) in data
-    }
+def _build_tuple(build: _Builder, data: Any) -> tuple[Any, ...]:
+    values = []
+    for index, value in enumerate(_checked(list, data)):
+        try:
+            values.append(build(value))
+        except _ERRORS as error:
+            raise _below(f"[{index}]", error) from error
+    return tuple(values)
+
+
+def _build_dict(build: _Builder, data: Any) -> dict[str, Any]:
+    values = {}
+    for key, value in _checked(dict, data).items():
+        try:
+            values[key] = build(value)
+        except _ERRORS as error:
+            raise _below(f".{key}", error) from error
+    return values
+
+
+def _build_record(kind: Any, data: Any) -> Any:
+    members, values = _checked(dict, data), {}
+    for name, key, build in _fields(kind):
+        if key in members:
+            try:
+                values[name] = build(members[key])
+            except _ERRORS as error:
+                raise _below(f".{key}", error) from error
     return kind(**values)
 
 
-def _build_scalar(kind: Any, data: Any, path: str) -> Any:
-    if issubclass(kind, Enum):
-        return kind(data)
-    if kind is float and type(data) is int:
-        return float(data)
-    if kind is int and type(data) is int and not -_MAX_INT <= data <= _MAX_INT:
-        raise DecodeError(f"{path}: integer of {data.bit_length()} bits is too large")
-    return _checked(kind, data, path)
+def _build_float(data: Any) -> float:
+    return float(data) if type(data) is int else _checked(float, data)
 
 
-def _checked(kind: type[T], data: Any, path: str) -> T:
+def _build_int(data: Any) -> int:
+    number = _checked(int, data)
+    if not -_MAX_INT <= number <= _MAX_INT:
+        raise ValueError(f"integer of {number.bit_length()} bits is too large")
+    return number
+
+
+def _build_range(data: Any) -> range:
+    return range(*_builder(tuple[int, ...])(data))
+
+
+_BUILDERS: dict[Any, _Builder] = {int: _build_int, float: _build_float, range: _build_range}
+
+
+def _checked(kind: type[T], data: Any) -> T:
     if type(data) is not kind:
-        raise DecodeError(f"{path}: expected {kind.__name__}, found {type(data).__name__}")
+        raise TypeError(f"expected {kind.__name__}, found {type(data).__name__}")
     return data
 
 
@@ -117,9 +157,10 @@ def _defaults(kind: Any) -> dict[str, Any] | None:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
-    return {name: hints[name] for name in _defaults(kind) or ()}
+def _fields(kind: Any) -> tuple[tuple[str, str, _Builder], ...]:
+    """Return the fields of a record type: their names, their keys in JSON, and what builds their values."""
+    hints, keys = typing.get_type_hints(kind), _json_keys(kind)
+    return tuple((name, keys.get(name, name), _builder(hints[name])) for name in _defaults(kind) or ())
 
 
 def _json_keys(kind: type) -> dict[str, str]:

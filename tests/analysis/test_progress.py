@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
+from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -176,3 +177,25 @@ def test_the_total_of_a_log_without_one_is_that_of_its_newest_checkpoint(run: Ru
         progress = file.read().tasks[""].progress
         assert progress
         assert progress.total == total
+
+
+def test_the_outputs_of_a_job_on_another_machine_are_never_looked_for_here(run: Run) -> None:
+    """A folder here may have the same name."""
+    out = run.folder / "out"
+    out.mkdir()
+    (out / "part1").write_text("of another job")
+    run.log.write_text(f"Saving model checkpoint to {out}\nstep 5/1000\n")
+    job = WatchedJob("ssh-8-x", 8, START_S, tasks={"": RUNNING}, logs=LogPaths(str(run.log)))
+    listing = Listing("out", (ListedFile("part9", 10, run.now_s),), count=2000, size_bytes=10**6)
+
+    def counts(*listings: Listing, is_elsewhere: bool = True) -> list[tuple[int, int]]:
+        found = listings if is_elsewhere else None
+        follow_progress(
+            [job], lambda name: run.folder / f"{name}.json", run.now_s, files_elsewhere=lambda _: found
+        )
+        record = JsonFile(run.folder / "ssh-8-x.json", ProgressState, 2**24).read()
+        outputs = [each.outputs for each in record.artifacts.values() if each.outputs]
+        return [(each.count, each.total.size_bytes) for each in outputs]
+
+    assert (counts(), counts(listing), counts()) == ([], [(2000, 10**6)], [])
+    assert counts(is_elsewhere=False) == [(1, 14)]

@@ -38,6 +38,12 @@ DEATH = (
     "unexpectedly due to SIGSEGV or another unexpected error."
 )
 RAYLET = f"\x1b[33m(raylet)\x1b[0m A worker died or was killed while executing a task. {DEATH}\n"
+# what Ray prints to the logs of all jobs of a cluster, whichever job the workers belong to
+NODE_OOM = (
+    "\x1b[33m(raylet)\x1b[0m [2026-11-26 06:08:44,797 E 19584 19584] (raylet) node_manager.cc:3517: 3 "
+    "Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons "
+    "at node (ID: 6afbd423, IP: 192.0.2.2) over the last time period.\n"
+)
 TRACEBACK = """Traceback (most recent call last):
   File "/home/ada/train.py", line 8, in <module>
     ray.get(step.remote(i))
@@ -223,6 +229,25 @@ def test_a_success_with_errored_trials_is_doubtful_whatever_follows(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("text", "evidence", "cause"),
+    [
+        (TRACEBACK, FAILED, "python_exception_other.key_error"),
+        (
+            f"{RAYLET}ray.exceptions.WorkerCrashedError: The worker died unexpectedly\n",
+            FAILED,
+            "python_exception_other.ray_worker_crashed",
+        ),
+        ("step 40/40\n", SUCCEEDED, None),
+    ],
+)
+def test_that_memory_ran_out_on_a_node_of_the_cluster_proves_nothing_about_one_job(
+    text: str, evidence: SlurmEvidence, cause: str | None, tmp_path: Path
+) -> None:
+    assert explained(tmp_path, f"{text}{NODE_OOM}", evidence).cause == cause
+    assert living_failure(analysed(NODE_OOM)) is None
+
+
+@pytest.mark.parametrize(
     ("line", "cause"),
     [
         (
@@ -234,8 +259,8 @@ def test_a_success_with_errored_trials_is_doubtful_whatever_follows(tmp_path: Pa
             "node_fail.ray",
         ),
         (
-            "(raylet) 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed",
-            "host_oom_kill.ray_worker",
+            NODE_OOM,
+            "host_oom_kill.ray_node",
         ),
     ],
 )

@@ -68,6 +68,7 @@ def test_the_documented_examples_run(
 ) -> None:
     home = tmp_path / "jobmon"
     home.mkdir(mode=0o700)
+    threads = threading.active_count()
     handlers = (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
     with FakeDiscord() as server, FakeRay() as ray:
         ray.jobs = [ray_job("raysubmit_abc123")]
@@ -92,7 +93,22 @@ def test_the_documented_examples_run(
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
     assert capfd.readouterr().out == ""
     assert (work / "TRAIN_DONE").is_file()
-    assert threading.active_count() == 1
+    assert threading.active_count() <= threads
+
+
+def test_the_configured_backend_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "jobmon"
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text('{"backend": "ray"}', encoding="ascii")
+    (home / "config.json").chmod(0o600)
+    with FakeRay() as ray:
+        monkeypatch.setenv("RAY_API_SERVER_ADDRESS", ray.url)
+        with pytest.raises(api.UnknownJob, match=f"the Ray cluster {ray.service} has no job 8123"):
+            api.watch(8123)
+        ray.token = "of somebody else"
+        with pytest.raises(api.SchedulerRejected, match=r"the Ray dashboard .* got no token"):
+            api.submit("python", "train.py")
+        assert ray.started == []
 
 
 def test_the_code_of_a_user_is_checked_by_mypy_strict(tmp_path: Path) -> None:

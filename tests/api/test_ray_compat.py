@@ -213,13 +213,15 @@ def test_a_job_on_ray_is_watched_and_waited_for_by_its_own_name(ray: FakeRay, tm
 
 
 def test_a_command_is_submitted_to_ray_once_and_watched(ray: FakeRay, tmp_path: Path) -> None:
-    job = api.submit("python", "my train.py", backend="ray", address=ray.url, ray={"entrypoint_num_gpus": 1})
+    gpu = {"entrypoint_num_gpus": 1}
+    job = api.submit("python", "my train.py", backend="ray", address=ray.url, ray=gpu, group="sweep")
     (started,) = ray.started
     entry = next(each for each in ray.jobs if each["submission_id"] == started)
     assert (entry["entrypoint"], entry["entrypoint_num_gpus"]) == ("python 'my train.py'", 1)
     assert api.status(started).job_id == job.job_id
     entry.update(ray_job(started, "SUCCEEDED", driver_exit_code=0))
     assert api.wait(started, at_most_s=60).result is api.Result.SUCCESS
+    assert api.wait("sweep", at_most_s=60).result is api.Result.SUCCESS
     ray.refusals["/api/jobs"] = (400, "no")
     with pytest.raises(api.SchedulerRejected, match="no"):
         api.submit("x", backend="ray", address=ray.url)

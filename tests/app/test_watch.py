@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
 from jobmon_core.system.lock import command_lock
+from tests.support.listing_starter import ListingStarter
 from tests.support.scheduler import FakeScheduler
 
 
@@ -37,18 +36,6 @@ class OneScheduler(Context):
 
     def scheduler(self, backend: str, cluster: str = "") -> InterruptedScheduler:  # noqa: ARG002 - the only one
         return InterruptedScheduler(self.home.monitors / "watch.lock")
-
-
-class ListingStarter(MonitorStarter):
-    """Lists the jobs to monitor, and starts nothing."""
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__(ctx)
-        self.started: list[str] = []
-
-    def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
-        self.started += job_ids
-        return tuple(job_ids)
 
 
 def test_a_job_is_monitored_and_the_lock_is_free_before_its_script_is_recorded(tmp_path: Path) -> None:

@@ -132,9 +132,9 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
         (
             ("submit", "--backend", "pbs", "x.sh"),
-            "nothing was submitted: --backend takes one of slurm, local, not 'pbs'",
+            "nothing was submitted: --backend takes one of slurm, local, ray, not 'pbs'",
         ),
-        (("submit", "--backend"), "--backend takes one of slurm, local, not ''"),
+        (("submit", "--backend"), "--backend takes one of slurm, local, ray, not ''"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(

@@ -32,7 +32,7 @@ from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.messages.alerts import AlertFiles
 from tests.support.clock import FakeClock
 from tests.support.mailbox_channel import MailboxSettings
-from tests.support.strict_discord import AtHome
+from tests.support.worker import AtHome
 
 BOTH = tuple(Route)
 CHANNELS = tuple(

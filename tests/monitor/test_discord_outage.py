@@ -21,8 +21,9 @@ from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
 from tests.support.scheduler import FakeScheduler
-from tests.support.strict_discord import AtHome, StrictDiscord
+from tests.support.strict_discord import StrictDiscord
 from tests.support.webhooks import with_webhooks
+from tests.support.worker import AtHome
 
 DAY_S, HOUR_S = 86_400, 3600
 JOBS = 8

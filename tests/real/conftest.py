@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from private_slurm import Cluster
 
 from tests.support.fake_discord import FakeDiscord
+from tests.support.ssh_jobs import BASHRC, Jobs
+from tests.support.ssh_server import Box, running_box
 from tests.support.user import User
 
 # read at import, because the isolation of the tests removes it from the environment
@@ -45,3 +48,41 @@ def user(slurm: Cluster, discord: FakeDiscord, tmp_path: Path) -> Iterator[User]
     somebody = User(folder, discord, {**_ENVIRONMENT, **slurm.env})
     yield somebody
     somebody.leave()
+
+
+@pytest.fixture(scope="session")
+def ssh_server() -> Iterator[Box]:
+    """A host with a real sshd and a user of its own."""
+    folder = Path(f"/tmp/jobmon-box-{os.getpid()}")
+    folder.mkdir(mode=0o755)
+    try:
+        with running_box(folder) as box:
+            yield box
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def box(ssh_server: Box, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
+    """The host without jobs."""
+    home = ssh_server.home
+    (home / ".bashrc").write_text(BASHRC)
+    (home / "boot_id").write_text("boot-1\n")
+    (home / "hostname").write_text("login1\n")
+    (home / "nobin").mkdir(exist_ok=True)
+    tmux = home / "nobin/tmux"
+    tmux.write_text("#!/bin/sh\nexit 1\n")
+    tmux.chmod(0o755)
+    for name, value in ssh_server.environment({}).items():
+        monkeypatch.setenv(name, value if name != "PATH" else f"{value}{os.pathsep}{os.environ['PATH']}")
+    yield ssh_server
+    ssh_server.end_processes()
+    shutil.rmtree(home / ".local", ignore_errors=True)  # not every test starts a command there
+    for name in ("go", "no-tmux", "DONE", "uptime"):
+        (home / name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def jobs(box: Box) -> Jobs:
+    """The jobs on the host."""
+    return Jobs(box)

@@ -79,6 +79,14 @@ ENDED = (
         "A worker of Ray died.",
     ),
     Ended(
+        "starved",
+        "PYTHON out-of-memory",
+        Outcome.FAILURE,
+        1,
+        "failed: Ray killed a task because memory ran out",
+        "1 worker(s) were killed due to the node running low on memory",
+    ),
+    Ended(
         "no-env",
         "echo never",
         Outcome.FAILURE,
@@ -148,6 +156,7 @@ def has_message(user: User, name: str) -> bool:
 
 
 def test_each_end_of_a_driver_is_judged_rightly_and_told_once(ray: RealRay, user: User) -> None:
+    ray.add_full_node()
     for job in ENDED:
         submit_with_jobmon(user, ray, job)
     submit(ray, "stopped", until_file(user.work / "never"))

@@ -10,6 +10,7 @@ import pytest
 from jobmon.cli import main
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.recover import RecoverJobs
+from jobmon_core.app.remote.by_hand import by_hand
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing
@@ -78,7 +79,7 @@ def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
     ctx: Context, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submit", "--backend", "pbs", "7"]) != 0
-    assert "slurm, local, toy, not 'pbs'" in capsys.readouterr().err
+    assert "slurm, local, toy, ray, not 'pbs'" in capsys.readouterr().err
     with pytest.raises(SchedulerMissing, match="'pbs'; it supports slurm, local, process, ray, ssh, toy"):
         ctx.scheduler("pbs")
 
@@ -93,6 +94,9 @@ def test_recovery_leaves_the_job_of_an_unknown_backend_alone_and_continues(ctx: 
 
 def test_the_default_backend_is_the_first(ctx: Context) -> None:
     assert backend_names()[0] == DEFAULT_BACKEND == ctx.configuration().backend
+
+
+STOP_RAY = "ray job stop --address http://head:8265 raysubmit_x"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +116,30 @@ def test_each_backend_has_a_name_for_messages() -> None:
     assert cancel_command("slurm", "12_3") == "scancel 12_3"
     # without http://, Ray takes the address of a dashboard for that of its GCS
     stop = cancel_command("ray", "1", "raysubmit_x", "head:8265")
-    assert stop == "ray job stop --address http://head:8265 raysubmit_x"
+    assert stop == STOP_RAY
+
+
+@pytest.mark.parametrize(
+    ("name", "look", "stop"),
+    [
+        ("raysubmit_x", "status --address http://head:8265 raysubmit_x", (STOP_RAY,)),
+        (
+            "my run",
+            "status --address http://head:8265 'my run'",
+            (STOP_RAY.replace("raysubmit_x", "'my run'"),),
+        ),
+        ("02000000", "list --address http://head:8265", ()),  # a driver: Ray cannot stop it
+    ],
+)
+def test_users_learn_how_to_look_at_a_job_of_ray_and_stop_it(
+    ctx: Context, name: str, look: str, stop: tuple[str, ...]
+) -> None:
+    found = by_hand(
+        ctx, WatchedJob("ray-3-x", 3, 100.0, backend="ray", cluster="head:8265", remote=True, name=name)
+    )
+    assert found.look[0].startswith(f"ray job {look}")
+    assert found.stop == stop
+    assert found.start_note
 
 
 def test_only_slurm_runs_sentinels_and_has_several_controllers() -> None:

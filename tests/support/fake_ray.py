@@ -66,6 +66,7 @@ class FakeRay(Loopback):
         self.refusals: dict[str, tuple[int, str]] = {}  # by the start of the path: status and text
         self.dropped_posts = 0  # so many submissions arrive, but their answers do not
         self.ignored_posts = 0  # so many are cut off before they arrive
+        self.rivals: list[Entry] = []  # submitted by others just before our next submission arrives
         self.token = ""  # that requests must show
         self.requests: list[str] = []  # method and path of each
         self.headers: list[dict[str, str]] = []
@@ -126,6 +127,9 @@ class _Handler(QuietHandler):
             ray.ignored_posts -= 1
             self.close_connection = True
             return
+        ray.jobs += ray.rivals
+        ray.started += [each["submission_id"] for each in ray.rivals]
+        ray.rivals = []
         name = json.loads(body)["submission_id"]
         if name in ray.started:
             text = f"ValueError: Job with submission_id {name} already exists. Please use a different one."

@@ -21,7 +21,7 @@ from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.clock import Clock
-from jobmon_core.system.worker import Worker
+from tests.support.worker import AtHome
 
 
 def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDeps:
@@ -39,7 +39,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
         deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
         earlier_logs=lambda _job: {},
-        progress=ProgressFollower(lambda _jobs: {}, Worker(), clock, 30.0),
+        progress=ProgressFollower(lambda _jobs: {}, AtHome(), clock, 30.0),
         update_card=lambda job: job.card,
         agents=Agents(
             AgentDeps(

@@ -1,4 +1,4 @@
-"""A real Ray cluster of one node, for the tests of Ray jobs; nothing of it is left at the end."""
+"""A real Ray cluster on this host, for the tests of Ray jobs; nothing of it is left at the end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 import urllib.request
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -47,17 +48,17 @@ def get_node(*arguments):
 services.get_node = get_node
 sys.exit(main())
 """
-# of the services of a head; without values of their own, two heads of a host would take the same ones
-_PORT_OPTIONS = (
-    "--port",
+# of the services of a node and a head; without values of their own, two on one host would take the same ones
+_NODE_PORT_OPTIONS = (
     "--dashboard-agent-listen-port",
     "--dashboard-agent-grpc-port",
     "--metrics-export-port",
     "--runtime-env-agent-port",
-    "--ray-client-server-port",
     "--node-manager-port",
     "--object-manager-port",
 )
+_HEAD_PORT_OPTIONS = ("--port", "--ray-client-server-port", *_NODE_PORT_OPTIONS)
+FULL = "full"  # a resource, which only the node without free memory has
 
 
 def install_ray() -> str:
@@ -117,8 +118,32 @@ class RealRay:
 
     def _start_once(self, output: Path) -> bool:
         """Start a head; return whether it runs."""
-        ports = zip(_PORT_OPTIONS, _free_ports(len(_PORT_OPTIONS)), strict=True)
-        options = [f"{option}={port}" for option, port in ports]
+        options = (
+            *("--head", "--num-cpus=2", "--include-dashboard=true", "--dashboard-host=127.0.0.1"),
+            *("--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}"),
+            f"--dashboard-port={self._dashboard_port}",
+        )
+        return self._ray_start(output, options, _HEAD_PORT_OPTIONS)
+
+    def add_full_node(self) -> None:
+        """Add a node whose memory counts as used up, so that Ray kills each worker on it; see `FULL`."""
+        (gcs,) = self._processes("gcs/gcs_server")
+        port = next(word for word in gcs.cmdline() if word.startswith("--gcs_server_port=")).partition("=")[2]
+        options = (f"--address=127.0.0.1:{port}", "--num-cpus=0", f'--resources={{"{FULL}": 1}}')
+        limits = {"RAY_memory_usage_threshold": "0", "RAY_memory_monitor_refresh_ms": "100"}
+        output = self.folder / "full-node.log"
+        if not any(self._ray_start(output, options, _NODE_PORT_OPTIONS, limits) for _ in range(_STARTS)):
+            raise AssertionError(f"the node does not start: {output.read_text('utf-8', 'replace')[-3000:]}")
+
+    def _ray_start(
+        self,
+        output: Path,
+        options: Sequence[str],
+        port_options: Sequence[str],
+        settings: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Run ``ray start``; return whether the node runs."""
+        ports = zip(port_options, _free_ports(len(port_options)), strict=True)
         environment = {
             "PATH": f"{_VENV / 'bin'}:{os.defpath}",
             "HOME": str(self.folder / "home"),
@@ -126,15 +151,16 @@ class RealRay:
             "PYTHONUNBUFFERED": "1",
             "RAY_worker_register_timeout_seconds": "300",  # a busy machine may be slow
             _MARK: str(self.folder),
+            **(settings or {}),
         }
         with output.open("wb") as log:
             done = subprocess.run(
                 [
-                    *(self.python, "-c", _RAY_START, "start", "--head", "--node-ip-address=127.0.0.1"),
-                    *("--num-cpus=2", "--num-gpus=0", f"--temp-dir={self.folder / 'ray'}", *options),
-                    *("--min-worker-port=0", "--max-worker-port=0", "--object-store-memory=80000000"),
-                    *("--include-dashboard=true", "--dashboard-host=127.0.0.1", "--disable-usage-stats"),
-                    f"--dashboard-port={self._dashboard_port}",
+                    *(self.python, "-c", _RAY_START, "start", "--node-ip-address=127.0.0.1"),
+                    *("--num-gpus=0", "--object-store-memory=80000000"),
+                    *("--min-worker-port=0", "--max-worker-port=0"),
+                    *options,
+                    *(f"{option}={port}" for option, port in ports),
                 ],
                 env=environment,
                 cwd=self.folder,

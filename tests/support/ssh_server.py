@@ -23,10 +23,12 @@ from tests.support.waiting import eventually
 SSHD = "/usr/sbin/sshd"
 
 
-def missing() -> str:
-    """Return why there can be no such server here; empty if there can."""
+def unusable() -> str:
+    """Return why there can be no such server with jobs here; empty if there can."""
     if not Path(SSHD).exists() or not shutil.which("ssh"):
         return "openssh-server is not installed"
+    if not shutil.which("tmux"):
+        return "tmux is not installed"
     return "" if os.geteuid() == 0 else "only root can start an sshd that another user logs in to"
 
 
@@ -117,6 +119,10 @@ class Box:
             )
         self._started.append(process)
         return process.pid
+
+    def has_ended(self, pid: int) -> bool:
+        """Whether a command of `detached` has ended."""
+        return next(each for each in self._started if each.pid == pid).poll() is not None
 
     def _as_user(self, command: str) -> list[str]:
         user = (f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups")

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
-from typing import TypeVar
 
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, PostResult
-from jobmon_core.system.worker import Worker
 from tests.support.fake_discord import Payload
-
-T = TypeVar("T")
 
 LIMITS = ((5, 2.0), (30, 60.0))  # messages, seconds: of one webhook
 
@@ -47,13 +42,3 @@ class StrictDiscord:
     def _wait_s(self, url: str, at_most: int, within_s: float) -> float:
         recent = [at_s for at_s, _ in self.taken[url] if self.clock.now() - at_s < within_s]
         return recent[-at_most] + within_s - self.clock.now() if len(recent) >= at_most else 0.0
-
-
-class AtHome(Worker):
-    """Runs work in this process instead of a child, so that its changes remain visible."""
-
-    def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
-        assert timeout_s > 0
-        result = work()
-        assert isinstance(result, kind)
-        return result

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
@@ -238,6 +239,16 @@ def test_no_failure_and_no_log_line_holds_the_token(
         assert "eRr0r" not in repr(answer)
     assert TOKEN not in caplog.text
     assert "eRr0r" not in caplog.text
+
+
+def test_what_the_program_that_uses_jobmon_sends_itself_is_logged_as_before(
+    discord: FakeDiscord, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    post(outgoing(discord.error_url), 5)
+    assert not [each for each in caplog.records if each.name.startswith("urllib3")]
+    requests.get(discord.error_url, timeout=5)
+    assert [each for each in caplog.records if each.name.startswith("urllib3")]
 
 
 def test_a_request_does_not_show_its_address() -> None:

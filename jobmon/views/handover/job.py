@@ -132,6 +132,7 @@ def _look(handed: HandedJob) -> Iterator[str]:
     yield f"jobmon show {ref}          # everything known about it"
     if handed.logs:
         yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
+    yield from handed.look
     if handed.checkpoints:
         yield f"jobmon checkpoints {ref}"
     if group_of(handed.job) is Group.PENDING:

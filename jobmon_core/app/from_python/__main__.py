@@ -31,12 +31,14 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.waiting.wait import restart_monitors
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, Invalid, JobmonError, SchedulerRejected
+from jobmon_core.domain.groups.model import checked_name
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.new_job import NewJob
 
 _STDIN, _STDOUT, _STDERR = range(3)
@@ -112,11 +114,11 @@ def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply
     def on_saved(job: NewJob) -> None:
         saved.append(job)
         if request.group:
-            _add_to_group(ctx, request, job, tell)
+            from jobmon_core.app.groups.edit import submission_name
+
+            _add_to_group(ctx, request.group, job, submission_name(request.arguments), tell)
 
     if request.group:
-        from jobmon_core.domain.groups.model import checked_name
-
         checked_name(request.group)
     submit_job = SubmitJob(
         ctx,
@@ -136,14 +138,15 @@ def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply
     return Reply(job=str(submission.job.ref), state_id=saved[0].id if saved else "")
 
 
-def _add_to_group(ctx: Context, request: Submit, job: NewJob, tell: Callable[[str], None]) -> None:
+def _add_to_group(
+    ctx: Context, group: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
+) -> None:
     """Add the job to the group, which is made if there is none; the job is submitted in any case."""
-    from jobmon_core.app.groups.edit import add_submitted, open_group, submission_name
+    from jobmon_core.app.groups.edit import add_submitted, open_group
 
-    group = request.group
     try:
         open_group(ctx, group)
-        run = add_submitted(ctx, group, job, submission_name(request.arguments))
+        run = add_submitted(ctx, group, job, run)
     except JobmonError as error:
         tell(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
     else:
@@ -157,7 +160,15 @@ def _submit_to_ray(ctx: Context, request: SubmitToRay, tell: Callable[[str], Non
 
     service, settings = ray_service(ctx, request.address), _settings(request.job_config, tell)
     description = json.loads(request.description)
-    job, problem = submit_to_cluster(ctx, MonitorStarter(ctx), service, description, settings)
+    starter = MonitorStarter(ctx, at_most=1 if request.group else 0)
+    if request.group:
+        checked_name(request.group)
+
+    def on_saved(job: WatchedJob) -> None:
+        if request.group:
+            _add_to_group(ctx, request.group, job, job.name, tell)
+
+    job, problem = submit_to_cluster(ctx, starter, service, description, settings=settings, on_saved=on_saved)
     if problem:
         tell(f"it is not known whether the Ray cluster {service} accepted the job: {problem}")
     return Reply(job=str(job.ref), state_id=job.id)

@@ -28,6 +28,7 @@ class SubmitToRay:
     description: str  # what Ray's job API takes, as JSON
     address: str = ""  # of its dashboard; empty: as Ray's variables say
     job_config: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

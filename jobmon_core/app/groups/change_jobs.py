@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,15 +35,22 @@ class Changed(NamedTuple):
 
 def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Iterator[Changed]:
     """Change jobs, with one command for all of a cluster; yield the answer of each cluster."""
-    by_cluster: dict[tuple[str, str], list[JobRef]] = defaultdict(list)
+    by_cluster: dict[tuple[str, str], list[WatchedJob]] = defaultdict(list)
     for job in jobs:
-        by_cluster[job.backend, job.cluster if job.remote else ""].append(job.ref)
-    for (backend, cluster), refs in by_cluster.items():
+        by_cluster[job.backend, job.cluster if job.remote else ""].append(job)
+    for (backend, cluster), there in by_cluster.items():
+        refs = tuple(job.ref for job in there)
         try:
             error = _apply(ctx.job_control(backend, cluster), change, refs)
         except SchedulerMissing as missing:
-            error = str(missing)
-        yield Changed(tuple(refs), error)
+            error = f"{missing}{_own_commands(there) if change is Change.CANCEL else ''}"
+        yield Changed(refs, error)
+
+
+def _own_commands(jobs: Sequence[WatchedJob]) -> str:
+    """Return how the user can cancel jobs that jobmon cannot, as the rest of a sentence."""
+    commands = [cancel_command(job.backend, str(job.ref), job.name, job.cluster) for job in jobs]
+    return f"; run `{' ; '.join(commands)}`" if all(commands) else ""
 
 
 def _apply(control: JobControl, change: Change, refs: Sequence[JobRef]) -> str:

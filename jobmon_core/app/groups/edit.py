@@ -59,7 +59,7 @@ def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
         return changed
 
 
-def add_submitted(ctx: Context, name: str, job: NewJob, run: str) -> str:
+def add_submitted(ctx: Context, name: str, job: NewJob | WatchedJob, run: str) -> str:
     """Add a job that was submitted just now; return the name that its run got."""
     names: list[str] = []
 

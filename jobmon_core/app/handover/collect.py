@@ -15,6 +15,7 @@ from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
+from jobmon_core.app.remote.by_hand import by_hand
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
@@ -48,6 +49,7 @@ class HandedJob:
     logs: tuple[str, ...]
     waits_for: tuple[Dependency, ...]
     checkpoints: tuple[FoundCheckpoints, ...]
+    look: tuple[str, ...]  # commands of the service that runs it, beside those of jobmon
     stop: tuple[str, ...]  # commands; empty if there is nothing to stop
     resume: Resume
     files: JobFiles  # its results and markers
@@ -146,6 +148,7 @@ def _handed(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
+        () if job.closed else by_hand(ctx, job).look,
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,

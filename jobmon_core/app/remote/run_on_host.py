@@ -33,10 +33,12 @@ def run_on_host(
     command: Sequence[str],
     *,
     workdir: str = "",
+    files: str = "",
     settings: JobSettings | None = None,
 ) -> StartedOnHost:
-    """Start a command in a folder of a host (empty: the home directory there), and watch it.
+    """Start a command in the folder ``workdir`` of a host (empty: the home directory there), and watch it.
 
+    ``files`` is the folder there whose files are counted as its outputs; empty: none.
     It is recorded first. Should the connection be lost, the monitor finds out whether it was started; if not,
     it sees to it that it never will be.
 
@@ -46,7 +48,7 @@ def run_on_host(
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)
-    remote = commands.record(command, settings.name if settings else "", workdir)
+    remote = commands.record(command, settings.name if settings else "", workdir, files)
     job = new_job(ctx, SSH.name, remote, settings)
     ctx.store.save(job)
     problem = commands.start(remote.ref.job_id, command, workdir)

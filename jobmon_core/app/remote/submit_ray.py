@@ -11,7 +11,7 @@ from jobmon_core.scheduler.ray.backend import RAY
 from jobmon_core.scheduler.ray.submission.submit import Fate, RaySubmission, new_submission_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job_settings import JobSettings
@@ -31,12 +31,15 @@ def submit_to_cluster(
     starter: MonitorStarter,
     service: str,
     description: Mapping[str, object],
+    *,
     settings: JobSettings | None = None,
+    on_saved: Callable[[WatchedJob], None] | None = None,
 ) -> SubmittedToRay:
     """Submit a job to a Ray cluster and watch it.
 
     ``description`` is what Ray's job API takes; without a submission id it gets one. The job is recorded
-    first: if this process is killed meanwhile, `jobmon recover` watches what it submitted.
+    first: if this process is killed meanwhile, `jobmon recover` watches what it submitted. ``on_saved`` is
+    called with the job unless it was refused, before its monitor starts.
 
     Raises:
         SchedulerRejected: nothing was submitted.
@@ -51,6 +54,8 @@ def submit_to_cluster(
         ctx.store.path(job.id).unlink(missing_ok=True)
         submission.discard()
         raise SchedulerRejected(result.why)
+    if on_saved:
+        on_saved(job)
     with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
         starter.start([job.id])
     return SubmittedToRay(job, "" if result.fate is Fate.ACCEPTED else result.why)

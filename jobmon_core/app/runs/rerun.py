@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -11,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
 from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
 from jobmon_core.domain.provenance.text_diff import changed_lines, unified
+from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.provenance.git import git_state
@@ -109,6 +111,11 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
 
 def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
     """Return a record that suffices to submit the job again; raise JobmonError if there is none."""
+    if is_ray(job.backend):
+        raise JobmonError(
+            f"job {job.ref} ran on a Ray cluster, and jobmon does not record the options of such a job; "
+            f"submit it again with them: {_ray_command(job)}"
+        )
     record = ctx.run_record(job.id).taken()
     path = script_path(job, record)
     again = f"`jobmon submit {path}`" if path else "`jobmon submit`"
@@ -127,6 +134,11 @@ def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
     if not Path(record.folder).is_dir():
         raise JobmonError(f"the folder of job {job.ref} is gone: {record.folder or 'it was not recorded'}")
     return record, record.script
+
+
+def _ray_command(job: WatchedJob) -> str:
+    words = ["jobmon", "submit", "--backend", job.backend, "--address", url_of(job.cluster)]
+    return f"`{shlex.join(words)} [OPTIONS] -- {shlex.join([redacted(job.command)])}`"
 
 
 def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:

@@ -26,10 +26,11 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_pe
     modified_s = latest[0].modified_s if latest else 0.0
     if listing.is_partial:  # the latest may be among those that were not looked at
         modified_s = max(modified_s, listing.changed_s)
-    whole = ListedFile("", sum(file.size_bytes for file in latest), modified_s)
+    size_bytes = sum(file.size_bytes for file in latest) if listing.size_bytes is None else listing.size_bytes
+    whole = ListedFile("", size_bytes, modified_s)
     return Outputs(
         listing.folder,
-        len(latest),
+        len(latest) if listing.count is None else listing.count,
         _grown(before.total if before else None, whole, now_s),
         tuple(
             OutputFile(each.name, _grown(known.get(each.name), each, now_s)) for each in latest[:_MAX_FILES]

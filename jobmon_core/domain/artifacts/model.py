@@ -29,6 +29,9 @@ class Listing:
     is_partial: bool = False  # there are more than jobmon looks at
     changed_s: float = 0.0  # when a file was last added to the folder, or removed
     problem: str = ""  # why there is no listing, e.g. "no such folder yet"
+    # if ``files`` are only the latest ones: the number and the size of all
+    count: int | None = None
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Decide what one look at a host shows about a job on it. No other module does this.
 
 An end has a witness: the exit code that the wrapper of jobmon recorded, the status that tmux shows, a marker
-that the user named, or a restart of the host: another boot id, of a host that booted after the job was last
-seen. Else another machine answers under the same name (login1, login2), which shows nothing of the job. A
-process that is gone without any of them has no outcome.
+that the user named, or a restart of the host: another boot id, of a host that has the same name for itself
+and booted after the job was last seen. Else another machine answers under the same alias (login1, login2),
+which shows nothing of the job. A process that is gone without any of them has no outcome.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process,
 from jobmon_core.domain.slurm.states import JobState
 
 RESTARTED = "the host was restarted"
-ANOTHER_MACHINE = "another machine answers under the name of the host: it shows nothing of the job"
 OTHER_CONTAINER = "the container was restarted: its processes are others now"
 _NOT_STARTED = "it was not started: the connection was lost first"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
@@ -31,6 +30,7 @@ class Status:
 
     state: JobState
     reason: str = ""
+    is_elsewhere: bool = False  # another machine answered, so nothing is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,26 @@ _Clock = Callable[[float], int]  # converts a time of the host's clock to this m
 def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
     """Return the updated record, and what a look at the host at ``now_s`` (Unix seconds) shows of it."""
     finding = judge(number, job, look, now_s)
-    if finding == Status(JobState.RUNNING, ANOTHER_MACHINE):
+    if isinstance(finding, Status) and finding.is_elsewhere:
         return job, finding
     if isinstance(finding, JobEnd):
         finding = _with_memory(job, finding, look.usage.oom_kills)
     if job.oom_kills is None:
         job = replace(job, oom_kills=look.usage.oom_kills)
     run = look.runs.get(number)
+    job = _with_machine(job, run, look)
     if run and run.command and job.process is None:
         started_s = look.started_there_s(run.command.start_ticks)
         start_s = int(now_s - (look.clock_there_s - started_s))
         job = replace(job, process=run.command, start_s=start_s, started_there_s=started_s)
     return (replace(job, end=finding) if isinstance(finding, JobEnd) else job), finding
+
+
+def _with_machine(job: HostJob, run: SeenRun | None, look: Look) -> HostJob:
+    """Return the record with the machine of the job, as soon as that is known."""
+    if job.machine or not look.machine or _boot_id(job, run) != look.boot_id:
+        return job
+    return replace(job, machine=look.machine)
 
 
 def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
@@ -124,7 +132,7 @@ def _own_pane(job: HostJob, look: Look) -> Pane | None:
 def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
     """Return the status of a job that runs or may run; None if it certainly does not."""
     if is_another_machine(job, run, look, now_s):
-        return Status(JobState.RUNNING, ANOTHER_MACHINE)
+        return Status(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
     if wrapper and look.is_alive(wrapper) is not False:
         return Status(JobState.RUNNING)
@@ -136,12 +144,34 @@ def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float)
 
 def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> bool:
     """Whether the machine that answers is not that of the job, as far as nothing proves its restart."""
-    process = (run.command if run else None) or job.process
-    boot_id = process.boot_id if process else job.boot_id
+    boot_id = _boot_id(job, run)
     if boot_id in ("", look.boot_id):
         return False
+    machine = _machine(job, run)
+    if machine and look.machine and machine != look.machine:
+        return True
     seen_s = max(job.registered_s, look.answered_s.get(boot_id, 0.0))
     return not (look.uptime_s and now_s - look.uptime_s > seen_s)
+
+
+def _boot_id(job: HostJob, run: SeenRun | None) -> str:
+    process = (run.command if run else None) or job.process
+    return process.boot_id if process else job.boot_id
+
+
+def _machine(job: HostJob, run: SeenRun | None) -> str:
+    return (run.machine if run else "") or job.machine
+
+
+def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
+    """Return that another machine answered, as far as they are known by name."""
+    machine = _machine(job, run)
+    if not machine or machine == look.machine:
+        return f"another machine answers under the name {job.host}: it shows nothing of the job"
+    return (
+        f"{job.host} reaches different machines: {look.machine} answered, which shows nothing of the job on "
+        f"{machine}; have `ssh {job.host}` reach {machine} only"
+    )
 
 
 def _is_new(job: HostJob, marker: SeenFile) -> bool:

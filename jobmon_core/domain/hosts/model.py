@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.hosts.target import Target
 
 _NO_TARGET = Target()
@@ -47,6 +48,7 @@ class HostJob:
     process: Process | None = None  # the one that is followed
     pane_id: str = ""  # of tmux, if the process is that of a pane, whose exit status tmux shows
     boot_id: str = ""  # of the host when the watching began
+    machine: str = ""  # its own name for itself: an alias may reach several machines
     old_marker: str = ""  # inode and time of the marker that was there when the watching began
     registered_s: float = 0.0
     start_s: int | None = None
@@ -56,6 +58,7 @@ class HostJob:
     oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there
     end: JobEnd | None = None
     is_dropped: bool = False  # nobody watches it any more
+    is_removed: bool = False  # its folder on the host is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class SeenRun:
 
     is_taken: bool  # its wrapper began
     is_unstarted: bool = False  # it was not started, and now never will be
+    machine: str = ""  # that it was started on
     wrapper: Process | None = None
     command: Process | None = None
     exit_code: int | None = None
@@ -155,6 +159,7 @@ class Look:
     """One complete answer of a host, without what it says about single jobs by number."""
 
     boot_id: str = ""
+    machine: str = ""  # what it calls itself
     pid_namespace: str = ""
     clock_there_s: float = 0.0
     uptime_s: float = 0.0
@@ -163,7 +168,9 @@ class Look:
     panes: tuple[Pane, ...] = ()
     markers: dict[int, SeenFile] = field(default_factory=dict)  # by job number; missing: there is none
     logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
+    files: dict[int, Listing] = field(default_factory=dict)  # by job number; times are of the host's clock
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
+    removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
     usage: HostUsage = HostUsage()
     # by boot id: when an earlier look, by the clock of this machine, was answered by a host with it
     answered_s: Mapping[str, float] = field(default_factory=dict)

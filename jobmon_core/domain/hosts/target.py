@@ -10,7 +10,7 @@ from posixpath import basename, splitext
 _MAX_PID = 1 << 22  # of Linux
 _PANE = re.compile(r"(?P<session>[^:.]+)(?::(?P<window>\d+)(?:\.(?P<pane>\d+))?)?")
 _SCRIPTS = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
-KINDS = ("tmux", "pid", "process", "marker", "log")
+KINDS = ("tmux", "pid", "process", "marker", "log", "files")
 EXPECTED = "tmux:NAME, pid:N, process:TEXT, marker:FILE or log:FILE"
 _ONE_OF = ("tmux", "pid", "process")
 
@@ -24,6 +24,7 @@ class Target:
     marker: str = ""  # its existence shows that the job succeeded
     log: str = ""
     process: str = ""  # a part of the command line of a process, e.g. ``train.py``
+    files: str = ""  # the folder of its outputs, which are counted
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Target:
@@ -36,7 +37,7 @@ class Target:
         for word in words:
             kind, colon, value = word.partition(":")
             if kind not in KINDS or not colon or not value.strip():
-                raise ValueError(f"{word!r}: expected {EXPECTED}")
+                raise ValueError(f"{word!r}: expected {EXPECTED}, and files:FOLDER")
             if any(not character.isprintable() for character in value):
                 raise ValueError(f"{word!a}: it must not contain control characters")
             if kind in found:
@@ -47,6 +48,8 @@ class Target:
             found[kind] = value
         if sum(kind in found for kind in _ONE_OF) > 1:
             raise ValueError("name one of tmux:, pid: and process:, since one command watches one job")
+        if not found.keys() - {"files"}:
+            raise ValueError(f"files: counts what a job writes; name the job, too: {EXPECTED}")
         texts = {kind: value for kind, value in found.items() if kind != "pid"}
         return cls(pid=_pid(found.get("pid", "")), **texts)
 

@@ -7,7 +7,7 @@ text without its repetitions, then their expressions are tried on the lines with
 
 from __future__ import annotations
 
-from itertools import compress
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_text import clean_lines, searched_text
@@ -16,9 +16,14 @@ from jobmon_core.observe.patterns.literals import literals_of, literals_reported
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ahocorasick_rs import BytesAhoCorasick
+
 _TRACEBACK = b"traceback (most recent call last)"
 _DIGITS = b"0123456789"
 _NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})  # as of progress bars
+_LONG = (
+    4096  # bytes: to prepare the search for all literals at once takes as long as to search these for each
+)
 
 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
@@ -29,12 +34,43 @@ def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
     text = _without_repetitions(data)
     if _TRACEBACK in text:
         return True
-    expressions = {**literals_reported_early(), **{regex: literals_of(regex) for regex in own}}
-    owners = [regex for regex, literals in expressions.items() for _ in literals]
-    literals = "\n".join(literal for literals in expressions.values() for literal in literals)
-    found = map(text.__contains__, _reduced(literals.encode()).split(b"\n"))
-    suspected = {*compress(owners, found), *(regex for regex in own if not expressions[regex])}
-    return bool(suspected) and any(_matches(data, {regex: expressions[regex] for regex in suspected}))
+    expressions = _expressions(tuple(own))
+    suspected = {regex: expressions.literals[regex] for regex in expressions.suspected(text)}
+    return bool(suspected) and any(_matches(data, suspected))
+
+
+@lru_cache(maxsize=8)
+def _expressions(own: tuple[str, ...]) -> _Expressions:
+    return _Expressions({**literals_reported_early(), **{regex: literals_of(regex) for regex in own}})
+
+
+class _Expressions:
+    """Expressions, each with literals of which every line that it matches has one."""
+
+    def __init__(self, literals: Mapping[str, Iterable[str]]) -> None:
+        self.literals = literals
+        pairs = [(regex, literal) for regex, needed in literals.items() for literal in needed or ("",)]
+        reduced = _reduced("\n".join(literal for _, literal in pairs).encode()).split(b"\n")
+        self._owners: dict[bytes, list[str]] = {}
+        for (regex, _), literal in zip(pairs, reduced, strict=True):
+            self._owners.setdefault(literal, []).append(regex)
+        self._always = self._owners.pop(b"", [])
+
+    def suspected(self, text: bytes) -> set[str]:
+        """Return the expressions that may match a line of a reduced text."""
+        if len(text) < _LONG:
+            found = [owners for literal, owners in self._owners.items() if literal in text]
+        else:
+            by_index = list(self._owners.values())
+            hits = self._finder.find_matches_as_indexes(text, overlapping=True)
+            found = [by_index[index] for index in {index for index, _, _ in hits}]
+        return set(self._always).union(*found)
+
+    @cached_property
+    def _finder(self) -> BytesAhoCorasick:
+        from ahocorasick_rs import BytesAhoCorasick
+
+        return BytesAhoCorasick(list(self._owners))
 
 
 def _without_repetitions(data: bytes) -> bytes:

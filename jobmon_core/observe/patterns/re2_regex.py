@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 
+@lru_cache(maxsize=64)  # one helper looks at many jobs, and to compile the formats takes 10 ms
 def compile_matcher(*regexes: str) -> Callable[[bytes], Collection[int]]:
     """Return a function that returns the indexes of the ``regexes`` of which a UTF-8 text contains a match.
 

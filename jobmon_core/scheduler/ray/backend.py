@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.backends import OutageWords
-from jobmon_core.scheduler.base import Backend
+from jobmon_core.domain.backends import OutageWords, url_of
+from jobmon_core.scheduler.base import Backend, ByHand
 
 if TYPE_CHECKING:
     from jobmon_core.domain.health.cluster_resources import ClusterResources
@@ -31,6 +33,24 @@ def _cluster_resources(_resources: BackendResources, service: str) -> ClusterRes
     return cluster_resources(service)
 
 
+_STOP = "ray job stop --address {url} {name}"
+_DRIVER = re.compile(r"[0-9a-f]{8}")  # the id of a job that no submission started
+_START_NOTE = (
+    "submit its entrypoint again, with its runtime environment and its resources; `jobmon submit --backend "
+    "ray --help` names the options"
+)
+
+
+def _by_hand(_resources: BackendResources, service: str, _number: int, name: str) -> ByHand:
+    url = url_of(service)
+    browser = f"    # or see {url} in a browser"
+    if _DRIVER.fullmatch(name):
+        note = "no submission of Ray started it: start its program again as it was started"
+        return ByHand((f"ray job list --address {quote(url)}{browser}",), start_note=note)
+    look = f"ray job status --address {quote(url)} {quote(name)}{browser}"
+    return ByHand((look,), (_STOP.format(url=quote(url), name=quote(name)),), start_note=_START_NOTE)
+
+
 _OUTAGE = OutageWords(
     name="The Ray cluster {cluster}",
     summary="The dashboard of the Ray cluster {cluster} has not answered for {lasted}, so jobmon has no news "
@@ -44,8 +64,9 @@ RAY = Backend(
     display_name="Ray",
     submitter=None,  # `jobmon_core.app.remote.submit_ray` submits: the options are not those of sbatch
     scheduler=_scheduler,
-    cancel_command="ray job stop --address {url} {name}",
+    cancel_command=_STOP,
     remote_jobs=_remote_jobs,
     cluster_resources=_cluster_resources,
+    by_hand=_by_hand,
     outage_words=_OUTAGE,
 )

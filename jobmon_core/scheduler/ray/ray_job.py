@@ -32,6 +32,7 @@ _OTHER_DRIVER = (
     "killed shows SUCCEEDED, too"
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
+SUBMISSION_KEY = "jobmon_submission"  # of the metadata of what jobmon submits: which submission it was
 _MAX_MESSAGE = 80  # characters
 _MAX_CODE = (1 << 32) - 1
 _MAX_TIME_MS = 4_102_444_800_000  # the year 2100: more is no time, and some of it no date can show
@@ -53,6 +54,7 @@ class RayJob:
     end_s: int | None = None
     node_id: str = ""  # of the driver
     node_ip: str = ""
+    token: str = ""  # of the submission, if jobmon made it
 
     @property
     def name(self) -> str:
@@ -97,6 +99,7 @@ def parse_job(data: object) -> RayJob | None:
         return None
     driver = data.get("driver_info")
     driver = driver if isinstance(driver, dict) else {}
+    metadata = data.get("metadata")
     job = RayJob(
         submission_id=_text(data, "submission_id"),
         job_id=_text(data, "job_id") or _text(driver, "id"),
@@ -110,6 +113,7 @@ def parse_job(data: object) -> RayJob | None:
         end_s=_seconds(data.get("end_time")),
         node_id=_text(data, "driver_node_id"),
         node_ip=_text(driver, "node_ip_address"),
+        token=_text(metadata, SUBMISSION_KEY) if isinstance(metadata, dict) else "",
     )
     return job if job.name else None
 

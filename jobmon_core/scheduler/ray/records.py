@@ -39,12 +39,21 @@ class Registered:
     entrypoint: str = ""
     workdir: str = ""
     start_s: int | None = None  # of Ray's entry; None: not known
+    token: str = ""  # of the submission, if jobmon made it
 
     def is_entry(self, entry: RayJob, session: str) -> bool:
         """Whether an entry with the job's name is the job: a new head, and a deletion, free its name."""
         is_of_session = not (self.session and session) or self.session == session
         has_start = self.start_s is not None and entry.start_s is not None
-        return is_of_session and (not has_start or self.start_s == entry.start_s)
+        return (
+            is_of_session
+            and (not has_start or self.start_s == entry.start_s)
+            and not self.is_of_another_submission(entry)
+        )
+
+    def is_of_another_submission(self, entry: RayJob) -> bool:
+        """Whether an entry shows the token of another submission under this id, e.g. of another home."""
+        return bool(self.token and entry.token) and self.token != entry.token
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.domain.hosts.model import (
     HostUsage,
     Look,
@@ -77,6 +78,7 @@ def read_answer(text: str) -> Answer:
     found.look = replace(
         found.look,
         boot_id=others.get("boot", [""])[0],
+        machine=others.get("machine", [""])[0],
         pid_namespace=others.get("namespace", [""])[0],
         uptime_s=_seconds(others, "uptime"),
         clock_there_s=_seconds(others, "clock"),
@@ -164,9 +166,11 @@ def _run(found: Answer, rest: str) -> None:
 
 
 def _identity(found: Answer, rest: str) -> None:
-    job, role, pid, ticks, boot_id, *namespace = rest.split()
-    process = Process(int(pid), int(ticks), boot_id, "".join(namespace))  # a host may hide its namespaces
-    run = found.look.runs[int(job)]
+    job, role, pid, ticks, boot_id, *others = rest.split()
+    # a host may hide its namespaces, and earlier versions recorded no machine
+    namespace, machine = [*others, "", ""][:2]
+    process = Process(int(pid), int(ticks), boot_id, "" if namespace == "-" else namespace)
+    run = replace(found.look.runs[int(job)], machine=machine)
     is_wrapper = role == "wrapper"
     found.look.runs[int(job)] = replace(run, wrapper=process) if is_wrapper else replace(run, command=process)
 
@@ -175,6 +179,29 @@ def _exit(found: Answer, rest: str) -> None:
     job, code, ended_s = rest.split()
     run = found.look.runs[int(job)]
     found.look.runs[int(job)] = replace(run, exit_code=int(code), ended_there_s=int(ended_s))
+
+
+def _file(found: Answer, rest: str) -> None:
+    job, modified_s, size, name = rest.split(" ", 3)
+    listed = ListedFile(name.removeprefix("./"), int(size), float(modified_s))
+    known = found.look.files.get(int(job), Listing(""))
+    found.look.files[int(job)] = replace(known, files=(*known.files, listed))
+
+
+def _files(found: Answer, rest: str) -> None:
+    job, count, *others = rest.split()
+    if count == "missing":
+        found.look.files[int(job)] = Listing("", problem="no such folder yet")
+        return
+    size, extent = others
+    known = found.look.files.get(int(job), Listing(""))
+    found.look.files[int(job)] = replace(
+        known, is_partial=extent != "all", count=int(count), size_bytes=int(size)
+    )
+
+
+def _removed(found: Answer, rest: str) -> None:
+    found.look = replace(found.look, removed=(*found.look.removed, int(rest)))
 
 
 def _details(raw: Mapping[str, str]) -> ProcessDetails:
@@ -200,11 +227,26 @@ _READERS = {
     "run": _run,
     "process": _identity,
     "exit": _exit,
+    "removed": _removed,
+    "file": _file,
+    "files": _files,
     "found": _found,
 }
 
 _PLAIN = (
-    *("boot", "namespace", "uptime", "clock", "df", "dfi", "gpu", "oom_kill", "MemTotal:", "MemAvailable:"),
+    *(
+        "boot",
+        "machine",
+        "namespace",
+        "uptime",
+        "clock",
+        "df",
+        "dfi",
+        "gpu",
+        "oom_kill",
+        "MemTotal:",
+        "MemAvailable:",
+    ),
     *("memory.max", "memory.limit_in_bytes", "memory.current", "memory.usage_in_bytes"),
 )
 _DETAILS = ("argv", "cwd", "fd1", "fd2")

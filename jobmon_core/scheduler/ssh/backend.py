@@ -8,8 +8,9 @@ from jobmon_core.domain.backends import OutageWords
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.base import BackendResources, ByHand
     from jobmon_core.scheduler.ssh.client import SshScheduler
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
@@ -24,6 +25,18 @@ def _remote_jobs(resources: BackendResources, host: str) -> HostJobs:
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
     return HostJobs(resources, host)
+
+
+def _by_hand(resources: BackendResources, _host: str, number: int, _name: str) -> ByHand:
+    from jobmon_core.scheduler.ssh.by_hand import by_hand
+
+    return by_hand(resources, number)
+
+
+def _machine_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
+    from jobmon_core.scheduler.ssh.usage import latest_files
+
+    return latest_files(resources, number)
 
 
 def _machine_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
@@ -47,6 +60,8 @@ SSH = Backend(
     submitter=None,
     scheduler=_scheduler,
     remote_jobs=_remote_jobs,
+    by_hand=_by_hand,
     outage_words=_OUTAGE,
     machine_sample=_machine_sample,
+    machine_files=_machine_files,
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.hosts.judge import ANOTHER_MACHINE, Gone, Status, is_another_machine, learn
-from jobmon_core.domain.hosts.model import JobEnd, Look
+from jobmon_core.domain.hosts.judge import Gone, Status, is_another_machine, learn
+from jobmon_core.domain.hosts.keep import may_be_removed
+from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
@@ -19,20 +21,27 @@ from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
 from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
-from jobmon_core.scheduler.ssh.records import Boots, HostRecords
+from jobmon_core.scheduler.ssh.records import Boots, HostRecords, JobFolder
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from jobmon_core.domain.hosts.model import HostJob
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
-    from jobmon_core.scheduler.ssh.records import JobFolder
 
 _YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
+_MAX_REMOVED = 20  # folders that one look removes
+_Entries = Mapping[int, tuple[JobFolder, HostJob]]
+
+
+class _Jobs(NamedTuple):
+    """Jobs on one host, by number."""
+
+    watched: dict[int, tuple[JobFolder, HostJob]]
+    removable: dict[int, tuple[JobFolder, HostJob]]  # ended and reported long ago: their folder may go
 
 
 class SshScheduler:
@@ -51,8 +60,7 @@ class SshScheduler:
         asked_s = time.time()
         try:
             records = HostRecords(self._resources.folder())
-            jobs = dict(self._watched(records, asked_s))
-            text = to_answer(self._rows(records, jobs))
+            text = to_answer(self._rows(records, self._jobs(records, asked_s)))
             records.save_rows(self._host, text)
         except _NoAnswer as error:
             return Unreachable(str(error))
@@ -92,21 +100,29 @@ class SshScheduler:
         """Return an empty text: this machine belongs to none of the hosts."""
         return ""
 
-    def _watched(self, records: HostRecords, now_s: float) -> Iterator[tuple[int, tuple[JobFolder, HostJob]]]:
-        """Yield the jobs on this host that somebody watches; note those that nobody does any more."""
-        for folder, job in records.jobs(self._host):
+    def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
+        """Return the jobs on this host that somebody watches; note those that nobody does any more."""
+        found = _Jobs({}, {})
+        for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
-            if is_young or self._resources.is_known(JobRef(folder.number)):
-                yield folder.number, (folder, job)
+            if may_be_removed(job, now_s) and len(found.removable) < _MAX_REMOVED:
+                found.removable[folder.number] = folder, job
+            elif job.is_dropped:
+                continue
+            elif is_young or self._resources.is_known(JobRef(folder.number)):
+                found.watched[folder.number] = folder, job
             else:
                 folder.save(replace(job, is_dropped=True))
+        return found
 
-    def _rows(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> list[StatusRow]:
+    def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
         """Return a row for each job that has not vanished; raise `_NoAnswer` if nothing is known of any."""
+        jobs = found.watched
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
-        look = self._look(records, open_jobs) if open_jobs else Look()
+        look = self._look(records, open_jobs, found.removable) if open_jobs else Look()
         now_s = time.time()
-        rows, followed = [], []
+        rows: list[StatusRow] = []
+        followed, elsewhere = [], []
         for number, (folder, job) in jobs.items():
             if job.end is None:
                 known, finding = learn(number, job, look, now_s)
@@ -117,8 +133,10 @@ class SshScheduler:
                 known, finding = job, job.end
             if row := status_row(number, folder, known, finding):
                 rows.append(row)
-        if rows and all(row.reason == ANOTHER_MACHINE for row in rows):
-            raise _NoAnswer(f"{self._host}: {ANOTHER_MACHINE}")
+            if isinstance(finding, Status) and finding.is_elsewhere:
+                elsewhere.append(finding)
+        if rows and len(elsewhere) == len(rows):
+            raise _NoAnswer(elsewhere[0].reason)
         if look.boot_id:
             boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
             answered_s = {**look.answered_s, look.boot_id: now_s}
@@ -126,13 +144,18 @@ class SshScheduler:
             records.save_boots(self._host, Boots(needed))
         return rows
 
-    def _look(self, records: HostRecords, jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Look:
-        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer."""
+    def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
+        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer.
+
+        Of the ``removable`` jobs, what jobmon made there is removed.
+        """
         try:
             host = find_host(self._resources.hosts(), self._host)
         except ValueError as error:
             raise _NoAnswer(str(error)) from error
-        text = ask(self._runner, host, script.look(look_lines(jobs), host.data), os.environ)
+        removals = (script.remove_line(number, job.run_id) for number, (_, job) in removable.items())
+        lines = (*look_lines(jobs), *removals)
+        text = ask(self._runner, host, script.look(lines, host.data), os.environ)
         if isinstance(text, Unreachable):
             raise _NoAnswer(text.why)
         look = replace(read_answer(text).look, answered_s=records.boots(self._host).answered_s)
@@ -140,19 +163,36 @@ class SshScheduler:
             raise _NoAnswer(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
         for number, seen in look.logs.items():
             folder, job = jobs[number]
-            if is_another_machine(job, look.runs.get(number), look, time.time()):
+            run = look.runs.get(number)
+            is_in_own_folder = run is not None and run.is_taken  # both machines have the same home
+            if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
                 continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
+        self._save_files(jobs, look)
+        for number in set(look.removed) & set(removable):
+            folder, job = removable[number]
+            folder.save(replace(job, is_removed=True))
         records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
         return look
+
+    def _save_files(self, jobs: _Entries, look: Look) -> None:
+        """Keep what the folders of outputs hold, with the times of this machine's clock."""
+        ahead_s = look.clock_there_s - time.time()
+        for number, listing in look.files.items():
+            folder, job = jobs[number]
+            if is_another_machine(job, look.runs.get(number), look, time.time()):
+                continue
+            files = (replace(each, modified_s=each.modified_s - ahead_s) for each in listing.files)
+            with suppress(StorageFailed):  # a full disk here must not hide how the job is
+                folder.save_files(replace(listing, folder=job.target.files, files=tuple(files)))
 
 
 class _NoAnswer(Exception):
     """The host gave no complete answer; the message says why."""
 
 
-def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
+def look_lines(jobs: _Entries) -> Iterator[str]:
     """Yield the lines of the script that look at these jobs.
 
     What shows an end comes before the logs, so that these are complete when it is noticed.
@@ -165,6 +205,8 @@ def look_lines(jobs: Mapping[int, tuple[JobFolder, HostJob]]) -> Iterator[str]:
             yield script.process_line(job.process)
         if job.target.marker:
             yield script.marker_line(number, job.target.marker)
+        if job.target.files:
+            yield script.files_line(number, job.target.files)
     logs = [(number, *entry) for number, entry in jobs.items() if entry[1].target.log]
     max_bytes = min(script.MAX_LOG_BYTES, script.MAX_LOGS_BYTES // max(1, len(logs)))
     for number, folder, job in logs:
@@ -191,7 +233,7 @@ def status_row(
         command=job.command,
     )
     match finding:
-        case Status(state, reason):
+        case Status(state, reason, _):
             return replace(row, state=state, reason=reason)
         case JobEnd(state, exit_code, signal, reason, end_s):
             return replace(row, state=state, exit_code=exit_code, signal=signal, reason=reason, end_s=end_s)

@@ -91,7 +91,9 @@ def framed(script: str, nonce: str) -> str:
     connection is cut.
     """
     return (
-        "own_lc_all=${LC_ALL-} has_lc_all=${LC_ALL+yes}; "  # of the user, for the commands that are started
+        # of the user, for the commands that are started: as a script, before any variable changes
+        'own_environment=$(echo "umask $(umask)"; export -p; [ -z "$BASH_VERSION" ] || declare -fx); '
+        "own_lc_all=${LC_ALL-} has_lc_all=${LC_ALL+yes} own_path=$PATH; "
         "LC_ALL=C; export LC_ALL; PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH\n"
         f"jobmon() {{\n{script}\n}}\n"
         f"{{ echo; echo {nonce}-begin; jobmon </dev/null; echo; echo {nonce}-end; }}\n"

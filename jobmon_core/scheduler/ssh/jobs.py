@@ -114,6 +114,7 @@ class HostJobs:
             target=target,
             pane_id=found.pane_id,
             boot_id=look.boot_id,
+            machine=look.machine,
             old_marker=marker.stamp if marker else "",
             registered_s=now_s,
         )

@@ -3,6 +3,7 @@
 FOLDER/7/job.json       the record of job 7
 FOLDER/7/starter.json   the process of this machine that starts the command of job 7 there
 FOLDER/7/copy.json      how far its log was copied
+FOLDER/7/files.json     the files in the folder of its outputs there
 FOLDER/7/train.log      the copy, and train.log.1, the part before it
 FOLDER/HOST.rows        the latest answer about all jobs of a host
 FOLDER/HOST.usage.json  what is used of the host
@@ -18,6 +19,7 @@ from posixpath import basename
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.hosts.model import HostJob, HostUsage
 from jobmon_core.scheduler.reserve_id import reserve_id
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OUTPUT = "output.log"
-_OWN = ("job.json", "copy.json", "starter.json")
+_OWN = ("job.json", "copy.json", "starter.json", "files.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,14 @@ class JobFolder:
         """Note how far the log was copied; it need not survive a power cut."""
         _write(self.path / "copy.json", state, durable=False)
 
+    def files(self) -> Listing:
+        """Return the files of its outputs as of the latest look; raise OSError if there was none."""
+        return _read(Listing, self.path / "files.json")
+
+    def save_files(self, files: Listing) -> None:
+        """Keep the files of its outputs."""
+        _write(self.path / "files.json", files, durable=False)
+
     def log(self, job: HostJob) -> Path:
         """Return the path of the copy of the log, which has the same name."""
         name = basename(job.target.log) or _OUTPUT
@@ -115,13 +125,17 @@ class HostRecords:
         return JobFolder(self.folder / str(number))
 
     def jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
-        """Yield the jobs of a host that somebody watches, oldest first; skip damaged records."""
+        """Yield the jobs of a host that somebody watches, oldest first."""
+        return ((folder, job) for folder, job in self.all_jobs(host) if not job.is_dropped)
+
+    def all_jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
+        """Yield all jobs of a host, oldest first; skip damaged records."""
         numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
         for number in numbers:
             with suppress(OSError, StateUnreadable):  # its registration was cut off, or it is damaged
                 folder = self.of(number)
                 job = folder.load()
-                if job.host == host and not job.is_dropped:
+                if job.host == host:
                     yield folder, job
 
     def _of_host(self, host: str, suffix: str) -> Path:
@@ -154,7 +168,7 @@ class HostRecords:
         return _read(HostUsage, self._of_host(host, "usage.json"))
 
 
-_Record = HostJob | Boots | CopyState | HostUsage | ProcessId
+_Record = HostJob | Boots | Listing | CopyState | HostUsage | ProcessId
 
 
 def _write(path: Path, record: _Record, *, durable: bool = True) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
 MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
+MAX_FILES, LATEST_FILES = 20_000, 20  # that are counted in a folder, and that are listed
 RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
+# what is in the folder of one of them, beside the folder `taken`
+RUN_FILES = ("env", "exit", "exit.new", "output.log", "pid", "pid.new", "unstarted", "run.sh")
 
 _PRELUDE = """\
 boot_id() { read -r line < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"; }
@@ -27,7 +30,7 @@ process() { # PID
   if read -r line 2>/dev/null < "/proc/$1/stat"; then printf 'proc %s\\n' "$line"
   elif [ -e /proc/$$/stat ] && [ ! -e "/proc/$1" ]; then printf 'gone %s\\n' "$1"; fi 2>/dev/null
 }
-identity() { # JOB KIND PID TICKS BOOT NAMESPACE
+identity() { # JOB KIND PID TICKS BOOT NAMESPACE MACHINE
   printf 'process %s\\n' "$*"; process "$3"
 }
 panes() {
@@ -37,6 +40,7 @@ panes() {
 }
 host() {
   boot_id; printf 'boot %s\\n' "$line"
+  read -r line < "${JOBMON_HOSTNAME_FILE:-/proc/sys/kernel/hostname}"; printf 'machine %s\\n' "$line"
   printf 'namespace %s\\n' "$(readlink /proc/self/ns/pid)"
   read -r line _ < "${JOBMON_UPTIME_FILE:-/proc/uptime}"; printf 'uptime %s\\n' "$line"
   echo "clock $(date +%s)"
@@ -57,6 +61,15 @@ log() { # JOB FILE INODE OFFSET MAX
   [ "$2" -gt "$from" ] && tail -c "+$((from + 1))" -- "$file" | head -c $(($2 - from)) | base64
   echo "end"
 }
+files() { # JOB FOLDER MAX LATEST: how many files there are in it, and the latest ones
+  [ -d "$2" ] || { echo "files $1 missing"; return 0; }
+  {
+    (cd "$2" && limited find . -type f -exec stat -c '%Y %s %n' {} +; echo "0 ended $?") 2>/dev/null
+  } | head -n "$3" | sort -rn | awk -v job="$1" -v latest="$4" '
+    $1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ { if (count++ < latest) print "file", job, $0; bytes += $2 }
+    $2 == "ended" { complete = $3 != 124 }
+    END { print "files", job, count + 0, sprintf("%.0f", bytes), complete ? "all" : "part" }'
+}
 run() { # JOB ID TAKE
   folder=RUNS/$2
   if [ ! -d "$folder/taken" ]; then
@@ -68,12 +81,21 @@ run() { # JOB ID TAKE
   fi
   if [ -s "$folder/unstarted" ]; then echo "run $1 unstarted"; else echo "run $1 taken"; fi
   if [ -s "$folder/pid" ]; then
-    read -r wrapper wrapper_start command command_start boot namespace < "$folder/pid"
-    identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace"
-    identity "$1" command "$command" "$command_start" "$boot" "$namespace"
+    read -r wrapper wrapper_start command command_start boot namespace machine < "$folder/pid"
+    identity "$1" wrapper "$wrapper" "$wrapper_start" "$boot" "$namespace" "$machine"
+    identity "$1" command "$command" "$command_start" "$boot" "$namespace" "$machine"
   fi
   [ -s "$folder/exit" ] && read -r code time < "$folder/exit" &&
     printf 'exit %s %s %s\\n' "$1" "$code" "$time"
+}
+remove() { # JOB ID: only what jobmon made; a link is not followed
+  folder=RUNS/$2
+  if [ ! -L "$folder" ] && [ -d "$folder" ]; then
+    for name in OWN_FILES; do rm -f "$folder/$name"; done
+    rm -f "$folder"/env.[0-9]* "$folder"/run.[0-9]*
+    rmdir "$folder/taken" "$folder"
+  fi 2>/dev/null
+  { [ -e "$folder/run.sh" ] && [ ! -L "$folder" ]; } || echo "removed $1"
 }
 usage() { # FOLDER
   group=/sys/fs/cgroup
@@ -94,7 +116,7 @@ usage() { # FOLDER
   command -v nvidia-smi >/dev/null && limited nvidia-smi \\
     --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
     while read -r line; do printf 'gpu %s\\n' "$line"; done
-}""".replace("RUNS", RUNS)
+}""".replace("RUNS", RUNS).replace("OWN_FILES", " ".join(RUN_FILES))
 
 _EXAMINE = """\
 link() { # FILE: where it points, in one line
@@ -162,9 +184,19 @@ def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> st
     return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
 
 
+def files_line(job: int, folder: str) -> str:
+    """Return the line that counts the files in a folder, and lists the latest ones."""
+    return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
+
+
 def run_line(job: int, run_id: str, *, take: bool) -> str:
     """Return the line that looks at a command of jobmon; ``take``: and keeps it from starting later."""
     return f"run {job} {shlex.quote(run_id)} {'take' if take else '-'}"
+
+
+def remove_line(job: int, run_id: str) -> str:
+    """Return the line that removes what jobmon made there for a command."""
+    return f"remove {job} {shlex.quote(run_id)}"
 
 
 def running_line(text: str) -> str:

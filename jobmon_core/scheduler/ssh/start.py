@@ -3,6 +3,9 @@
 The wrapper is a shell script in a folder of its own on the host. First it creates ``taken`` there; who
 cannot create it does nothing. So the command starts once, however often the start is repeated after a cut
 connection. Then it records its processes in ``pid``, waits, and records in ``exit`` how the command ended.
+
+The command gets the environment of a login by ssh from the file ``env``, which it removes: a server of tmux
+that was started earlier has another one.
 """
 
 from __future__ import annotations
@@ -10,9 +13,12 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
+from jobmon_core.domain.hosts.judge import learn
 from jobmon_core.domain.hosts.model import HostJob
 from jobmon_core.domain.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
@@ -32,20 +38,30 @@ _FOLDER_THERE = ".local/state/jobmon"  # `script.RUNS`, from the home directory
 
 _WRAPPER = """\
 #!/bin/sh
-folder=%(folder)s
+folder=${0%%/*}
+if [ "$1" = command ]; then
+  . "$folder/env"
+  command -p rm -f "${0%%/*}/env"
+  cd %(workdir)s || exit 1
+  export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
+  set -- %(command)s
+  exec "$@"
+fi
 mkdir "$folder/taken" 2>/dev/null || exit 0
 stat_of() { read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start=$1; }
-finish() { echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"; }
+finish() {
+  rm -f "$folder/env"
+  echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"
+}
 log=$folder/output.log
-cd %(workdir)s 2>> "$log" || { finish 1; exit 1; }
-export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
-set -- %(command)s
-exec "$@" >> "$log" 2>&1 < /dev/null &
+exec /usr/bin/env -i /bin/sh "$0" command >> "$log" 2>&1 < /dev/null &
 child=$!
 trap 'kill -TERM $child' TERM INT HUP
 read -r boot < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"
+read -r machine < "${JOBMON_HOSTNAME_FILE:-/proc/sys/kernel/hostname}"
+namespace=$(readlink /proc/self/ns/pid)
 stat_of $$; wrapper=$start; stat_of $child
-echo "$$ $wrapper $child $start $boot $(readlink /proc/self/ns/pid)" > "$folder/pid.new"
+echo "$$ $wrapper $child $start $boot ${namespace:--} $machine" > "$folder/pid.new"
 mv "$folder/pid.new" "$folder/pid"
 if [ -t 1 ]; then tail -n +1 -f "$log" & shown=$!; fi
 while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
@@ -63,7 +79,9 @@ start() { # ID
 %(wrapper)s%(mark)s
     mv "$folder/run.$$" "$folder/run.sh"
     if [ -n "$has_lc_all" ]; then LC_ALL=$own_lc_all; else unset LC_ALL; fi
-    if ! { command -v tmux >/dev/null && limited tmux new-session -d -s "jobmon-$1" \\
+    printf '%%s\n' "$own_environment" > "$folder/env.$$" && mv "$folder/env.$$" "$folder/env" || return
+    tmux=$(command -v tmux)
+    if ! { [ -n "$tmux" ] && limited env PATH="$own_path" "$tmux" new-session -d -s "jobmon-$1" \\
         "exec /bin/sh '$folder/run.sh'"; }; then
       if command -v setsid >/dev/null; then setsid=setsid; else setsid=nohup; fi
       $setsid /bin/sh "$folder/run.sh" >/dev/null 2>&1 </dev/null &
@@ -102,8 +120,10 @@ class CommandStarter:
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
         self._pause = pause
 
-    def record(self, command: Sequence[str], name: str, workdir: str) -> RemoteJob:
-        """Record a command before it is started; ``workdir`` is a folder of the host (empty: the home).
+    def record(self, command: Sequence[str], name: str, workdir: str, files: str = "") -> RemoteJob:
+        """Record a command before it is started.
+
+        ``workdir`` is a folder of the host (empty: the home), ``files`` that of its outputs (empty: none).
 
         Raises:
             JobmonError: the name of the host is wrong.
@@ -115,7 +135,7 @@ class CommandStarter:
         job = HostJob(
             host=host.name,
             name=name or name_of_command(command),
-            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log"),
+            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log", files=files),
             run_id=run_id,
             registered_s=now_s,
             command=shlex.join(command),
@@ -137,11 +157,16 @@ class CommandStarter:
         for pause_s in _ATTEMPTS_S:
             self._pause(pause_s)
             try:
-                run = ask_host(self._runner, self._jobs.host, text).look.runs.get(number)
+                look = ask_host(self._runner, self._jobs.host, text).look
             except SchedulerUnavailable as error:
                 problem = str(error)
                 continue
-            if _has_started(run):
+            if _has_started(look.runs.get(number)):
+                known, _ = learn(number, job, look, time.time())
+                with suppress(StorageFailed):  # a look learns it, too
+                    folder.save(
+                        replace(known, end=None)
+                    )  # a look also copies the log of a job that has ended
                 return ""
             problem = f"{self._host} answered, but the command has not started within five seconds"
         return problem
@@ -157,11 +182,7 @@ def _has_started(run: SeenRun | None) -> bool:
 
 def _start_text(run_id: str, command: Sequence[str], workdir: str) -> str:
     mark = f"jobmon-{os.urandom(8).hex()}"
-    wrapper = _WRAPPER % {
-        "folder": f"{script.RUNS}/{shlex.quote(run_id)}",
-        "workdir": script.path(workdir or "~"),
-        "command": shlex.join(command),
-    }
+    wrapper = _WRAPPER % {"workdir": script.path(workdir or "~"), "command": shlex.join(command)}
     return _START % {
         "runs": script.RUNS,
         "mark": mark,

@@ -1,4 +1,4 @@
-"""What is used of a host, in the form of an agent's sample."""
+"""What a look showed beside the states of jobs: what is used of the host, and the files of a job."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jobmon_core.domain.telemetry.model import Disk, Memory, Node, Sample, Worke
 from jobmon_core.scheduler.ssh.records import HostRecords
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.hosts.model import HostJob, HostUsage
     from jobmon_core.scheduler.base import BackendResources
 
@@ -24,6 +25,14 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
     except (OSError, StateUnreadable):
         return None
     return sample_of(usage, job) if usage.at_s else None
+
+
+def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
+    """Return what the folder of a job's outputs held at the latest look; nothing if none is named."""
+    try:
+        return (HostRecords(resources.folder()).of(number).files(),)
+    except (OSError, StateUnreadable):
+        return ()
 
 
 def sample_of(usage: HostUsage, job: HostJob) -> Sample:

@@ -61,6 +61,10 @@ def _verdict(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
         (("Initialized NET plugin IB", "Assigned NET plugin IB to comm", _IB), OK, "InfiniBand"),
         (("Assigned NET plugin Socket to comm", _IB), FALLBACK, "TCP sockets"),
         (("Connected all rings, use ring PXN 1 GDR 1", "Using network IB", _IB), OK, "InfiniBand"),
+        # from 2.22 on, the channels may come only with the first collective
+        (("Using network IB", _IB, _TWO_NODES), OK, "InfiniBand"),
+        (("Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", _IB), OK, "InfiniBand"),
+        (("Channel 01/0 : 0[0] -> 8[0] [send] via NET/Socket/0", _IB), FALLBACK, "TCP sockets"),
         # PXN names the rank that forwards, newer versions the device with direct access
         ((_channel("IB", "(12)/GDRDMA"), _IB), OK, "InfiniBand"),
         ((_channel("IB", "/GDRDMA(PCI)/Shared"), _IB), OK, "InfiniBand"),
@@ -69,6 +73,8 @@ def _verdict(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
         ((_OFI, "NET/OFI Selected Provider is efa (found 4 nics)", _channel("AWS Libfabric")), OK, "EFA"),
         ((_OFI, _EFA, "Using network Libfabric", _channel("Libfabric", "/GDRDMA")), OK, "EFA"),
         ((_EFA,), OK, "EFA"),
+        ((_OFI, "NET/OFI Using transport protocol RDMA", _EFA), OK, "EFA"),
+        ((_OFI, "NET/OFI Using transport protocol SENDRECV", _TCP_PROVIDER), FALLBACK, "TCP sockets"),
         (("NET/OFI Selected Provider is cxi (found 4 nics)", "Using network AWS Libfabric"), OK, "Slingshot"),
         # the plugin is there, the cards are not
         ((_OFI, _TCP_PROVIDER, "Using network AWS Libfabric"), FALLBACK, "TCP sockets"),
@@ -103,6 +109,11 @@ def _verdict(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
         (("Using network IB", _NVLINK, _TWO_NODES), OK, "NVLink between nodes"),
         # what proves nothing
         ((_TWO_NODES, "Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM"), UNKNOWN, ""),
+        ((_TWO_NODES, "Channel 00/0 : 1[1] -> 0[0] via P2P/IPC"), UNKNOWN, ""),
+        ((_TWO_NODES, "Channel 00/0 : 1[1] -> 0[0] via P2P/direct pointer"), UNKNOWN, ""),
+        ((_TWO_NODES, "Channel 00 : 1[1] -> 0[0] via SHM/direct/direct"), UNKNOWN, ""),
+        ((_TWO_NODES, "Channel 00 : 1[1] -> 0[0] via SHM/CE/direct"), UNKNOWN, ""),
+        (("NET/OFI Using transport protocol RDMA",), UNKNOWN, ""),
         (("NCCL version 2.21.5+cuda12.4",), UNKNOWN, ""),
     ],
 )  # fmt: skip

@@ -44,6 +44,8 @@ NO_NAMESPACE = replace(JOB, process=replace(PROCESS, pid_namespace=""))
 REBOOTED: dict[str, Any] = {"boot_id": "boot-2", "uptime_s": 60.0}
 OTHER: dict[str, Any] = {"boot_id": "boot-2"}
 OTHER_TEXT = "RUNNING another machine answers"
+ON_LOGIN1 = replace(JOB, machine="login1")
+LOGIN2_TEXT = "RUNNING box reaches different machines: login2 answered"
 TMUX = replace(JOB, pane_id="%3")
 
 
@@ -91,6 +93,16 @@ END_S = int(NOW_S) - 30
         (replace(MARKER, process=None), look(**OTHER, markers=file(30)), OTHER_TEXT),
         (RUN, look(**OTHER, runs=run()), OTHER_TEXT),
         (RUN, look(**OTHER, runs=run(exit_code=3)), JobEnd("FAILED", 3)),  # both have the same home
+        # it need not have booted before: it has another name for itself
+        (ON_LOGIN1, look(**REBOOTED, machine="login2"), LOGIN2_TEXT),
+        (
+            replace(RUN, host="box"),
+            look(**REBOOTED, machine="login2", runs=run(machine="login1")),
+            LOGIN2_TEXT,
+        ),
+        (ON_LOGIN1, look(**REBOOTED, machine="login1"), "NODE_FAIL the host was restarted"),
+        (ON_LOGIN1, look(**REBOOTED), "NODE_FAIL the host was restarted"),  # it does not say
+        (ON_LOGIN1, look(processes={77: ALIVE}, machine="renamed"), "RUNNING"),
         # containers, as far as the host shows them
         (JOB, look(pid_namespace="", processes={77: ALIVE}), "RUNNING"),
         (NO_NAMESPACE, look(processes={77: ALIVE}), "RUNNING"),
@@ -177,6 +189,13 @@ def test_a_killed_job_was_out_of_memory_if_the_kernel_killed_meanwhile(
 def test_another_machine_adds_nothing_to_the_record() -> None:
     seen = look(**OTHER, runs=run(), usage=HostUsage(oom_kills=5))
     assert learn(1, RUN, seen, NOW_S)[0] == RUN
+
+
+def test_the_machine_of_a_job_is_learned_from_its_own_answer() -> None:
+    """A record of an earlier version lacks it."""
+    assert learn(1, JOB, look(machine="login1", processes={77: ALIVE}), NOW_S)[0].machine == "login1"
+    assert learn(1, JOB, look(machine="login2", **OTHER), NOW_S)[0].machine == ""
+    assert learn(1, RUN, look(machine="login1", runs=run(), processes=BOTH), NOW_S)[0].machine == "login1"
 
 
 def test_an_end_is_kept() -> None:

@@ -15,6 +15,12 @@ def test_the_words_of_one_command_describe_one_job() -> None:
     assert target.words == words
 
 
+def test_the_files_of_a_job_are_counted_only_beside_what_names_the_job() -> None:
+    assert Target.parse(["pid:7", "files:/data/out"]) == Target(pid=7, files="/data/out")
+    with pytest.raises(ValueError, match="name the job, too"):
+        Target.parse(["files:/data/out"])
+
+
 @pytest.mark.parametrize(
     ("target", "argv", "name"),
     [

@@ -1,8 +1,9 @@
-"""A small driver of Ray: ok, raises, worker-dies or infeasible."""
+"""A small driver of Ray: ok, raises, worker-dies, out-of-memory or infeasible."""
 
 import os
 import signal
 import sys
+import time
 
 import ray  # type: ignore[import-not-found]  # only the interpreter that runs it has Ray
 
@@ -20,6 +21,11 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def use_memory() -> None:
+    print("step 1: train loss 1.000, of 40")
+    time.sleep(3600)  # until Ray's memory monitor kills it
+
+
 def main(kind: str) -> None:
     ray.init()
     if kind == "ok":
@@ -28,6 +34,8 @@ def main(kind: str) -> None:
         ray.get(ray.remote(fail).remote({}))
     elif kind == "worker-dies":
         ray.get(ray.remote(max_retries=0)(die).remote())
+    elif kind == "out-of-memory":
+        ray.get(ray.remote(max_retries=0, num_cpus=0, resources={"full": 1})(use_memory).remote())
     else:
         ray.get(ray.remote(num_gpus=8)(train).remote(1))
 

@@ -16,6 +16,7 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayScheduler
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder
 from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
 from jobmon_core.scheduler.ray.submission import submit
@@ -222,6 +223,38 @@ def test_two_submissions_under_one_id_are_one(ray: FakeRay, folder: Path, schedu
     third = RaySubmission(ray_resources(folder), ray.service, JOB)
     third.record()
     assert third.submit().fate is Fate.REFUSED
+
+
+def test_of_two_homes_that_submit_one_id_only_the_one_whose_job_was_started_follows_it(
+    ray: FakeRay, folder: Path, scheduler: RayScheduler
+) -> None:
+    ray.rivals = [ray_job("jobmon-1", metadata={SUBMISSION_KEY: "of another home"})]
+    submission = RaySubmission(ray_resources(folder), ray.service, {**JOB, "metadata": {"team": "a"}})
+    submission.record()
+    assert submission.submit() == Submitted(
+        Fate.REFUSED, "the Ray cluster has a job with this submission id already"
+    )
+    assert ray.started == ["jobmon-1"]
+    assert look(scheduler, 1) is JobState.PENDING  # the other home's job is not ours
+
+
+def test_the_token_of_a_submission_is_added_to_the_metadata_of_the_user(ray: FakeRay, folder: Path) -> None:
+    submission = RaySubmission(ray_resources(folder), ray.service, {**JOB, "metadata": {"team": "a"}})
+    submission.record()
+    assert submission.submit().fate is Fate.ACCEPTED
+    job = JobFolder(folder / "1").registered()
+    assert job is not None
+    assert ray.jobs[0]["metadata"] == {"team": "a", SUBMISSION_KEY: job.token}
+
+
+def test_an_id_that_ray_never_showed_can_be_submitted_again_and_the_token_says_which_it_is(
+    ray: FakeRay, folder: Path, never_shown: RayScheduler
+) -> None:
+    second = RaySubmission(ray_resources(folder), ray.service, JOB)
+    assert second.record().ref.job_id == 2
+    assert second.submit().fate is Fate.ACCEPTED
+    assert look(never_shown, 2) is JobState.PENDING
+    assert "never confirmed" in str(look(never_shown, 1))
 
 
 def test_a_record_holds_no_secret_of_the_environment(ray: FakeRay, folder: Path) -> None:

@@ -19,6 +19,7 @@ from jobmon_core.system.runner import Ran
 from tests.support.waiting import eventually
 
 BOX = Host("box", "box")
+FORGED = "exit 7 0 1"
 AWKWARD = "a 'b' $(touch hit) \"c\" * ; é.log"
 
 
@@ -78,6 +79,7 @@ def test_one_look_shows_the_host_processes_markers_and_logs(
         script.log_line(9, "/dev/zero", "", 0, 1000),
     ).look
     assert found.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert found.machine == os.uname().nodename
     seen = found.processes[program.pid]
     assert seen is not None
     assert (seen.parent, seen.runs) == (os.getpid(), True)
@@ -108,8 +110,8 @@ def test_a_look_at_a_dead_process_says_that_it_is_gone(
     assert status is not None
     process = Process(program.pid, status.start_ticks, seen.boot_id, seen.pid_namespace)
     program.kill()
-    zombie = look(tmp_path, f"process {program.pid}").look
-    assert zombie.is_alive(process) is False
+    # on a busy machine, it takes a moment to die; then it is a zombie
+    eventually(lambda: look(tmp_path, f"process {program.pid}").look.is_alive(process) is False)
     program.wait()
     gone = look(tmp_path, f"process {program.pid}").look
     assert (gone.processes[program.pid], gone.is_alive(process)) == (None, False)
@@ -135,19 +137,74 @@ def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> N
         assert taken == {1: SeenRun(is_taken=True, is_unstarted=True)}
 
 
-@pytest.mark.parametrize("namespace", ["", "pid:[4026531836]"])
-def test_the_processes_of_a_command_are_read_with_and_without_a_namespace(
-    tmp_path: Path, namespace: str
+@pytest.mark.parametrize(
+    ("written", "namespace", "machine"),
+    [
+        ("", "", ""),  # by an earlier version
+        ("pid:[4026531836]", "pid:[4026531836]", ""),
+        ("- login1", "", "login1"),
+        ("pid:[4026531836] login1", "pid:[4026531836]", "login1"),
+    ],
+)
+def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
+    tmp_path: Path, written: str, namespace: str, machine: str
 ) -> None:
     folder = tmp_path / ".local/state/jobmon/r1"
     (folder / "taken").mkdir(parents=True)
-    (folder / "pid").write_text(f"76 990 77 1000 boot-1 {namespace}\n")
+    (folder / "pid").write_text(f"76 990 77 1000 boot-1 {written}\n")
     run = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs[1]
     assert run.wrapper == Process(76, 990, "boot-1", namespace)
     assert run.command == Process(77, 1000, "boot-1", namespace)
+    assert run.machine == machine
 
 
-FORGED = "exit 7 0 1"
+def test_the_files_of_a_folder_are_counted_and_the_latest_ones_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "LATEST_FILES", 3)
+    folder = tmp_path / AWKWARD / "sub"
+    folder.mkdir(parents=True)
+    for number in range(9):
+        file = folder / f"part {number} 'x'.pt"
+        file.write_text("x" * 10)
+        os.utime(file, (number, 1_000_000 + number))
+    (folder / "link").symlink_to(folder / "part 8 'x'.pt")
+    (folder / f"a\n{FORGED}").write_text("x" * 10)
+    whole = look(tmp_path, script.files_line(7, AWKWARD), script.files_line(8, "missing")).look
+    found = whole.files[7]
+    assert (found.count, found.size_bytes, found.is_partial, found.problem) == (10, 100, False, "")
+    assert [(each.name, each.size_bytes, each.modified_s) for each in found.files[1:]] == [
+        ("sub/part 8 'x'.pt", 10, 1_000_008.0),
+        ("sub/part 7 'x'.pt", 10, 1_000_007.0),
+    ]
+    assert whole.files[8].problem == "no such folder yet"
+    assert whole.runs == {}
+    monkeypatch.setattr(script, "MAX_FILES", 4)
+    part = look(tmp_path, script.files_line(7, AWKWARD)).look.files[7]
+    assert (part.count, part.is_partial) == (4, True)
+    (tmp_path / "empty").mkdir()
+    empty = look(tmp_path, script.files_line(7, "empty")).look.files[7]
+    assert (empty.count, empty.files, empty.is_partial) == (0, (), False)
+
+
+def test_only_what_jobmon_made_is_removed(tmp_path: Path) -> None:
+    runs = tmp_path / ".local/state/jobmon"
+    for name in ("a1", "b2", "target"):
+        (runs / name / "taken").mkdir(parents=True)
+        for file in ("run.sh", "exit", "pid", "output.log", "run.77"):
+            (runs / name / file).write_text("x")
+    (runs / "b2/results").mkdir()
+    (runs / "b2/results/model").write_text("of the user")
+    (runs / "link").symlink_to(runs / "target")
+    (runs / "a1/exit").unlink()
+    (runs / "a1/exit").symlink_to(runs / "target/exit")
+    lines = (script.remove_line(job, name) for job, name in enumerate(("a1", "b2", "link", "missing"), 1))
+    assert look(tmp_path, *lines).look.removed == (1, 2, 3, 4)
+    assert not (runs / "a1").exists()
+    assert [each.name for each in (runs / "b2").iterdir()] == ["results"]
+    assert (runs / "b2/results/model").read_text() == "of the user"
+    assert len(list((runs / "target").iterdir())) == 6
+    assert (runs / "link").is_symlink()
 
 
 def test_no_name_on_a_host_makes_up_a_line_of_the_answer(tmp_path: Path) -> None:

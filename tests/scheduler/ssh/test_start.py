@@ -56,6 +56,25 @@ def test_a_command_gets_the_umask_and_the_locale_of_the_user(
     assert folder.stat().st_mode & 0o777 == 0o700  # nobody else reads the log
 
 
+_OLD_SERVER = 'shift 4; umask 077; PATH=/usr/bin:/bin OTHER=x exec /bin/sh -c "$1" >/dev/null 2>&1'
+
+
+@pytest.mark.parametrize("tmux", ["exit 1", _OLD_SERVER])
+def test_a_command_gets_the_environment_of_the_login_and_nothing_else(tmp_path: Path, tmux: str) -> None:
+    """A server of tmux that runs already has another one; a look needs more folders on PATH."""
+    awkward = {"folder": "/nowhere", "TEXT": "a 'b'\n$(c)", "PATHS": "x"}
+    folder = started(tmp_path, "sh", "-c", "umask; env -0", tmux=tmux, variables=awkward)
+    code, output = result(folder)
+    umask, _, variables = output.partition("\n")
+    assert (code, umask) == (0, "0022")
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    login = awkward | {"HOME": str(tmp_path), "PATH": path, "PYTHONUNBUFFERED": "1"}
+    found = variables.rstrip("\0").split("\0")
+    of_shells = [each for each in found if each.partition("=")[0] in ("PWD", "OLDPWD", "SHLVL", "_")]
+    assert sorted(set(found) - set(of_shells)) == sorted(f"{name}={value}" for name, value in login.items())
+    assert not (folder / "env").exists()  # it may hold secrets
+
+
 @pytest.mark.parametrize("word", ["FOO=1", "finish", "cd", "no-such-program"])
 def test_the_first_word_of_a_command_is_a_program(tmp_path: Path, word: str) -> None:
     code, output = result(started(tmp_path, word, "0"))

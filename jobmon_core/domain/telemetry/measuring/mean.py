@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jobmon_core.domain.telemetry.model import Cpu, Gpu, Node, Sample, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 T = TypeVar("T", Gpu, Worker, Node, Cpu)
 
@@ -22,7 +23,8 @@ _AVERAGED = {
     Node: ("load", "cpu_percent", "io_wait_percent", "memory_available", "received_per_s", "sent_per_s"),
     Cpu: ("used_percent", "throttled_percent", "runnable_threads"),
 }
-_PERCENT_DIGITS = 1
+_FIELDS = {kind: [field.name for field in dataclasses.fields(kind)] for kind in _AVERAGED}
+_DIGITS = 1  # after the point; rates are whole numbers
 
 
 def mean_sample(samples: Sequence[Sample]) -> Sample:
@@ -32,6 +34,8 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     GPU utilisation and the reasons for which a GPU was slowed down are those of all samples.
     """
     last = samples[-1]
+    if len(samples) == 1:
+        return last
     workers: dict[tuple[int, float], list[tuple[Worker, float]]] = {}
     for sample in samples:
         for worker in sample.workers:
@@ -48,16 +52,14 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
     )
 
 
-def rounded(record: T) -> T:
-    """Return the figures of a record with as many digits as they deserve, which keeps the files small."""
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, float) and not field.name.endswith("_s"):
-            changes[field.name] = round(value, _PERCENT_DIGITS)
-        elif isinstance(value, float):
-            changes[field.name] = round(value, None if field.name.endswith("per_s") else 1) + 0.0
-    return dataclasses.replace(record, **changes)
+def rounded(record: T, changes: Mapping[str, Any] = MappingProxyType({})) -> T:
+    """Return a record with changes, its figures with as many digits as they deserve: files stay small."""
+    values = dict(changes)
+    for name in _FIELDS[type(record)]:
+        value = values.get(name, getattr(record, name))
+        if isinstance(value, float):
+            values[name] = round(value, None if name.endswith("per_s") else _DIGITS) + 0.0
+    return dataclasses.replace(record, **values)
 
 
 def _gpu(last: Gpu, samples: Iterable[Sample]) -> Gpu:
@@ -83,4 +85,4 @@ def _mean(records: Sequence[tuple[T, float]]) -> T:
         if weights > 0:
             mean = sum(value * weight for value, weight in known) / weights
             changes[name] = round(mean) if isinstance(known[0][0], int) else mean
-    return rounded(dataclasses.replace(last, **changes))
+    return rounded(last, changes)

@@ -3,6 +3,10 @@
 Its submission id is made here and recorded before the first request. Ray starts a job only once under an
 id, so after a request without an answer the same id is sent again. That Ray does not know the id right after
 proves nothing: a request may still be on its way.
+
+A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
+token in the metadata, which Ray shows with the job, says whose it is. What shows none, e.g. a job of
+`ray job submit` that was sent at the same moment, counts as ours.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,14 +24,13 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ray.api import RayApi
 
@@ -37,6 +41,7 @@ _UPLOAD_TIMEOUT_S = 300.0
 _MAX_UNSENT = 3  # attempts to connect
 _SERVER_ERROR = 500
 _WORKING_DIR = "working_dir"
+_TAKEN = "the Ray cluster has a job with this submission id already"
 
 
 class Fate(StrEnum):
@@ -79,7 +84,13 @@ class RaySubmission:
         """
         name, command = str(self._description["submission_id"]), str(self._description["entrypoint"])
         job = Registered(
-            self._service, name, at_s=time.time(), is_confirmed=False, entrypoint=command, workdir="/"
+            self._service,
+            name,
+            at_s=time.time(),
+            is_confirmed=False,
+            entrypoint=command,
+            workdir="/",
+            token=uuid.uuid4().hex,
         )
         try:
             root = self._resources.folder()
@@ -95,10 +106,15 @@ class RaySubmission:
         )
 
     def _refuse_twin(self, root: Path, job: Registered) -> None:
-        """Raise SchedulerRejected if jobmon submits this id already: both would take Ray's job for theirs."""
+        """Raise SchedulerRejected if what jobmon has submitted under this id may still appear."""
         for folder in all_folders(root):
             other = folder.registered()
-            if other and (other.service, other.name) == (job.service, job.name) and not other.is_confirmed:
+            if (
+                other
+                and (other.service, other.name) == (job.service, job.name)
+                and not other.is_confirmed
+                and (folder.may_appear(other) or not other.token)
+            ):
                 raise SchedulerRejected(
                     f"jobmon has submitted {job.name} to this cluster as job {folder.job_id}, and Ray has "
                     "not shown it yet; use another --submission-id"
@@ -111,7 +127,8 @@ class RaySubmission:
 
     def submit(self) -> Submitted:
         """Submit the recorded job, in a helper; it may take a minute if the cluster does not answer."""
-        folder, service, description = self._recorded(), self._service, dict(self._description)
+        folder, service = self._recorded(), self._service
+        description = self._with_token(folder)
         try:
             return Worker(self._resources.locks).run(
                 Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
@@ -121,6 +138,13 @@ class RaySubmission:
             is_unsent = attempt is not None and not attempt.is_sent
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
             return Submitted(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+
+    def _with_token(self, folder: JobFolder) -> dict[str, object]:
+        """Return the body of the request, with the token of the submission in its metadata."""
+        metadata, job = self._description.get("metadata") or {}, folder.registered()
+        if job is None or not isinstance(metadata, Mapping):  # Ray refuses such metadata
+            return dict(self._description)
+        return {**self._description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
     def _recorded(self) -> JobFolder:
         if self._folder is None:
@@ -138,7 +162,7 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
     if not isinstance(version, Version):
         return Submitted(Fate.REFUSED, version.why)
     if isinstance(api.job(str(description["submission_id"])), RayJob):
-        return Submitted(Fate.REFUSED, "the Ray cluster has a job with this submission id already")
+        return Submitted(Fate.REFUSED, _TAKEN)
     environment = description.get("runtime_env")
     working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
     if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
@@ -159,6 +183,7 @@ def send(api: RayApi, description: Mapping[str, object], within_s: float, folder
     from jobmon_core.scheduler.ray.api import Failed
 
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
+    registered = folder.registered()
     may_have_arrived, unsent = False, 0
     while True:
         folder.save_attempt(is_sent=True)
@@ -175,6 +200,8 @@ def send(api: RayApi, description: Mapping[str, object], within_s: float, folder
         if may_have_arrived and answer.status is not None:  # perhaps since the job exists already
             job = api.job(name)
             if job is not None and not isinstance(job, Failed):
+                if registered and registered.is_of_another_submission(job):
+                    return Submitted(Fate.REFUSED, _TAKEN)
                 return Submitted(Fate.ACCEPTED)
         if time.monotonic() + _WAIT_S > deadline_s:
             return Submitted(Fate.UNKNOWN if may_have_arrived else Fate.REFUSED, answer.why)
