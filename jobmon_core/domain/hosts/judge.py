@@ -1,9 +1,10 @@
 """Decide what one look at a host shows about a job on it. No other module does this.
 
-An end has a witness: the exit code that the wrapper of jobmon recorded, the status that tmux shows, a marker
-that the user named, or a restart of the host: another boot id, of a host that has the same name for itself
-and booted after the job was last seen. Else another machine answers under the same alias (login1, login2),
-which shows nothing of the job. A process that is gone without any of them has no outcome.
+A job has ended only if there is evidence: the exit code that jobmon's wrapper recorded, the status that tmux
+keeps, a marker that the user named, or a restart of the host. A new boot id shows a restart only if the host
+calls itself by the same name and booted after the job was last seen. Otherwise another machine answers under
+the same alias (login1, login2), and that says nothing about the job. If a process is gone without evidence,
+the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process,
 from jobmon_core.domain.slurm.states import JobState
 
 RESTARTED = "the host was restarted"
-OTHER_CONTAINER = "the container was restarted: its processes are others now"
+OTHER_CONTAINER = "the container was restarted, so its earlier processes are gone"
 _NOT_STARTED = "it was not started: the connection was lost first"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
 _STARTING = "it is being started"
@@ -42,7 +43,7 @@ Shown = Status | JobEnd | Gone
 _Clock = Callable[[float], int]  # converts a time of the host's clock to this machine's clock (Unix seconds)
 
 
-def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
+def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
     """Return the updated record, and what a look at the host at ``now_s`` (Unix seconds) shows of it."""
     finding = judge(number, job, look, now_s)
     if isinstance(finding, Status) and finding.is_elsewhere:
@@ -61,7 +62,7 @@ def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob,
 
 
 def _with_machine(job: HostJob, run: SeenRun | None, look: Look) -> HostJob:
-    """Return the record with the machine of the job, as soon as that is known."""
+    """Return the record with the name of the job's machine, as soon as it is known."""
     if job.machine or not look.machine or _boot_id(job, run) != look.boot_id:
         return job
     return replace(job, machine=look.machine)
@@ -143,7 +144,7 @@ def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float)
 
 
 def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> bool:
-    """Whether the machine that answers is not that of the job, as far as nothing proves its restart."""
+    """Whether another machine answered: its boot id differs, and nothing shows that the host restarted."""
     boot_id = _boot_id(job, run)
     if boot_id in ("", look.boot_id):
         return False
@@ -164,7 +165,7 @@ def _machine(job: HostJob, run: SeenRun | None) -> str:
 
 
 def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
-    """Return that another machine answered, as far as they are known by name."""
+    """Explain that another machine answered, with the names of both if they are known."""
     machine = _machine(job, run)
     if not machine or machine == look.machine:
         return f"another machine answers under the name {job.host}: it shows nothing of the job"
