@@ -34,8 +34,8 @@ from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import History, KnownProblems, Progress, Sample

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 80
 DESCRIPTION = """\
 Submit Slurm jobs and get one message when each ends: how it ended, and why.
-Type `jobmon submit` where you would type `sbatch`; the rest happens by itself."""
+Type `jobmon submit` where you would type `sbatch`; jobmon does the rest."""
 EPILOG = """\
 examples:
   jobmon init                           once: connect jobmon to Discord

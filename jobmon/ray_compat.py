@@ -239,7 +239,7 @@ def monitor_job(
         time.sleep(min(check_interval, rest_s))
         try:
             now = _status(cluster, job_id)
-        except UnknownJob as error:  # the head was started anew, or the job was deleted
+        except UnknownJob as error:  # the head was restarted, or the job was deleted
             LOG.warning("job %s: %s", job_id, error)
             now = Status(RayStatus.UNKNOWN, is_over=True)
 

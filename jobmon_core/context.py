@@ -144,7 +144,7 @@ class Context:
         return NotesFile(self.home.note_file(job_id))
 
     def telemetry(self, job_id: str, task: str) -> TaskTelemetry:
-        """Return what agents measured of a task (a key; empty: the job) of the job with this state id."""
+        """Return the measurements of agents about one task (a key; empty: the whole job) of a state id."""
         from jobmon_core.store.telemetry import TaskTelemetry
 
         return TaskTelemetry(self.home.telemetry_folder(job_id, task))
@@ -210,14 +210,14 @@ class Context:
         return find_backend(backend).scheduler(self.backend_resources(backend), cluster)
 
     def job_control(self, backend: str, cluster: str = "") -> JobControl:
-        """Return what finds and changes jobs of a backend, on its default cluster unless another is named."""
+        """Return the interface that finds and changes a backend's jobs, by default on its default cluster."""
         control = find_backend(backend).job_control
         if control is None:
             raise SchedulerMissing(f"jobmon cannot list, cancel or hold jobs of the backend {backend!r}")
         return control(self.backend_resources(backend), cluster)
 
     def remote_jobs(self, backend: str, service: str) -> RemoteJobs:
-        """Return what finds the jobs of a service, e.g. of a Ray cluster, that names them by text."""
+        """Return the interface that finds jobs of a service which names them by text, e.g. a Ray cluster."""
         remote_jobs = find_backend(backend).remote_jobs
         if remote_jobs is None:
             raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
@@ -229,7 +229,7 @@ class Context:
         return query(self.backend_resources(backend), service) if query else None
 
     def machine_sample(self, job: WatchedJob) -> Sample | None:
-        """Return what the latest look showed of the machine of a job; None if agents measure that."""
+        """Return the latest figures of the machine of a job; None if agents measure them."""
         sample_of = find_backend(job.backend).machine_sample
         return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
 
@@ -264,7 +264,7 @@ class Context:
         return SharedAnswer.named(self.home.shared_answers, kind, backend, controller, *about, host=host)
 
     def backend_resources(self, backend: str) -> BackendResources:
-        """Return what a backend may use of this home."""
+        """Return the resources of this home that a backend may use."""
         return BackendResources(
             folder=lambda: self.home.backend_folder(backend),
             is_known=lambda ref: self.store.is_registered(ref, self.clock.now() - _ID_REUSE_S),

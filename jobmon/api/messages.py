@@ -28,7 +28,7 @@ def notify(text: str, *, title: str = "", level: Level | str = Level.INFO, wait_
     Args:
         text: up to about 3,500 characters are shown; what looks like a password or a token is hidden.
         title: by default the first line of the text.
-        level: critical, warning, info or progress; the first two go to the channels of errors.
+        level: critical, warning, info or progress; the first two go to the error channels.
         wait_s: how long to wait for the channels; 0 saves the text, and a process in the background sends it.
 
     Raises:

@@ -15,7 +15,7 @@ from jobmon_core.app.from_python.restart import restart_monitors
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview, statuses
 from jobmon_core.app.live.phase import phase_of
-from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
+from jobmon_core.app.waiting.group_targets import target_finder, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
 from jobmon_core.app.waiting.wait import WaitForJobs
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
@@ -71,7 +71,7 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
     names = words(jobs)
     started_s = ctx.clock.now()
     deadline_s = None if at_most_s is None else started_s + at_most_s
-    answers = WaitForJobs(ctx, tell, restart_monitors).wait(find_targets(ctx, names), deadline_s)
+    answers = WaitForJobs(ctx, tell, restart_monitors).wait(target_finder(ctx, names), deadline_s)
     if all(answer.result is not Result.RUNNING for answer in answers):
         wait_until_complete(ctx, set(names).intersection(ctx.groups.names()), deadline_s)
     return WaitResult(

@@ -27,7 +27,7 @@ what Slurm says (sbatch --test-only), files and folders, space, GPUs against wor
 checkpoints, exit codes, packages and variables. Without
 --on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
-The command line is that of `jobmon submit`: options of sbatch come before the script. jobmon's own
+The command line is that of `jobmon submit`: sbatch options come before the script. jobmon's own
 options come first, or last. The exit code is 0 if all is well, 1 with warnings, 2 with failures.
 
 --on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds

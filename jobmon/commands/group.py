@@ -186,12 +186,12 @@ def _add_changing(verbs: Verbs) -> None:
     again.description = """\
 Submit the failed runs of a group again, as `jobmon rerun` does: the recorded scripts, with their options and
 arguments; of an array, only the failed tasks. The new jobs take the places of the old ones in the
-group. Options of sbatch after the name are added, and override the recorded ones."""
+group. sbatch options after NAME are added and override the recorded ones."""
     again.add_argument(
         "sbatch_options",
         nargs=argparse.REMAINDER,
         metavar="SBATCH-OPTIONS",
-        help="options of sbatch for all of them, e.g. --time=8:00:00",
+        help="sbatch options for all of them, e.g. --time=8:00:00",
     )
     again.add_argument(
         "--retry-unclear",

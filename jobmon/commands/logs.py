@@ -158,7 +158,7 @@ def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
 
 
 def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
-    """Return that a watched job had not started when the scheduler last answered, and why not."""
+    """Explain why a watched job had not started when the scheduler last answered."""
     answered_s = current_status(ctx, job).job.answered_s
     if answered_s is None:
         return f"the scheduler has not answered about job {ref} yet"

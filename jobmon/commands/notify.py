@@ -20,7 +20,7 @@ is sent, so it is not lost: if any channel has not accepted it within ten second
 the background keeps trying through outages, and so do all monitors and `jobmon recover`. An attempt that gets
 no response is repeated for about three days.
 
-Levels critical and warning go to the channels of errors, info and progress to those of successes.
+Levels critical and warning go to the error channels, info and progress to the success channels.
 What looks like a password or a token is not sent."""
 EPILOG = """\
 The text is the arguments, joined by blanks, or what `-` reads from stdin. Without --title, the first line

@@ -1,4 +1,4 @@
-"""``jobmon rerun``: submit again what a job ran."""
+"""``jobmon rerun``: submit again what a job ran, after the user has confirmed it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Submit again what a job ran: the recorded script, with its options and arguments, in the folder that the job
-was submitted from. The text of the script is the recorded one even if the file was changed since; jobmon
-says so, and shows the change. Everything else is taken as it is now: the environment, the modules, the
-programs that the script starts. jobmon shows what it will submit, asks, submits it as `jobmon submit` does,
-and watches the new job. Options of sbatch after the job are added, and override the recorded ones."""
+was submitted from. The text of the script is the recorded one even if the file has changed since; jobmon
+says so, and shows the change. Everything else is used in its current state: the environment, the modules,
+the programs that the script starts. jobmon shows what it will submit, asks for confirmation, submits it as
+`jobmon submit` does, and watches the new job. sbatch options after JOB are added and override the recorded
+ones."""
 EPILOG = """\
-`rerun` refuses jobs that jobmon did not submit. It also refuses a job whose script is longer than 1 MiB or
-contains what looks like a password, if the file was changed since: jobmon keeps no copy of such a script.
-Nor does it keep the values of --export and the --comment of a command line: give --export again.
+`rerun` refuses jobs that jobmon did not submit. jobmon keeps no copy of a script that is longer than 1 MiB or
+contains what looks like a password; `rerun` refuses such a job if the file has changed since. jobmon also
+keeps neither --comment nor the values of --export of the command line: give --export again.
 The new job gets no sentinel, even if the old one had one; jobmon says so.
 
 examples:
@@ -44,19 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sbatch_options",
         nargs=argparse.REMAINDER,
         metavar="SBATCH-OPTIONS",
-        help="options of sbatch, which override the recorded ones",
+        help="sbatch options, which override the recorded ones",
     )
     parser.add_argument(_YES, action="store_true", help="do not ask")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the plan, ask, submit; return the exit code of sbatch, 1 if the user declined."""
-    words = [word for word in options.sbatch_options if word != _YES]  # sbatch has no such option
-    is_already_confirmed = options.yes or len(words) < len(options.sbatch_options)
+    """Show the plan, ask, submit. Return the exit code of sbatch, or 1 if the user declined."""
+    sbatch_options = [each for each in options.sbatch_options if each != _YES]  # sbatch has no such option
+    is_already_confirmed = options.yes or len(sbatch_options) < len(options.sbatch_options)
     if not is_already_confirmed and not sys.stdin.isatty():
         raise UsageError("stdin is not a terminal, so jobmon cannot ask: add --yes")
     ctx = open_context()
-    plan = plan_rerun(ctx, options.job, words)
+    plan = plan_rerun(ctx, options.job, sbatch_options)
     print(*rerun_lines(plan, stdout_console()), sep="\n", file=sys.stderr, flush=True)
     if not (is_already_confirmed or is_confirmed("Submit it?", "nothing was submitted")):
         return 1

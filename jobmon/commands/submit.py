@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "script",
         nargs="*",
         metavar="FILE",
-        help="the batch script; options of sbatch come before it, its own arguments after it",
+        help="the batch script; sbatch options come before it, its own arguments after it",
     )
 
 
@@ -195,7 +195,7 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
 
 
 def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable[[NewJob], None]:
-    """Return what adds the job to a group, which is made if there is none; it prints errors.
+    """Return a function that adds the job to a group, which is made if there is none, and prints errors.
 
     Raises:
         Invalid: no group can have this name.

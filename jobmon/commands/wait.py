@@ -9,7 +9,7 @@ from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_cons
 from jobmon.errors import report, say
 from jobmon.views.waiting import wait_json, wait_line
 from jobmon_core.app.jobs.overview import statuses
-from jobmon_core.app.waiting.group_targets import find_targets, wait_until_complete
+from jobmon_core.app.waiting.group_targets import target_finder, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
 from jobmon_core.app.waiting.wait import WaitForJobs
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
@@ -84,7 +84,7 @@ def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *,
     started_s = ctx.clock.now()
     deadline_s = None if at_most_s is None else started_s + at_most_s
     try:
-        answers = WaitForJobs(ctx, say).wait(find_targets(ctx, arguments), deadline_s)
+        answers = WaitForJobs(ctx, say).wait(target_finder(ctx, arguments), deadline_s)
         if all(answer.result is not Result.RUNNING for answer in answers):
             wait_until_complete(ctx, set(arguments).intersection(ctx.groups.names()), deadline_s)
     except (UnknownJob, UnknownGroup, StateUnreadable) as error:

@@ -227,7 +227,7 @@ def _tasks(job: WatchedJob) -> str:
 
 
 def _doubts(job: WatchedJob) -> str:
-    """Return what speaks against the success of a job with several tasks."""
+    """Return the reasons to doubt the success of a job with several tasks."""
     reasons = dict.fromkeys(
         why_doubtful(task.diagnosis) for task in job.tasks.values() if task.is_doubtful_success
     )
@@ -235,7 +235,7 @@ def _doubts(job: WatchedJob) -> str:
 
 
 def _doubt(task: Task) -> str:
-    """Return what speaks against the success of a task, if anything."""
+    """Return the reason to doubt the success of a task; empty without one."""
     return f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
 
 

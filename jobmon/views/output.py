@@ -25,7 +25,7 @@ class OutputScreen:
     _ends_unfinished: bool = field(default=False, init=False)  # what was shown last
 
     def text(self, piece: OutputText) -> str:
-        """Return what to write for the next piece; on a terminal an unfinished line is shown, too."""
+        """Return the text to write for the next piece; on a terminal, this includes an unfinished line."""
         body = [one_line(line.expandtabs()) for line in piece.lines]
         if piece.problem and self.has_headers:
             body.append(f"({piece.problem})")
@@ -39,7 +39,7 @@ class OutputScreen:
         return start + "".join(f"{line}\n" for line in (*header, *body)) + self.console.line(unfinished)
 
     def end(self) -> str:
-        """Return what ends an unfinished line."""
+        """Return the newline that ends an unfinished line; empty if there is none."""
         return "\n" if self._ends_unfinished else ""
 
     def _header(self, path: str) -> list[str]:

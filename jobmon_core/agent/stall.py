@@ -1,4 +1,4 @@
-"""Has the stacks of the task's processes on this node taken when the monitor asks for them."""
+"""Take the stacks of the task's processes on this node when the monitor asks for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a job's logs are: the user says so, else Slurm, else its script, else sbatch's defaults apply."""
+"""Locate a job's logs: as the user says, else Slurm, else the job's script, else sbatch's defaults."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
-MAX_NAMED = 64  # of the logs that the settings name, so many are read
+MAX_NAMED = 64  # at most this many of the logs that the settings name are read
 _ANY = "\0"  # stands for any text; no path can contain it
 
 
-def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates that the scheduler reports, if any; paths from the user stay."""
+def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
+    """Return the job with the log templates that the scheduler reports. Paths set by the user are kept."""
     first = next((record for record in records if job.is_own_run(record.submit_s)), None)
     if job.logs.source == BY_USER or first is None:
         return job
@@ -62,8 +62,8 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         return job
     from jobmon_core.domain.slurm.sbatch_options import script_directives  # not at the top: rarely needed
 
-    users_copy = job.command if job.command.startswith("/") else ""
-    directives = script_directives(scheduler.script_of(job.job_id) or read_script(users_copy))
+    script_path = job.command if job.command.startswith("/") else ""
+    directives = script_directives(scheduler.script_of(job.job_id) or read_script(script_path))
     templates = templates_from_record(
         directives.get("output", ""),
         directives.get("error", ""),
@@ -75,7 +75,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
-    """Return the paths of stdout and stderr of one task; each is empty while it is not known."""
+    """Return the paths of stdout and stderr of one task; empty if not known yet."""
     if own := job.task_logs.get(task.key):
         return own.stdout, own.stderr
     record = task.inquiry.record if task.inquiry else None
@@ -86,11 +86,11 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 
 
 def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, ...]:
-    """Return the paths of further logs that the job's settings name, e.g. one of each worker.
+    """Return the paths of further logs that the job's settings name, e.g. one per worker.
 
-    These are files written since ``since_s`` (Unix seconds), the oldest modification first; of more than 64,
-    the oldest and the newest 32. If all tasks of an array share the names, there are none: the files may be
-    those of another task.
+    Only files written since ``since_s`` (Unix seconds) count, the least recently written first. Of more than
+    64, the first and the last 32 are returned. Empty if all tasks of an array share the pattern, since the
+    files may belong to another task.
     """
     settings = job.settings
     if settings is None or not settings.log_files:
@@ -100,13 +100,13 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
     import glob  # not at the top: a waiting monitor does not load it
 
     folder = glob.escape(named_path(job, task, settings.log_dir) or job.workdir)
-    pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a text, for glob
+    pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a string, for glob
     if not os.path.isabs(pattern):  # noqa: PTH117 - as above
         return ()
     main_logs = log_files(job, task)
     found = [(modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
     paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
-    # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last one that writes
+    # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last to write
     return tuple(paths if len(paths) <= MAX_NAMED else paths[: MAX_NAMED // 2] + paths[-MAX_NAMED // 2 :])
 
 
@@ -126,7 +126,7 @@ def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
 
 
 def start_of_run_s(job: WatchedJob, task: Task) -> float:
-    """Return when the task's latest run started, or before it if that is not known (Unix seconds)."""
+    """Return when the task's latest run started (Unix seconds); an earlier time if that is not known."""
     started_s = task.end.started_s if task.end else task.start_s
     return started_s or job.submitted_s or job.registered_s
 
@@ -145,7 +145,7 @@ def last_write_s(paths: Iterable[str]) -> float | None:
 def modified_s(path: str) -> float:
     """Return when a regular file was last written (Unix seconds); 0 for anything else."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: a path is a text
+        status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: paths are strings
     except (OSError, ValueError):
         return 0.0
     return status.st_mtime if stat.S_ISREG(status.st_mode) else 0.0
@@ -168,7 +168,7 @@ def read_script(path: str) -> str:
 
 
 def _expand(job: WatchedJob, task: Task, template: str) -> str:
-    """Expand a template. If that depends on the host or on Slurm's version, an existing file decides."""
+    """Expand a template. If the host or Slurm's version affects the result, prefer a path that exists."""
     import glob  # not at the top: a waiting monitor does not load it
 
     context = _context(job, task)
@@ -200,7 +200,7 @@ def _context(job: WatchedJob, task: Task) -> PathContext:
 
 
 def _first_node(nodes: str) -> str:
-    """Return the first name of a host list, e.g. ``n1`` for ``n[1-3,7]``. Leading zeros stay."""
+    """Return the first name of a host list, e.g. ``n1`` for ``n[1-3,7]``. Leading zeros are kept."""
     head, bracket, ranges = nodes.partition("[")
     if not bracket or "," in head:
         return head.split(",", 1)[0]

@@ -1,4 +1,4 @@
-"""Search what the logs of a running task show anew for failures.
+"""Search the new lines in the logs of a running task for failures.
 
 What of it is reported is decided by `domain.progress.events.errors`. A quick search rules out nearly all
 text; only what it finds is analysed, as the logs of an ended job are.

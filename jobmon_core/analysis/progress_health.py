@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
+from jobmon_core.domain.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.slurm.states import JobState
 

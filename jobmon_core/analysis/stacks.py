@@ -1,4 +1,4 @@
-"""Have the stacks of the processes of a running task taken, on all of its nodes."""
+"""Take the stacks of the processes of a running task, on all of its nodes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import learn_logs, with_script_logs
+from jobmon_core.analysis.job_logs import with_scheduler_logs, with_script_logs
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
@@ -56,7 +56,7 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _NO_WAITING)
     job = apply_accounting(apply_record(job, record, now_s), accounting, _NO_WAITING, now_s)
     if isinstance(record, tuple):
-        job = learn_logs(job, record, scheduler)
+        job = with_scheduler_logs(job, record, scheduler)
     tasks = {key: _with_end(task, now_s) for key, task in job.tasks.items()}
     return with_script_logs(replace(job, tasks=tasks), scheduler)
 

@@ -121,7 +121,7 @@ def _already_reported(job: WatchedJob) -> str:
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(job.concluded_s))
     return (
         f"job {job.ref} was already reported at {at}; "
-        f"`jobmon watch --again {job.ref}` analyses and reports it anew"
+        f"`jobmon watch --again {job.ref}` analyses and reports it again"
     )
 
 

@@ -70,7 +70,7 @@ class JobSettings:
     output_pattern: str = ""
     log_pattern: str = ""
     checkpoint_pattern: str = ""
-    results: tuple[str, ...] = ()  # globs of files that the message about the end quotes; absolute
+    results: tuple[str, ...] = ()  # globs of files that the final message quotes; absolute
     expected_outputs: int | None = None
     min_growth_bytes: float | None = None  # outputs that grow less in a check interval count as stalled
     progress_patterns: dict[str, str] = field(default_factory=dict)  # regexes by name, e.g. "throughput"

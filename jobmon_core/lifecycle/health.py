@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Health(StrEnum):
-    """The state of a job's monitor, as far as this host can tell."""
+    """The state of a job's monitor, as seen from this host."""
 
     ALIVE = "alive"
     DEAD = "dead"  # ended before its work was done: `jobmon recover` restarts it

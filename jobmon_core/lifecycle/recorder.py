@@ -1,7 +1,7 @@
 """A process beside `jobmon submit` that records what is submitted, while nobody waits for it.
 
 It starts while sbatch is running, since the user may edit the script right afterwards, and has the lowest
-priority. It ends by itself: at the end of its work, or if no job is submitted.
+priority. It exits when its work is done, or if no job is submitted.
 """
 
 from __future__ import annotations

@@ -24,23 +24,23 @@ class MonitorStarter:
         """Set up without any I/O.
 
         Args:
-            ctx: the user's jobmon.
-            at_most: the number of monitors from which on they share further jobs; 0 for the configured one.
+            ctx: jobmon's home and configuration.
+            at_most: once so many monitors run, they take over further jobs; 0 for the configured limit.
         """
         self._ctx = ctx
         self._at_most = at_most
         self._preforked: PreforkedMonitor | None = None
 
     def prefork(self, record: Record | None = None) -> None:
-        """Fork the first monitor, which loads its modules while the caller waits; `discard` it at the end.
+        """Fork a monitor in advance: it loads its modules while sbatch runs. Call `discard` at the end.
 
-        ``record`` runs in a further process, which records what is submitted.
+        ``record``, if given, records what is submitted; it runs in another process.
         """
         with suppress(StorageFailed):  # `start` tries again
             self._preforked = PreforkedMonitor(record)
 
     def discard(self) -> None:
-        """End the preforked monitor if no job has been started with it."""
+        """End the preforked monitor if it was not used."""
         if self._preforked:
             self._preforked.discard()
 
@@ -55,12 +55,14 @@ class MonitorStarter:
 
         Raises:
             AlreadyWatched: other monitors own all of them.
-            StorageFailed: the monitor did not start; says why.
+            StorageFailed: the monitor did not start; the message says why.
         """
         status = self._start_monitor(job_ids)
         adopted: tuple[str, ...] = ()
         if status == LIMIT_REACHED:
-            from jobmon_core.lifecycle.adopt import offer_jobs  # most submissions do without
+            from jobmon_core.lifecycle.adopt import (
+                offer_jobs,
+            )  # not at the top: most submissions do not need it
 
             adopted = offer_jobs(self._ctx, job_ids)
             job_ids = [job_id for job_id in job_ids if job_id not in adopted]

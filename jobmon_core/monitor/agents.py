@@ -94,11 +94,11 @@ class Agents:
         return due
 
     def forget(self, state_id: str) -> None:
-        """Look at the agents of a job no more; those that run go on, e.g. for another monitor."""
+        """Stop looking at the agents of a job; those that run go on, e.g. for another monitor."""
         self._agents = {key: agent for key, agent in self._agents.items() if key[0] != state_id}
 
     def _keep(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
-        """Have an agent beside a running task."""
+        """Keep an agent running beside a running task."""
         now_s, agent = self._deps.clock.now(), self._agent_of(job, task)
         if agent.record.attempts.run_s != run_of(task):  # a new run, e.g. after a requeue
             agent.end_now()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from jobmon_core.analysis.job_logs import learn_logs, with_script_logs
+from jobmon_core.analysis.job_logs import with_scheduler_logs, with_script_logs
 from jobmon_core.domain.decide import (
     Action,
     Deliver,
@@ -145,7 +145,7 @@ class JobMonitor:
             return now_s + _RECHECK_S
         checked_s = self._checked_s if self.job.stale_since_s is None else now_s
         due_s = wake_s(self.job, self._policy, checked_s or now_s, now_s)
-        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job), self._agents_due_s))
+        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.due_s(self.job), self._agents_due_s))
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
@@ -202,7 +202,7 @@ class JobMonitor:
         reports = self._deps.agents.follow(self.job, self._deps.log)
         self._agents_due_s = reports.due_s
         if reports.has_suspicious_log:
-            self._deps.progress.hurry(self.job.id)
+            self._deps.progress.request_early_reading(self.job.id)
         hints_s = (reports.end_hint_s, self._deps.done_hints.follow(self.job))
         end_hint_s = max((hint_s for hint_s in hints_s if hint_s is not None), default=None)
         is_new_hint = end_hint_s not in (None, self.job.end_hint_s)
@@ -211,7 +211,7 @@ class JobMonitor:
             self._check_queue()
 
     def _follow_progress(self) -> None:
-        """Have the logs of the running tasks read, if that is due, and queue a message for each warning."""
+        """Read the logs of the running tasks if that is due, and queue a message for each warning."""
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
@@ -255,7 +255,7 @@ class JobMonitor:
         job = apply_record(self.job, answer, asked_s)
         job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
-            job = self._with_earlier_logs(learn_logs(job, answer, self._deps.scheduler))
+            job = self._with_earlier_logs(with_scheduler_logs(job, answer, self._deps.scheduler))
         self._save(job)
 
     def _with_earlier_logs(self, job: WatchedJob) -> WatchedJob:

@@ -124,7 +124,7 @@ class TaskAgent:
         return any(each is not None and each.is_memory_short and not each.has_ended for each in signs)
 
     def stop(self, now_s: float, *, has_ended: bool) -> None:
-        """Have the agents end: first in good order, at later calls by SIGTERM and SIGKILL.
+        """End the agents: first in good order, at later calls by SIGTERM and SIGKILL.
 
         ``has_ended``: the task has, so that SIGTERM comes first and SIGKILL soon.
         """

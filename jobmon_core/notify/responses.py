@@ -72,7 +72,7 @@ _BY_STATUS: Mapping[int, tuple[DeliveryOutcome, str]] = {
 
 
 def interpret(result: PostResult, service: Service, secrets: tuple[str, ...]) -> AttemptResult:
-    """Return what the result of a request means; no text of it contains one of the secrets."""
+    """Return the outcome of an attempt by the result of its request; its texts contain no secret."""
     if isinstance(result, NotSent):
         return AttemptResult(Receipt(LATER, result.why, for_all=True), _NETWORK)
     if isinstance(result, MaybeSent):

@@ -81,7 +81,7 @@ def fingerprint(name: str, *secrets: str) -> str:
 
 
 def password_fingerprint(name: str, password: str) -> str:
-    """Return what `fingerprint` does, with so few bits of the password that nobody can check guesses."""
+    """Return a fingerprint as `fingerprint` does, with too few bits of the password to check guesses."""
     return f"{name} ({zlib.crc32(password.encode()) & 0xFFF:03x})" if password else name
 
 

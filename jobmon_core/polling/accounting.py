@@ -1,7 +1,8 @@
 """Accounting queries about batches of ended jobs, shared by all monitors of a host.
 
-Monitors that need an accounting record add their jobs to a batch in the shared file. When no job has been
-added for a moment, or the batch is old, the next monitor that asks queries all of it and shares the answer.
+Monitors that need an accounting record add their jobs to a batch in the shared file. Once no job has been
+added for a moment, or the batch has reached its maximum age, the next monitor that asks sends one query for
+the whole batch and shares the answer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 COALESCE_S = 1.0  # a batch is complete when no job was added for this long
-MAX_COLLECT_S = 20.0  # or after this time; less than the default grace period for accounting details
+MAX_COLLECT_S = 20.0  # maximum age of a batch; below the default grace period for accounting details
 KEEP_S = 60.0  # how long an older answer is kept, for the monitors that still wait for it
-_MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
+_MAX_KEPT_CHARACTERS = 4 << 20  # in all kept answers together; every poll reads them all
 _UNRESPONSIVE_S = 120.0  # how long accounting counts as unresponsive after a query without an answer
 
 
@@ -45,13 +46,13 @@ class SharedAccounting:
         self,
         job_id: int,
         since_s: float,
-        timeout_for: Callable[[bool], float] = lambda _unresponsive: NO_HURRY_S,
+        timeout_for: Callable[[bool], float] = lambda _is_unresponsive: NO_HURRY_S,
     ) -> AccountingAnswer | None:
-        """Return an answer to a query made at ``since_s`` (Unix seconds) or later, or query now.
+        """Return the answer to a query that was made at ``since_s`` (Unix seconds) or later; else query now.
 
         None means to ask again later: the batch is still being collected, or another monitor holds the lock,
-        perhaps while it queries. ``timeout_for`` returns how long a query may take (seconds); its argument
-        is whether the last query, made shortly before, got no answer.
+        perhaps while it queries. ``timeout_for(is_unresponsive)`` returns how many seconds a query may
+        take; the argument is true if the last query was made recently and got no answer.
 
         Raises:
             StorageFailed: the batch or the answer cannot be saved.
@@ -72,7 +73,7 @@ class SharedAccounting:
             return self._parse(self._query(stored, wanted, timeout), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
-        """Return an existing answer to a query made at ``since_s`` (Unix seconds) or later; None if none."""
+        """Return a stored answer to a query made at ``since_s`` (Unix seconds) or later; None without one."""
         return self._find(self.file.read(), job_id, since_s)
 
     def _find(self, stored: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:

@@ -36,7 +36,7 @@ STALE_AFTER_S = 900.0
 
 
 class Liveness(StrEnum):
-    """Whether an owner runs, as far as this host can see."""
+    """Whether an owner runs, as seen from this host."""
 
     ALIVE = "alive"
     DEAD = "dead"

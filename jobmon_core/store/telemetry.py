@@ -38,9 +38,9 @@ LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
 STALL, WANTED = "stall", "wanted"
 _MAX_REPORT_BYTES = 2**20
 _MAX_HISTORY_BYTES = 20 * 2**20
-_MAX_ADDED_BYTES = 2 * 2**20  # of a history that `TaskTelemetry.add` writes
-_MAX_SPAN_S = 600.0  # of such a sample: nothing is known of a longer time without one
-_TAIL_BYTES = 2048  # of a report: its own figures follow those of the workers and GPUs
+_MAX_ADDED_BYTES = 2 * 2**20  # `TaskTelemetry.add` halves a larger history
+_MAX_SPAN_S = 600.0  # longest span of such a sample; nothing is known about a longer time without one
+_TAIL_BYTES = 2048  # the end of a report, where its own figures are, after those of the workers and GPUs
 _MAX_ERROR_BYTES = 64 * 1024
 _ENDED = re.compile(rb'"ended_s": ?[0-9]')
 _MEMORY_SHORT = re.compile(rb'"is_memory_short": ?true')
@@ -52,7 +52,7 @@ class AgentRecord:
     """The agents of one run of a task: the processes on this host that keep them, and the attempts so far."""
 
     processes: tuple[ProcessId, ...] = ()
-    stop_signal: int = 0  # that has the processes end their agents in good order
+    stop_signal: int = 0  # asks the processes to end their agents in good order
     attempts: AgentAttempts = AgentAttempts()
 
 
@@ -139,7 +139,7 @@ class TaskTelemetry:
         return self.folder / "agent.err"
 
     def error_text(self) -> str:
-        """Return that error output; empty if there is none."""
+        """Return the text of the error output; empty if there is none."""
         try:
             with self.error_file.open("rb") as file:
                 return file.read(_MAX_ERROR_BYTES).decode(errors="replace")

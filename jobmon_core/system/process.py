@@ -38,7 +38,7 @@ def fork_with_pipe() -> tuple[int, int]:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when ``parent`` (a PID) ends, or kill it now if ``parent`` has ended.
+    """Make the kernel kill this process when ``parent`` (a PID) ends, or kill it now if ``parent`` has ended.
 
     Does nothing in ``parent`` itself. If the kernel refuses, a later end of ``parent`` has no effect.
     """
@@ -156,7 +156,7 @@ class ProcessId:
         return cls(os.uname().nodename, boot_id, pid, start_ticks(pid) or 0, namespace)
 
     def status(self, observer: ProcessId) -> ProcessStatus:
-        """Return whether the process runs, as far as ``observer``, a process of this host, can tell."""
+        """Return whether the process runs, as seen by ``observer``, a process of this host."""
         if self.boot_id != observer.boot_id:
             return ProcessStatus.REBOOTED if self.host == observer.host else ProcessStatus.REMOTE
         if self.pid_namespace != observer.pid_namespace:

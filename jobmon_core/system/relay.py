@@ -105,7 +105,7 @@ class Collector:
         """Write some input; return whether there is nothing more to write."""
         try:
             written = os.write(target, self._unwritten[: select.PIPE_BUF])  # this much does not block
-        except BrokenPipeError:  # the program reads no more
+        except BrokenPipeError:  # the program no longer reads
             return True
         self._unwritten = self._unwritten[written:]
         return not self._unwritten

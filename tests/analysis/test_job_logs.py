@@ -9,10 +9,10 @@ import pytest
 
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
-    learn_logs,
     log_files,
     logs_of_run,
     named_logs,
+    with_scheduler_logs,
     with_script_logs,
 )
 from jobmon_core.domain.job_settings import JobSettings
@@ -42,7 +42,7 @@ def files(template: str, task: Task, job: WatchedJob = JOB) -> str:
 
 def test_the_logs_of_a_job_come_from_its_record_without_another_query(slurm: FakeScheduler) -> None:
     reported = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out", stderr="/w/err")
-    job = learn_logs(JOB, (reported,), slurm)
+    job = with_scheduler_logs(JOB, (reported,), slurm)
     assert job.logs == LogPaths("/w/slurm-12.out", "/w/err", BY_SLURM)
     assert log_files(job, Task("")) == ("/w/slurm-12.out", "/w/err")
     assert not slurm.asked
@@ -51,32 +51,32 @@ def test_the_logs_of_a_job_come_from_its_record_without_another_query(slurm: Fak
 def test_the_logs_of_a_newer_job_with_the_same_id_are_not_the_jobs_own(slurm: FakeScheduler) -> None:
     job = replace(JOB, not_after_s=1000.0)
     newer = replace(record("12", "RUNNING"), submit_s=2000, stdout="/w/other.out")
-    assert learn_logs(job, (newer,), slurm) == job
+    assert with_scheduler_logs(job, (newer,), slurm) == job
 
 
 def test_the_log_templates_of_an_array_are_expanded_for_each_task(slurm: FakeScheduler) -> None:
     slurm.templates = LogPaths("/w/%A_%a-%j.out", "/w/%a.err")
     reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")
-    job = learn_logs(ARRAY, (reported,), slurm)
+    job = with_scheduler_logs(ARRAY, (reported,), slurm)
     assert log_files(job, Task("2", raw_job_id=14)) == ("/w/12_2-14.out", "/w/2.err")
 
 
 def test_one_watched_task_of_an_array_has_its_own_logs(slurm: FakeScheduler) -> None:
     slurm.templates = LogPaths("/w/%A_%a.out", "/w/%A_%a.out")
     reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1.out")
-    job = learn_logs(replace(JOB, watched_part="2"), (reported,), slurm)
+    job = with_scheduler_logs(replace(JOB, watched_part="2"), (reported,), slurm)
     assert log_files(job, Task("2"))[0] == "/w/12_2.out"
 
 
 def test_without_templates_the_paths_of_the_record_are_used(slurm: FakeScheduler) -> None:
     reported = replace(record("12", "PENDING"), stdout="/w/%j-%x.log", stderr="")
-    job = learn_logs(JOB, (reported,), slurm)
+    job = with_scheduler_logs(JOB, (reported,), slurm)
     assert log_files(job, Task("")) == ("/w/12-train.log", "/w/12-train.log")
 
 
 def test_a_true_path_from_the_record_is_not_expanded_again(slurm: FakeScheduler) -> None:
     reported = replace(record("12", "RUNNING"), stdout="/w/50%j/100%.out", paths_expanded=True)
-    job = learn_logs(JOB, (reported,), slurm)
+    job = with_scheduler_logs(JOB, (reported,), slurm)
     assert log_files(job, Task("")) == ("/w/50%j/100%.out", "/w/50%j/100%.out")
     assert not slurm.asked
 
@@ -94,7 +94,7 @@ def recorded_job(number: int, answers: Recordings) -> WatchedJob:
 def test_slurm_names_the_file_that_it_created(number: int, given: str, file: str) -> None:
     records = read_records(SCENARIOS.answer(f"log{number}-record").stdout)
     slurm = SlurmScheduler(FakeRunner())  # answers nothing
-    job = learn_logs(recorded_job(number, SCENARIOS), records, slurm)
+    job = with_scheduler_logs(recorded_job(number, SCENARIOS), records, slurm)
     assert log_files(job, Task("", nodes="n1"))[0] == f"/home/anna/work/{file}", given
 
 
@@ -130,7 +130,7 @@ def test_a_log_with_the_id_that_only_slurm_knows_is_found_by_its_file(tmp_path: 
 def test_a_path_from_the_user_is_not_replaced(slurm: FakeScheduler) -> None:
     job = replace(JOB, logs=LogPaths("/mine", "/mine", BY_USER))
     reported = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out")
-    assert learn_logs(job, (reported,), slurm) == job
+    assert with_scheduler_logs(job, (reported,), slurm) == job
     assert with_script_logs(job, slurm) == job
     assert not slurm.asked
 
@@ -138,8 +138,8 @@ def test_a_path_from_the_user_is_not_replaced(slurm: FakeScheduler) -> None:
 @pytest.mark.parametrize("logs", [LogPaths(), LogPaths("/old", "/old", BY_SLURM)])
 def test_a_record_without_paths_changes_nothing(slurm: FakeScheduler, logs: LogPaths) -> None:
     job = replace(JOB, logs=logs)
-    assert learn_logs(job, (record("12", "RUNNING"),), slurm) == job
-    assert learn_logs(job, (), slurm) == job
+    assert with_scheduler_logs(job, (record("12", "RUNNING"),), slurm) == job
+    assert with_scheduler_logs(job, (), slurm) == job
 
 
 def test_the_script_provides_the_logs_if_slurm_no_longer_knows_the_job(slurm: FakeScheduler) -> None:

@@ -70,7 +70,7 @@ def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(us
     assert record
     assert record.script
     assert (record.script.path, record.script.text) == (str(user.work / "job.sh"), SCRIPT)
-    assert "only options of sbatch" in complaint(user.jobmon("rerun", "--yes", first, "more.sh"))
+    assert "only sbatch options" in complaint(user.jobmon("rerun", "--yes", first, "more.sh"))
 
 
 def test_that_the_new_job_has_no_sentinel_is_said(user: Shell) -> None:

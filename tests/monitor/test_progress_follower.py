@@ -78,12 +78,12 @@ def test_the_monitor_wakes_for_a_job_with_an_interval_but_at_most_every_five_sec
     job = asking(RUNNING, 1.0)
     watch.texts(job)
     watch.texts(OTHER)
-    assert watch.follower.next_s(job) >= watch.clock.now_s + 5.0
-    assert watch.follower.next_s(OTHER) == math.inf
+    assert watch.follower.due_s(job) >= watch.clock.now_s + 5.0
+    assert watch.follower.due_s(OTHER) == math.inf
     watch.clock.now_s += 4.0
     assert watch.texts(job) == []
     watch.texts(ENDED)
-    assert watch.follower.next_s(job) == math.inf
+    assert watch.follower.due_s(job) == math.inf
 
 
 def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
@@ -93,10 +93,10 @@ def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
     for second in range(200):
         read_s += [second for _ in watch.texts(job)]
         if second == 0:
-            assert watch.follower.next_s(job) == watch.clock.now_s + 5.0
+            assert watch.follower.due_s(job) == watch.clock.now_s + 5.0
         watch.clock.now_s += 1.0
     assert read_s == [*range(0, 60, 5), *range(60, 120, 10), 120, 150, 180]
-    assert watch.follower.next_s(job) == math.inf
+    assert watch.follower.due_s(job) == math.inf
 
 
 @pytest.mark.parametrize(("wall_s", "cpu_s", "rest_s"), [(2.0, 2.0, 100), (8.0, 0.0, 80), (2.0, 0.2, 20)])
@@ -208,12 +208,12 @@ def test_the_logs_of_a_job_that_may_have_failed_are_read_again_soon_but_not_thos
     assert watch.texts(RUNNING) == ["read 1"]
     watch.texts(OTHER)
     assert watch.follower.may_have_failed(RUNNING)
-    assert watch.follower.next_s(RUNNING) == watch.clock.now_s + 3.0
-    assert watch.follower.next_s(OTHER) == math.inf
+    assert watch.follower.due_s(RUNNING) == watch.clock.now_s + 3.0
+    assert watch.follower.due_s(OTHER) == math.inf
     watch.clock.now_s += 3.0
     assert watch.texts(RUNNING) == ["read 1"]
     assert not watch.follower.may_have_failed(RUNNING)
-    assert watch.follower.next_s(RUNNING) == math.inf
+    assert watch.follower.due_s(RUNNING) == math.inf
     assert watch.texts(RUNNING) == []
 
 
@@ -230,7 +230,7 @@ def test_a_hurried_job_is_read_at_once_and_then_with_growing_pauses() -> None:
     watch.texts(RUNNING)
     early_s = []
     for _ in range(40):
-        watch.follower.hurry(RUNNING.id)
+        watch.follower.request_early_reading(RUNNING.id)
         if watch.texts(RUNNING):
             early_s.append(watch.clock.now_s)
         watch.clock.now_s += 1
@@ -240,9 +240,9 @@ def test_a_hurried_job_is_read_at_once_and_then_with_growing_pauses() -> None:
 def test_a_hurried_job_is_due_when_it_may_be_read() -> None:
     watch = Watch()
     watch.texts(RUNNING)
-    assert watch.follower.next_s(RUNNING) == math.inf
-    watch.follower.hurry(RUNNING.id)
-    assert watch.follower.next_s(RUNNING) <= watch.clock.now_s
+    assert watch.follower.due_s(RUNNING) == math.inf
+    watch.follower.request_early_reading(RUNNING.id)
+    assert watch.follower.due_s(RUNNING) <= watch.clock.now_s
     watch.texts(RUNNING)
-    watch.follower.hurry(RUNNING.id)
-    assert watch.follower.next_s(RUNNING) == watch.clock.now_s + 5
+    watch.follower.request_early_reading(RUNNING.id)
+    assert watch.follower.due_s(RUNNING) == watch.clock.now_s + 5

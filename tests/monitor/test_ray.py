@@ -105,7 +105,7 @@ def test_a_head_that_was_started_anew_leaves_an_unknown_outcome_and_says_why(
     assert job.tasks[""].state is JobState.UNKNOWN
     assert job.outcome is Outcome.UNKNOWN
     (message,) = messages(job)
-    assert "The head of the Ray cluster was started anew" in message.summary
+    assert "The head of the Ray cluster was restarted" in message.summary
 
 
 def test_while_the_gcs_is_down_nothing_ends(ray: FakeRay, show: Show) -> None:

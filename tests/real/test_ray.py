@@ -207,6 +207,5 @@ def test_a_cluster_that_is_silent_ends_no_job_and_a_new_head_leaves_the_outcome_
     assert end.outcome is Outcome.UNKNOWN
     assert [len(about(user, name)) for name in ("first", "second")] == [1, 1]
     assert (
-        "The head of the Ray cluster was started anew and has forgotten the job"
-        in about(user, "second")[0][1]
+        "The head of the Ray cluster was restarted and has forgotten the job" in about(user, "second")[0][1]
     )

@@ -142,7 +142,7 @@ class Box:
         self._started.clear()
 
     def new_host_key(self) -> None:
-        """Give the server another key; it counts once the server is started anew."""
+        """Give the server another key; it applies once the server is restarted."""
         for path in self.folder.glob("host_key*"):
             path.unlink()
         _keygen(self.folder / "host_key")

@@ -70,7 +70,7 @@ def resubmit_failed(options: argparse.Namespace) -> int:
 
 
 def _planned(ctx: Context, failed: Sequence[GroupRun], words: Sequence[str]) -> tuple[list[Run], int]:
-    """Return what submits these runs again; report those that cannot be, and what has changed since."""
+    """Return the runs to submit, and an exit code; report what cannot be submitted, and what has changed."""
     runs, exit_code = [], 0
     for each in failed:
         if each.job is None:

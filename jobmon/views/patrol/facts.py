@@ -98,7 +98,7 @@ def _why_pending(job: WatchedJob) -> str:
 
 
 def _stuck(job: WatchedJob) -> str:
-    """Return why a pending job does not start by itself; empty if it does."""
+    """Return why a pending job cannot start without help; empty if it can."""
     hint = None if job.closed else pending_hint(pending_reason(job))
     return hint.problem if hint and not hint.starts_by_itself else ""
 

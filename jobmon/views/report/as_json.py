@@ -9,12 +9,12 @@ from jobmon.views.notes import notes_json
 from jobmon.views.report import facts
 from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.report.course import loss_course
+from jobmon_core.domain.report.timeline import loss_summary
 from jobmon_core.domain.report.usage import energy_kwh
 
 if TYPE_CHECKING:
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.report.course import LossCourse
+    from jobmon_core.domain.report.timeline import LossSummary
 
 
 def report_json(data: ReportData) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def report_json(data: ReportData) -> dict[str, Any]:
         }
         if progress
         else None,
-        "loss": _loss(loss_course(data.progress.history)),
+        "loss": _loss(loss_summary(data.progress.history)),
         "metrics": dict(progress.metrics) if progress else {},
         "energy_kwh": energy_kwh(uses),
         "gpus": [asdict(use) for use in uses],
@@ -58,7 +58,7 @@ def report_json(data: ReportData) -> dict[str, Any]:
     }
 
 
-def _loss(course: LossCourse | None) -> dict[str, Any] | None:
-    if course is None:
+def _loss(summary: LossSummary | None) -> dict[str, Any] | None:
+    if summary is None:
         return None
-    return {key: value for key, value in course._asdict().items() if key != "series"}
+    return {key: value for key, value in summary._asdict().items() if key != "series"}

@@ -11,8 +11,8 @@ from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.figures import loss
 from jobmon_core.domain.report import usage
-from jobmon_core.domain.report.course import loss_course, progress_series, throughput_series
 from jobmon_core.domain.report.series import downsampled, envelope, scaled
+from jobmon_core.domain.report.timeline import loss_summary, progress_series, throughput_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -32,11 +32,11 @@ _PER_HOUR_BELOW, _S_PER_HOUR = 1.0 / 60, 3600.0  # slower programs are counted p
 
 def charts(data: ReportData) -> list[Chart]:
     """Return the charts of a report; those without figures are left out when they are drawn."""
-    return [*_course_charts(data), *_gpu_charts(data), *_node_charts(data)]
+    return [*_timeline_charts(data), *_gpu_charts(data), *_node_charts(data)]
 
 
 def marks(data: ReportData) -> list[Mark]:
-    """Return what all charts mark: the events in which something went wrong, or well again."""
+    """Return the marks of all charts: the events in which something went wrong, or right again."""
     return [
         Mark(event.at_s, number, _tone(event.kind, is_critical=event.is_critical), event.text)
         for number, event in enumerate(facts.marked_events(data), 1)
@@ -49,7 +49,7 @@ def _tone(kind: EventKind, *, is_critical: bool) -> str:
     return "critical" if is_critical else "warning"
 
 
-def _course_charts(data: ReportData) -> Iterator[Chart]:
+def _timeline_charts(data: ReportData) -> Iterator[Chart]:
     progress, history = data.progress.progress, data.progress.history
     if progress is None:
         return
@@ -70,11 +70,11 @@ def _course_charts(data: ReportData) -> Iterator[Chart]:
         f"Throughput, {unit}/{'h' if is_slow else 's'}",
         (Line("speed", scaled(speed, 1 / _S_PER_HOUR) if is_slow else speed),),
     )
-    if course := loss_course(history):
-        spike = f"; spike to {loss(course.worst)} at {facts.elapsed(course.worst_at_s, data)}"
-        finding = f"Loss from {loss(course.first)} to {loss(course.last)}, best {loss(course.best)}"
-        finding += spike if facts.has_spike(course) else ""
-        yield Chart("loss", finding, "Training loss", (Line("loss", course.series),), from_zero=False)
+    if summary := loss_summary(history):
+        spike = f"; spike to {loss(summary.worst)} at {facts.elapsed(summary.worst_at_s, data)}"
+        finding = f"Loss from {loss(summary.first)} to {loss(summary.last)}, best {loss(summary.best)}"
+        finding += spike if facts.has_spike(summary) else ""
+        yield Chart("loss", finding, "Training loss", (Line("loss", summary.series),), from_zero=False)
 
 
 def _pause(data: ReportData) -> str:

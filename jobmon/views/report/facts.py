@@ -16,7 +16,7 @@ from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
 from jobmon_core.domain.redaction import redacted, redacted_lines
-from jobmon_core.domain.report.course import loss_course
+from jobmon_core.domain.report.timeline import loss_summary
 from jobmon_core.domain.report.usage import energy_kwh
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Outcome
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.report.course import LossCourse
+    from jobmon_core.domain.report.timeline import LossSummary
     from jobmon_core.domain.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.tracking.model import Task
 
@@ -136,12 +136,12 @@ def _unit(data: ReportData) -> str:
 
 def loss_text(data: ReportData) -> str:
     """Return the first, the last and the best loss; empty if there is none."""
-    course = loss_course(data.progress.history)
-    if course is None:
+    summary = loss_summary(data.progress.history)
+    if summary is None:
         return ""
-    at = duration(course.best_at_s - data.window.start_s)
-    bad = f", {count(course.bad_values, 'value')} not finite" if course.bad_values else ""
-    return f"first {loss(course.first)}, last {loss(course.last)}, best {loss(course.best)} at {at}{bad}"
+    at = duration(summary.best_at_s - data.window.start_s)
+    bad = f", {count(summary.bad_values, 'value')} not finite" if summary.bad_values else ""
+    return f"first {loss(summary.first)}, last {loss(summary.last)}, best {loss(summary.best)} at {at}{bad}"
 
 
 def metrics_text(data: ReportData) -> str:
@@ -150,9 +150,9 @@ def metrics_text(data: ReportData) -> str:
     return ", ".join(metrics(progress)) if progress else ""
 
 
-def has_spike(course: LossCourse) -> bool:
+def has_spike(summary: LossSummary) -> bool:
     """Whether the loss rose clearly above its first value."""
-    return course.worst > 1.5 * abs(course.first)
+    return summary.worst > 1.5 * abs(summary.first)
 
 
 def percent(value: float | None) -> str:

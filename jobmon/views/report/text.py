@@ -10,8 +10,8 @@ from jobmon.views.notes import note_text
 from jobmon.views.report import facts
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.top.drawing import sparkline
-from jobmon_core.domain.report.course import loss_course, throughput_series
 from jobmon_core.domain.report.series import tabulated
+from jobmon_core.domain.report.timeline import loss_summary, throughput_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 80  # columns
 _NAME_WIDTH = 10
 _INDENT = "  "
-_COURSE_WIDTH = 40
+_TIMELINE_WIDTH = 40
 _GPUS_SHOWN, _EVENTS_SHOWN, _TASKS_SHOWN = 16, 20, 20
 _NARROWEST = 8  # columns of the name of a node
 
@@ -35,7 +35,7 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
     yield from (console.styled(line, style) for line in console.prose(facts.outcome(data)))
     yield from _verdict(data, console)
     yield from _pairs(facts.times(data), console)
-    yield from _course(data, console, symbols)
+    yield from _timeline(data, console, symbols)
     yield from _gpus(data, console)
     yield from _nodes(data, console)
     yield from _events(data, console)
@@ -68,18 +68,18 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
             yield from console.prose(value, f"{name:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 1))
 
 
-def _course(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
-    """Yield the progress, the throughput and the loss, with their courses."""
+def _timeline(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
+    """Yield the progress, the throughput and the loss, each over time."""
     history = data.progress.history
     yield from _pairs([("progress", facts.progress_text(data)), ("ETA", facts.eta_text(data))], console)
     rates = [point.mean for point in throughput_series(history, data.window).points]
     yield from _pairs([("speed", facts.pace_text(data))], console)
-    yield from _drawn(sparkline(rates, _COURSE_WIDTH, symbols, lowest=0.0))
+    yield from _drawn(sparkline(rates, _TIMELINE_WIDTH, symbols, lowest=0.0))
     yield from _pairs([("loss", facts.loss_text(data))], console)
     yield from _pairs([("metrics", facts.metrics_text(data))], console)
-    if course := loss_course(history):
-        rows = tabulated([course.series], data.window, _COURSE_WIDTH)
-        yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _COURSE_WIDTH, symbols))
+    if summary := loss_summary(history):
+        rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH)
+        yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _TIMELINE_WIDTH, symbols))
 
 
 def _drawn(line: str) -> Iterator[str]:

@@ -118,7 +118,7 @@ def memory_text(reports: Sequence[AgentReport]) -> str:
 
 
 def is_memory_scarce(reports: Sequence[AgentReport]) -> bool:
-    """Whether a task is close to the limit of its memory, or a process was killed for want of it."""
+    """Whether a task is close to the limit of its memory, or the OOM killer killed one of its processes."""
     found = fullest_memory(reports)
     return bool(found and (found.share or 0.0) >= HIGH_MEMORY) or oom_kills(reports) > 0
 

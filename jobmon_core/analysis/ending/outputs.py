@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_CHECKED = 64  # files whose content is checked
-_CHECK_FOR_S = 30.0  # of all tasks together, from the start: then no more contents are checked
-_VERIFY_FOR_S = 45.0  # likewise: then no more folders are listed; below the limit of the helper process
+_CHECK_FOR_S = 30.0  # after this time, for all tasks together, contents are no longer checked
+_VERIFY_FOR_S = 45.0  # likewise, folders are no longer listed; below the limit of the helper process
 _SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {

@@ -78,7 +78,7 @@ class Chain:
 
 
 def _after(job: JobRef | None) -> tuple[str, ...]:
-    """Return the options of sbatch for a job that starts after the success of another one, and only then."""
+    """Return the sbatch options for a job that starts after the success of another one, and only then."""
     return (f"--dependency=afterok:{job.job_id}", "--kill-on-invalid-dep=yes") if job else ()
 
 

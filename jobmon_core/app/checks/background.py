@@ -81,7 +81,7 @@ def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
 def _returns_by(ctx: Context, runner: Runner, command: tuple[str, ...]) -> str:
     try:
         statuses = Autostart.of(ctx, command, runner).statuses()
-    except (JobmonError, OSError):  # what cannot be found out is not installed, as far as the user can tell
+    except (JobmonError, OSError):  # report what cannot be determined as not installed
         return ""
     working = [each.method.value for each in statuses if each.installed and not each.never_runs_because]
     return working[0] if working else ""

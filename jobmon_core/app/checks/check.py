@@ -154,7 +154,7 @@ def _checked(file: PathFact) -> PathFact:
 
 
 def _written_folder(submission: Submission, settings: JobSettings | None) -> str:
-    """Return the folder that the job writes most to, as far as that is known."""
+    """Return the folder that the job probably writes most to."""
     if settings and settings.output_dir:
         return settings.output_dir
     written = [use for use in submission.uses if use.use in _WRITTEN]

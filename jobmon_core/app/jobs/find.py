@@ -88,7 +88,7 @@ def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None
 
 
 def _submission(job: WatchedJob) -> tuple[float, float, int]:
-    """Return what sorts jobs by their submission: a job may be watched long after it."""
+    """Return the key that sorts jobs by their submission; a job may be watched long after it."""
     return float(job.submitted_s or int(job.registered_s)), job.registered_s, job.job_id
 
 

@@ -80,7 +80,7 @@ def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:
-    """Return the paths of a task's output as far as they are known, without asking the scheduler."""
+    """Return the paths of a task's output that are known without asking the scheduler."""
     if not job.logs.stdout or not _has_output(task):
         return []
     return list(dict.fromkeys(path for path in log_files(job, task) if path))

@@ -60,7 +60,7 @@ class ReportData:
 
 
 def collect_report(ctx: Context, argument: str) -> ReportData:
-    """Return what is known of the task that ``argument`` names; of several, the one with the worst outcome.
+    """Return the data about the task that ``argument`` names; of several, the one with the worst outcome.
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.

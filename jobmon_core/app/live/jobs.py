@@ -73,7 +73,7 @@ class LiveJobs:
         self._known: dict[str, _Known] = {}  # by state id
 
     def log_errors(self, live: LiveTask) -> LogErrors:
-        """Return what finds the error lines in the logs of a task."""
+        """Return the search for error lines in the logs of a task."""
         from jobmon_core.app.live.log_errors import LogErrors  # matching is needed only on the page of a task
 
         return LogErrors(live.job, own_pattern_file(self._ctx))

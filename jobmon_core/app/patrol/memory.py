@@ -27,7 +27,7 @@ def read_memory(ctx: Context, reader: str) -> ReadMemory:
     try:
         return ReadMemory(file.read_to_change().readers.get(reader, _NONE))
     except StorageFailed:
-        return ReadMemory(problem=f"the memory of the last patrol is damaged and begins anew: {file.path}")
+        return ReadMemory(problem=f"the memory of the last patrol is damaged and starts empty: {file.path}")
 
 
 def save_memory(ctx: Context, reader: str, memory: Memory) -> None:

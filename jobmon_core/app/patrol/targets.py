@@ -31,7 +31,7 @@ def named_state_ids(ctx: Context, arguments: Iterable[str]) -> list[str]:
 
 
 def open_groups(ctx: Context) -> list[Group]:
-    """Return the groups that are not complete, as far as they can be read."""
+    """Return the groups that are not complete, without those that cannot be read."""
     found = []
     for name in ctx.groups.names():
         with suppress(UnknownGroup, StateUnreadable, Invalid):  # `jobmon group status` reports it

@@ -102,7 +102,7 @@ class RunCommand:
         return lambda: None  # it is not watched
 
     def _notify_monitor(self, ref: JobRef) -> None:
-        """Have the monitor see the end now, rather than when its next check is due."""
+        """Make the monitor see the end now, rather than when its next check is due."""
         for job in self.ctx.store.find(ref)[-1:]:
             file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
             queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)

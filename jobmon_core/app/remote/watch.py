@@ -50,7 +50,7 @@ def watch_remote(
             )
         if known and not again:
             raise AlreadyReported(
-                f"{name} was already reported as job {remote.ref}; --again analyses and reports it anew",
+                f"{name} was already reported as job {remote.ref}; --again analyses and reports it again",
                 known[-1].id,
             )
         job = reopened(known[-1]) if known else new_job(ctx, backend, remote, settings)

@@ -73,7 +73,7 @@ class RerunPlan:
 
 
 def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
-    """Return what submits a job again, with ``options`` of sbatch in addition, which override the recorded.
+    """Return a plan to submit a job again; the sbatch ``options`` are added and override the recorded ones.
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
@@ -84,7 +84,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     recorded = _split(record.arguments, f"job {job.ref}")
     added, more = _split(options, "jobmon rerun")
     if more:
-        raise JobmonError(f"only options of sbatch may follow the job, not {more[0]!r}")
+        raise JobmonError(f"only sbatch options may follow the job, not {more[0]!r}")
     kept, lost = without_hidden(recorded[0])
     if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(added)[0]):
         raise JobmonError(
@@ -142,7 +142,7 @@ def _ray_command(job: WatchedJob) -> str:
 
 
 def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:
-    """Return the options of sbatch as they were given, and the operands: the script and its arguments."""
+    """Return the sbatch options as they were given, and the operands: the script and its arguments."""
     try:
         operands = read_with_unknown(words)[1]
     except SchedulerRejected as error:

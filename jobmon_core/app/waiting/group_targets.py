@@ -1,4 +1,4 @@
-"""What to wait for: jobs, and those of groups, which may grow meanwhile."""
+"""The jobs to wait for, which are named directly or as members of a group. A group may grow meanwhile."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from jobmon_core.system.files import Stamp
 
 
-_STEP_S = 0.2
-_TIMEOUT_S = 15.0  # a monitor does it right after the end of the last job, if one lives
+_POLL_INTERVAL_S = 0.2
+_TIMEOUT_S = 15.0  # a living monitor completes a group right after its last job has ended
 
 
-def find_targets(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
-    """Return what finds the jobs that the arguments, jobs and groups, name.
+def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
+    """Return a function that finds the jobs of all arguments, which are names of jobs or groups.
 
     Raises:
-        UnknownJob, StateUnreadable: jobmon has no record of one, or cannot read it.
+        UnknownJob, StateUnreadable: jobmon has no record of a job, or cannot read it.
     """
     finders = [_finder(ctx, each) for each in arguments]
 
@@ -37,7 +37,7 @@ def find_targets(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Ta
 
 
 def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
-    """Return what finds the jobs of one argument; a group may grow."""
+    """Return a function that finds the jobs of one argument."""
     if argument in ctx.groups.names():
         return GroupTargets(ctx, argument).find
     job, ref = find_job(ctx, argument)
@@ -45,16 +45,16 @@ def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
 
 
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
-    """Wait until groups whose jobs are over are complete: the log has its end, the message is on its way.
+    """Wait until groups whose jobs have ended have the last line in their log, and a message in the outbox.
 
-    It waits a few seconds at most, and not beyond ``deadline_s`` (Unix seconds).
+    Waits at most 15 seconds, and not beyond ``deadline_s`` (Unix seconds).
     """
     until_s = ctx.clock.now() + _TIMEOUT_S
     until_s = until_s if deadline_s is None else min(until_s, deadline_s)
     for name in names:
-        with suppress(JobmonError):  # it was removed, or cannot be read: the answer about its jobs is known
+        with suppress(JobmonError):  # it was removed or is unreadable; how its jobs ended is known anyway
             while ctx.groups.load(name).complete_s is None and ctx.clock.now() < until_s:
-                ctx.clock.wait(_STEP_S)
+                ctx.clock.wait(_POLL_INTERVAL_S)
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class GroupTargets:
     _stamp: Stamp | None = field(default=None, init=False)
 
     def find(self) -> list[Target]:
-        """Return the jobs of the group; a run that was not submitted is one without a state id.
+        """Return the jobs of the group. The target of a run that was not submitted has no state id.
 
         Raises:
             UnknownGroup, StateUnreadable: the group was removed meanwhile, or its file cannot be read.

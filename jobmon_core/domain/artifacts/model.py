@@ -70,7 +70,7 @@ class Outputs:
     files: tuple[OutputFile, ...] = ()  # a bounded number of them, the latest modification first
     is_partial: bool = False  # there are more than were counted
     problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
-    is_found: bool = False  # the log named the folder, not the user
+    is_found: bool = False  # the log or the script named the folder, not the user
     fast_enough: Growth | None = (
         None  # when they last grew as fast as the user demands; None: any change counts
     )
@@ -93,7 +93,7 @@ class Checkpoints:
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
-    is_found: bool = False  # the log named the folder, not the user
+    is_found: bool = False  # the log or the script named the folder, not the user
 
     @property
     def next_s(self) -> float | None:

@@ -212,7 +212,7 @@ def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathU
 
 
 def _made(program: Program, command: Command, values: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield what a command makes, as far as its words show it."""
+    """Yield the paths that a command creates, by its words."""
     if program.name in _MAKERS:
         words = [word for word in program.arguments if word and not word.startswith("-")]
         words = [word.partition("{")[0].rpartition("/")[0] or "." if "{" in word else word for word in words]

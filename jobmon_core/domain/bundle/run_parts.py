@@ -102,7 +102,7 @@ def _report(report: AgentReport) -> Iterator[str]:
         yield f"  CPU of the task: {cpu.used_percent:.0f} % of one core, {cpu.cores:g} cores allowed"
     if memory:
         limit = f" of {size(memory.limit)}" if memory.limit else ""
-        kills = f", {memory.oom_kills} processes killed for want of memory" if memory.oom_kills else ""
+        kills = f", {memory.oom_kills} processes killed because memory ran out" if memory.oom_kills else ""
         yield f"  memory of the task: {size(memory.used)}{limit}{kills}"
     if node.load is not None:
         yield f"  load of the node: {node.load:.1f} on {node.cores} cores"

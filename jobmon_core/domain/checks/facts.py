@@ -32,13 +32,13 @@ class PathFact:
     path: str
     kind: PathKind = PathKind.UNKNOWN
     can_read: bool = False
-    can_write: bool = False  # of a folder: whether files can be made in it
+    can_write: bool = False  # whether files can be created in the folder
     can_run: bool = False
     size_bytes: int = 0
-    entries: int = 0  # of a folder, at most a few
+    entries: int = 0  # how many a folder has; only the first few are counted
     above: str = ""  # the nearest folder above it that exists
     can_write_above: bool = False
-    lines: int | None = None  # of a text whose lines the tasks of an array take
+    lines: int | None = None  # number of lines of a text from which each array task takes one
     damage: str = ""  # why the content is not valid
     has_line_ends_of_dos: bool = False
 
@@ -99,7 +99,7 @@ class PythonFact(NamedTuple):
     """A Python program of a script, and what its environment lacks."""
 
     program: Program
-    path: str = ""  # of its source; empty if it cannot be read
+    path: str = ""  # where its source is; empty if it cannot be read
     source: PythonSource | None = None
     python: str = ""  # the interpreter that will run it; empty if not known
     missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
@@ -143,8 +143,8 @@ class Facts:
     now_s: float = 0.0  # Unix seconds
     folder: str = ""  # where the job starts
     misplaced: tuple[str, ...] = ()  # options after the script that look like sbatch's
-    values: Mapping[str, str | None] = field(default_factory=dict)  # of the script's variables
-    environment: Mapping[str, str] = field(default_factory=dict)  # that the job will get
+    values: Mapping[str, str | None] = field(default_factory=dict)  # the script's variables
+    environment: Mapping[str, str] = field(default_factory=dict)  # what the job will get
     programs: tuple[Program, ...] = ()
     uses: tuple[PathUse, ...] = ()
     task_uses: Mapping[int, tuple[PathUse, ...]] = field(

@@ -103,7 +103,7 @@ def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
 
 
 def _is_activation(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
-    """Whether a sourced file activates an environment, as far as its path tells."""
+    """Whether a sourced file activates an environment, by its path."""
     written = re.sub("[\"']", "", path.raw)
     text = _BASE.sub("", written, count=1) if _BASE.match(written) else written
     if (text == written and not is_plain(path)) or re.search(r"[`()<>\s]", text):

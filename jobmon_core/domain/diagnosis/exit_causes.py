@@ -14,11 +14,11 @@ from jobmon_core.domain.ray.reasons import STOPPED
 from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal
 from jobmon_core.domain.slurm.states import JobState
 
-_IDLE_SHARE = 0.01  # of one core; steps that use less are waiting
+_IDLE_SHARE = 0.01  # steps that use less than this share of one core are waiting
 _MIN_STEP_CPU_S = 1.0  # with less, Slurm did not count the processes of the steps
-_SILENT_SHARE = 0.1  # of the run; a program that printed something later was not hanging
+_SILENT_SHARE = 0.1  # a hanging program printed nothing in this last share of the run
 _MIN_SILENT_S = 60.0
-_NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
+_NEAR_LIMIT = 0.8  # share of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
 TIME_LIMIT = "slurm_timeout"
 YOU = "you"  # the user who reads the diagnosis
@@ -33,7 +33,7 @@ class Cause:
     title: str
     explanation: str
     advice: str
-    is_certain: bool = True  # of a stated cause: whether the state alone proves it
+    is_certain: bool = True  # whether the state alone proves a stated cause
 
 
 _OUT_OF_MEMORY = Cause(
@@ -201,7 +201,7 @@ _LOCAL_BY_STATE: dict[JobState, Cause] = {
         "host_oom_kill",
         "Out of memory (RAM)",
         "The program was killed (SIGKILL), and meanwhile the kernel killed a process of this machine or "
-        "container for want of memory.",
+        "container because memory ran out.",
         "Use less memory: fewer DataLoader workers, smaller batches, data read in chunks; or take a larger "
         "machine.",
     ),

@@ -10,8 +10,8 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
-MISSING_OUTPUTS: Final = "missing_outputs"  # of a success that left fewer outputs than expected
-DAMAGED_OUTPUTS: Final = "damaged_outputs"  # of a success of which an output is truncated, corrupt or empty
+MISSING_OUTPUTS: Final = "missing_outputs"  # a success that left fewer outputs than expected
+DAMAGED_OUTPUTS: Final = "damaged_outputs"  # a success with a truncated, corrupt or empty output
 # id of the pattern of a part of the work that failed, whatever the program then did
 ERRORED_TRIALS: Final = "python_exception_other.ray_trials"
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
@@ -31,7 +31,7 @@ class EarlierLog:
     """What a log held before the job started: with ``--open-mode=append`` it stays in the file."""
 
     lines: int
-    last_line: str  # a hash of it, to notice that the file was written anew
+    last_line: str  # a hash of it, to notice that the file was replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class Diagnosis:
     symptoms: tuple[str, ...] = ()  # ids of the other patterns that matched
     log_path: str = ""  # the log to read first
     note: str = ""  # what made the analysis incomplete, e.g. that no log was found
-    label: str | None = None  # of ``patterns.LABELS`` or a pattern of the user; None if the cause is unknown
+    label: str | None = (
+        None  # from ``patterns.LABELS`` or a pattern of the user; None if the cause is unknown
+    )
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
@@ -96,7 +98,7 @@ class SlurmEvidence:
     """What Slurm reports about one run. None and empty texts mean "not known"."""
 
     state: JobState = JobState.UNKNOWN
-    exit_code: int | None = None  # of the program, 0 to 255
+    exit_code: int | None = None  # the program's, 0 to 255
     signal: int | None = None  # the number after the colon of Slurm's exit code
     derived_exit_code: int | None = None  # the highest exit code of the job's steps
     reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode

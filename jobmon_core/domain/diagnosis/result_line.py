@@ -47,7 +47,7 @@ def result_line(lines: LogLines) -> Line | None:
 
 
 def nan_at_end(lines: LogLines, nan_losses: Sequence[int]) -> int | None:
-    """Return where the loss became nan for good; None if a log ends with a loss that is finite.
+    """Return where the loss became nan and stayed so; None if a log ends with a loss that is finite.
 
     ``nan_losses`` are the positions of the lines with a training loss that is nan, in ascending order. A
     finite loss of validation in such a line shows that the model still works.

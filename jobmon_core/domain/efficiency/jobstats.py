@@ -1,4 +1,4 @@
-"""The summary of a job that the site's jobstats puts into AdminComment, as far as it is about GPUs.
+"""The summary of a job that the site's jobstats puts into AdminComment: the part about GPUs.
 
 Format: ``JS1:`` and then base64 of gzip of JSON; ``JS1:Short`` and ``JS1:None`` for jobs without a summary.
 The JSON has, for each node, ``gpu_utilization`` (percent, the mean over the run), ``gpu_used_memory`` and

@@ -26,7 +26,7 @@ def polled(
 ) -> Group:
     """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run.
 
-    ``gpus`` has the latest figures of running members, as far as there are any.
+    ``gpus`` has the latest figures of running members that have any.
     """
     events = [text.status_check([view for view in views.values() if view.job_id])]
     members = dict(group.members)
@@ -95,7 +95,7 @@ def _after_stop_rule(
 
 
 def _why_broken(group: Group, views: Mapping[str, MemberView]) -> str:
-    """Return that several members failed in the same way soon after their start; empty if that is not so."""
+    """Describe how several members failed in the same way soon after their start; empty if they did not."""
     failed = [view for view in views.values() if view.outcome is Outcome.FAILURE and view.fingerprint]
     soon = [view for view in failed if view.elapsed_s is not None and view.elapsed_s <= _SOON_S]
     equal = Counter(view.fingerprint for view in soon).most_common(1)
@@ -111,7 +111,7 @@ def _is_waiting(view: MemberView, member: Member) -> bool:
 
 
 def to_append(pending: str, written: bytes) -> bytes:
-    """Return what of ``pending`` is still to be appended to a log.
+    """Return the part of ``pending`` that is still to be appended to a log.
 
     ``written`` is what follows the text before it now: a killed process may have written a part.
     """

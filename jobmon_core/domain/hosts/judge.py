@@ -1,9 +1,10 @@
-"""Decide what one look at a host shows of a job on it. No other module does this.
+"""Decide what one look at a host shows about a job on it. No other module does this.
 
-An end has a witness: the exit code that the wrapper of jobmon recorded, the status that tmux shows, a marker
-that the user named, or a restart of the host: another boot id, of a host that has the same name for itself
-and booted after the job was last seen. Else another machine answers under the same alias (login1, login2),
-which shows nothing of the job. A process that is gone without any of them has no outcome.
+A job has ended only if there is evidence: the exit code that jobmon's wrapper recorded, the status that tmux
+keeps, a marker that the user named, or a restart of the host. A new boot id shows a restart only if the host
+calls itself by the same name and booted after the job was last seen. Otherwise another machine answers under
+the same alias (login1, login2), and that says nothing about the job. If a process is gone without evidence,
+the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process,
 from jobmon_core.domain.slurm.states import JobState
 
 RESTARTED = "the host was restarted"
-OTHER_CONTAINER = "the container was restarted: its processes are others now"
-_NOT_STARTED = "it was not started: the connection was lost before"
+OTHER_CONTAINER = "the container was restarted, so its earlier processes are gone"
+_NOT_STARTED = "it was not started: the connection was lost first"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
 _STARTING = "it is being started"
 _SIGKILL, _SHELL_BASE = 9, 128  # a shell reports "killed by signal n" as 128 + n
-_CLOCK_STEP_S = 2.0  # times of files and of processes are rounded
-_START_S = 120.0  # a wrapper that recorded no process within this time was killed
+_CLOCK_TOLERANCE_S = 2.0  # times of files and of processes are rounded
+_START_TIMEOUT_S = 120.0  # a wrapper that has recorded no process by then was killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,15 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A job of which nothing runs any more, and nothing shows how it ended."""
+    """A job that has no processes left, without evidence of how it ended."""
 
 
 Shown = Status | JobEnd | Gone
-_Clock = Callable[[float], int]  # turns a time of the host's clock into one of this machine
+_Clock = Callable[[float], int]  # converts a time of the host's clock to this machine's clock (Unix seconds)
 
 
-def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
-    """Return the record after a look at its host, made at ``now_s`` (Unix seconds), and what it shows."""
+def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
+    """Return the updated record, and what a look at the host at ``now_s`` (Unix seconds) shows of it."""
     finding = judge(number, job, look, now_s)
     if isinstance(finding, Status) and finding.is_elsewhere:
         return job, finding
@@ -61,45 +62,45 @@ def learn(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob,
 
 
 def _with_machine(job: HostJob, run: SeenRun | None, look: Look) -> HostJob:
-    """Return the record with the machine of the job, as soon as that is known."""
+    """Return the record with the name of the job's machine, as soon as it is known."""
     if job.machine or not look.machine or _boot_id(job, run) != look.boot_id:
         return job
     return replace(job, machine=look.machine)
 
 
 def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
-    """Return the end; for want of memory if the job was killed and the kernel killed something for that."""
+    """Return the end: out of memory if SIGKILL ended it and the cgroup's count of OOM kills has risen."""
     was_killed = end.signal == _SIGKILL or end.exit_code == _SHELL_BASE + _SIGKILL
     if not was_killed or oom_kills is None or job.oom_kills is None or oom_kills <= job.oom_kills:
         return end
-    return replace(end, state=JobState.OUT_OF_MEMORY, reason="oom_kill of its cgroup rose")
+    return replace(end, state=JobState.OUT_OF_MEMORY, reason="the oom_kill count of its cgroup rose")
 
 
 def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
-    """Return what the look at its host, made at ``now_s`` (Unix seconds), shows of job ``number``."""
+    """Return what a look at its host at ``now_s`` (Unix seconds) shows about the job with this number."""
 
     def here(there_s: float) -> int:
         return int(now_s - (look.clock_there_s - there_s))
 
     run = look.runs.get(number)
-    witnessed = _of_run(run, here) or _of_pane(job, look, now_s)
-    if witnessed:
-        return witnessed
+    proven = _end_of_run(run, here) or _end_of_pane(job, look, now_s)
+    if proven:
+        return proven
     if run and not run.is_taken and job.process is None:
         return Status(JobState.PENDING, _STARTING)
-    alive = _alive(job, run, look, now_s)
-    if alive:
-        return alive
+    running = _running_status(job, run, look, now_s)
+    if running:
+        return running
     marker = look.markers.get(number)
     if marker and _is_new(job, marker):
         reason = f"marker {job.target.marker}"
         return JobEnd(JobState.COMPLETED, reason=reason, end_s=here(marker.modified_there_s))
     if job.process is None and not job.run_id:
         return Status(JobState.RUNNING, RESTARTED if job.boot_id != look.boot_id else "")
-    return _without_witness(job, run, look, now_s)
+    return _without_evidence(job, run, look, now_s)
 
 
-def _of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
+def _end_of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
     if run is None:
         return None
     if run.is_unstarted:
@@ -111,14 +112,14 @@ def _of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
     return JobEnd(state, exit_code=run.exit_code, end_s=end_s)
 
 
-def _of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
-    """Return the end that tmux shows of the process of a pane, if ``remain-on-exit`` keeps the pane."""
+def _end_of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
+    """Return how the process of a tmux pane ended; None unless ``remain-on-exit`` kept its exit status."""
     pane = _own_pane(job, look)
     if pane is None or not pane.is_dead or job.boot_id != look.boot_id:
         return None
     if pane.signal:
         return JobEnd(JobState.FAILED, signal=pane.signal, end_s=int(now_s))
-    if pane.status is None:  # tmux lost it: this is not a success
+    if pane.status is None:  # tmux lost it, which does not mean success
         return None
     state = JobState.FAILED if pane.status else JobState.COMPLETED
     return JobEnd(state, exit_code=pane.status, end_s=int(now_s))
@@ -129,8 +130,8 @@ def _own_pane(job: HostJob, look: Look) -> Pane | None:
     return next((pane for pane in look.panes if job.pane_id and (pane.id, pane.pid) == own), None)
 
 
-def _alive(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
-    """Return that a job runs; None if it does not. What is not known counts as running."""
+def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
+    """Return the status of a job that runs or may run; None if it certainly does not."""
     if is_another_machine(job, run, look, now_s):
         return Status(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
@@ -143,7 +144,7 @@ def _alive(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Statu
 
 
 def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> bool:
-    """Whether the machine that answers is not that of the job, as far as nothing proves its restart."""
+    """Whether another machine answered: its boot id differs, and nothing shows that the host restarted."""
     boot_id = _boot_id(job, run)
     if boot_id in ("", look.boot_id):
         return False
@@ -164,7 +165,7 @@ def _machine(job: HostJob, run: SeenRun | None) -> str:
 
 
 def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
-    """Return that another machine answered, as far as they are known by name."""
+    """Explain that another machine answered, with the names of both if they are known."""
     machine = _machine(job, run)
     if not machine or machine == look.machine:
         return f"another machine answers under the name {job.host}: it shows nothing of the job"
@@ -177,22 +178,22 @@ def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
 def _is_new(job: HostJob, marker: SeenFile) -> bool:
     """Whether a marker was written by this job, not by an earlier one."""
     started_s = job.started_there_s
-    is_later = started_s is not None and marker.modified_there_s >= started_s - _CLOCK_STEP_S
+    is_later = started_s is not None and marker.modified_there_s >= started_s - _CLOCK_TOLERANCE_S
     return is_later or marker.stamp != job.old_marker
 
 
-def _without_witness(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Shown:
+def _without_evidence(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Shown:
     process = (run.command if run else None) or job.process
-    if process is None:  # a wrapper that began and recorded nothing yet
-        is_starting = 0 <= now_s - job.registered_s < _START_S and job.boot_id in ("", look.boot_id)
+    if process is None:  # the wrapper has started, but not recorded anything yet
+        is_starting = 0 <= now_s - job.registered_s < _START_TIMEOUT_S and job.boot_id in ("", look.boot_id)
         return Status(JobState.RUNNING, _STARTING) if is_starting else Gone()
-    if why := _restart(process, look):
+    if why := _restart_reason(process, look):
         return JobEnd(JobState.NODE_FAIL, reason=why)
     return Gone()
 
 
-def _restart(process: Process, look: Look) -> str:
-    """Return what restart ended a process; empty if none did."""
+def _restart_reason(process: Process, look: Look) -> str:
+    """Return which restart ended a process; empty if none did."""
     if process.boot_id != look.boot_id:
         return RESTARTED
     return OTHER_CONTAINER if look.is_other_container(process) else ""

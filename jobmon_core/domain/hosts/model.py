@@ -189,6 +189,6 @@ class Look:
         return seen is not None and seen.runs and seen.start_ticks == process.start_ticks
 
     def is_other_container(self, process: Process) -> bool:
-        """Whether a process is of another container, as far as both are known."""
+        """Whether a process belongs to another container; False if either one is not known."""
         own, there = process.pid_namespace, self.pid_namespace
         return bool(own and there) and own != there

@@ -29,7 +29,7 @@ class Launch(NamedTuple):
     launcher: str
     size: int
     running: frozenset[int]  # ranks
-    ended: frozenset[int]  # ranks that were seen and run no more
+    ended: frozenset[int]  # ranks that were seen and no longer run
     needs_all: bool
 
     @property

@@ -32,7 +32,7 @@ def waits_for_nothing_in_chain(job: WatchedJob, reason: str) -> bool:
 
 
 def with_chain(message: Message, job: WatchedJob) -> Message:
-    """Return the message about the end of a job; if it is a stage of a chain, with what follows."""
+    """Return the final message of a job; for a stage of a chain, with what follows."""
     stage = job.settings.chain if job.settings else None
     if stage is None:
         return message

@@ -18,12 +18,12 @@ class Category(StrEnum):
     SCHEDULING = "scheduling"  # the scheduler has not considered it yet
     PRIORITY = "priority"
     RESOURCES = "resources"
-    LIMIT = "limit"  # of its account, its QOS or their users
+    LIMIT = "limit"  # a limit of its account, its QOS or their users
     DEPENDENCY = "dependency"
     HELD = "held"
     LAUNCH = "launch_failed"  # held after its launch failed
     RESERVATION = "reservation"
-    NODES = "nodes"  # that are down, drained or reserved
+    NODES = "nodes"  # nodes that it needs are down, drained or reserved
     BEGIN_TIME = "begin_time"
     LICENSES = "licenses"
     CONSTRAINTS = "constraints"  # no node can satisfy the request
@@ -42,8 +42,8 @@ class PendingJob:
     state: JobState
     raw_state: str
     reason: str = ""
-    pending_indices: IndexSet | None = None  # of an array: those that this stands for
-    at_once: int | None = None  # of an array: how many tasks may run at the same time
+    pending_indices: IndexSet | None = None  # the tasks of an array that this stands for
+    at_once: int | None = None  # how many tasks of an array may run at the same time
     name: str = ""
     user: str = ""
     uid: int | None = None
@@ -132,7 +132,7 @@ class Limit:
 
     owner: str  # e.g. ``QOS long``, ``account physics``
     name: str  # as scontrol writes it: MaxJobsPU, GrpTRES
-    resource: str = ""  # of a limit on resources: cpu, mem, gres/gpu
+    resource: str = ""  # the limited resource: cpu, mem, gres/gpu
     allowed: float = 0.0
     used: float | None = None  # None if nothing counts towards it, as with a limit of each job
 

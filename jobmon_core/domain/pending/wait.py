@@ -64,7 +64,7 @@ def wait_of(task: Task) -> Wait | None:
 
 
 def _held_spans(task: Task, submit_s: int, start_s: int) -> list[_Span]:
-    """Return from when to when the run could not start, as far as Slurm says or jobmon saw, and why.
+    """Return the spans in which the run could not start, and why, by what Slurm says and jobmon saw.
 
     A release ends a span at Slurm's time, if Slurm says it, not when jobmon next looked at the queue.
     """

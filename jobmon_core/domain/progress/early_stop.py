@@ -21,7 +21,7 @@ _SPIKE = 10  # times the median
 
 
 def early_divergence(followed: TaskProgress) -> str:
-    """Return what suggests that a run which stopped early has diverged, as the end of a sentence, else empty.
+    """Return evidence that a run which stopped early has diverged, as the end of a sentence; empty without.
 
     The samples are those of jobmon's looks at the log, so an outlier between two looks is not seen.
     """

@@ -16,15 +16,15 @@ from jobmon_core.domain.progress.model import Confidence, Estimate, History, Pro
 from jobmon_core.domain.progress.pauses import without_regular_pauses, without_start
 
 _MIN_UPDATES = 3
-_MIN_SHARE = 0.05  # of the run's units
-_WINDOW = 0.6  # of the elapsed time: the pace is measured in it
-_RECENT = 0.1  # of the elapsed time: for the rate that is shown
+_MIN_SHARE = 0.05  # share of the run's units that must be done
+_WINDOW = 0.6  # the pace is measured in this last share of the elapsed time
+_RECENT = 0.1  # likewise for the rate that is shown
 _CHANGE_PARTS = 20
-_CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least so many parts on either side
-_CHANGE = 0.15  # of the lower mean pace: all paces after a change differ by more from all before it
+_CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least this many parts on either side
+_CHANGE = 0.15  # paces after a change differ from those before by more than this share of the lower mean
 _DRIFT_PARTS = 8
 _DRIFT_FIT = 0.85  # least share of the variance of the paces that a straight line explains
-_DRIFT_SHARE = 0.7  # of the drift that is carried on
+_DRIFT_SHARE = 0.7  # share of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
 # the range extends beyond the estimates by the sum of these shares: of the remaining time (a larger one if
 # more is to do than was done), of the past time, and of the longest pause

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from jobmon_core.domain.progress.curve import Curve, Segment, median, weighted_median
 
 _SLOWER = 3  # a pause takes at least this many times the usual time for its units
-_NOISE = 5  # and is so many times longer than the usual deviation
+_NOISE = 5  # and exceeds it by this many times the usual deviation
 _SHORTEST_S = 2.0  # logs with times in whole seconds show pauses of one second where there are none
-_SHORTEST_SHARE = 0.004  # of the time so far: shorter pauses are part of the usual pace
-_SAME = 0.01  # of the progress so far: pauses this close are one
-_REGULAR = 0.85  # of the distances are one period,
-_TOLERANCE = 0.2  # give or take this part of it
-_MIN_POINTS = 4  # of a curve without its start
-_OVERDUE = 1.3  # periods without a pause: it does not come any more
-_SHORTEST_DISTANCE = 0.1  # of the progress so far: an earlier single pause belongs to the start
+_SHORTEST_SHARE = 0.004  # pauses below this share of the elapsed time are part of the usual pace
+_SAME = 0.01  # pauses closer than this share of the progress so far are one
+_REGULAR = 0.85  # pauses are regular if this share of their distances is one period,
+_TOLERANCE = 0.2  # within this share of the period
+_MIN_POINTS = 4  # points of a curve from which its start may be cut off
+_OVERDUE = 1.3  # after this many periods without a pause, no more are expected
+_SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress belongs to the start
 
 
 @dataclass(frozen=True, slots=True)

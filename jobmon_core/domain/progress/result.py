@@ -13,7 +13,7 @@ from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.humanize import duration, number, plural, rate
 from jobmon_core.domain.progress.early_stop import early_divergence
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.health import stall_after_s
+from jobmon_core.domain.progress.events.detect import stall_after_s
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 

@@ -10,7 +10,7 @@ _SILENT_S = 300.0  # without output, if the user names no other time after which
 
 
 class WorkerState(StrEnum):
-    """What a worker does, as far as its log shows."""
+    """What a worker does, by its log."""
 
     RUNNING = "running"
     SILENT = "silent"  # it has written nothing for long

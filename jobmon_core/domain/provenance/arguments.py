@@ -1,4 +1,4 @@
-"""Options of sbatch whose values may be secrets: a record keeps only the names of what they export."""
+"""The sbatch options whose values may be secrets: a record keeps only the names of what they export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two runs, as far as jobmon recorded it: pure comparisons of two records."""
+"""What differs between two runs: pure comparisons of what jobmon recorded about them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _command_lines(old: RunRecord, new: RunRecord) -> Iterator[Difference]:
 
 
 def _parsed(record: RunRecord) -> tuple[dict[str, str], list[str]]:
-    """Return the options of sbatch, and the arguments of the script; without the text of ``--wrap``."""
+    """Return the sbatch options and the arguments of the script; without the text of ``--wrap``."""
     if record.script and record.script.kind is ScriptKind.COMMAND:
         return {}, list(record.arguments)
     try:

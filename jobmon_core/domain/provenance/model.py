@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-MAX_SCRIPT_BYTES: Final = 2**20  # of a longer script, only the digest is kept
+MAX_SCRIPT_BYTES: Final = 2**20  # for a longer script, only the digest is kept
 _DIGEST_CHARS = 16  # hexadecimal digits of a digest: 64 bits
 
 
@@ -17,8 +17,8 @@ class ScriptKind(StrEnum):
     FILE = "file"
     WRAP = "wrap"  # the command of ``--wrap``
     STDIN = "stdin"
-    COMMAND = "command"  # of `jobmon run`: there is no script
-    SCHEDULER = "scheduler"  # of a job not submitted through jobmon: the scheduler's copy
+    COMMAND = "command"  # a command of `jobmon run`: there is no script
+    SCHEDULER = "scheduler"  # the scheduler's copy, for a job not submitted through jobmon
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 _PAUSES = 3.0  # times the longest pause so far: a run that saves for ten minutes is not stalled after eleven
-_NEW_RUN = 0.9  # of the step before: a run that begins anew
+_NEW_RUN = 0.9  # of the step before: a lower step means a new run
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Self
 
 
 class Phase(StrEnum):
-    """The progress of a job, as far as its state alone implies it."""
+    """The progress of a job that its state alone implies."""
 
     WAITING = "waiting"  # not started, or requeued
     ACTIVE = "active"  # holds resources
     FINISHING = "finishing"  # ended, but Slurm does not show the final state yet
-    ENDED = "ended"  # ended; Slurm does not requeue a job in this state by itself
+    ENDED = "ended"  # ended; Slurm does not requeue a job in this state automatically
     ENDED_UNLESS_REQUEUED = "ended unless requeued"  # ended, or about to be requeued under the same id
     UNKNOWN = "unknown"  # of an unknown state: the job is considered alive
 

@@ -60,7 +60,7 @@ class AgentAttempts:
 
 
 def may_have_agent(task: Task) -> bool:
-    """Whether a task runs, as far as the scheduler's latest answer shows."""
+    """Whether a task runs, by the scheduler's latest answer."""
     return task.state is JobState.RUNNING and task.end is None and task.inquiry is None
 
 

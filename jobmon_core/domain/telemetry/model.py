@@ -38,7 +38,7 @@ class Worker:
     memory: int | None = None  # resident, with its descendants
     threads: int = 0  # of the main process
     children: int = 0  # all descendants
-    blocked_percent: float | None = None  # share of the looks that found the main process blocked
+    blocked_percent: float | None = None  # share of the readings that found the main process blocked
     last_activity_s: float | None = None  # when it last used CPU time, read or wrote
     gpus: tuple[int, ...] = ()  # indices of the GPUs that it uses
     read_per_s: float | None = None  # from disks and file servers, with its descendants
@@ -55,7 +55,9 @@ class Gpu:
     uuid: str = ""
     name: str = ""
     utilization_percent: float | None = None  # share of the time in which any kernel ran
-    lowest_percent: float | None = None  # of the driver's samples within the span, else of the agent's looks
+    lowest_percent: float | None = (
+        None  # among the driver's samples within the span, else the agent's readings
+    )
     highest_percent: float | None = None
     memory: int | None = None  # by all processes; an older driver counts what it reserves for itself, too
     memory_total: int | None = None
@@ -66,7 +68,7 @@ class Gpu:
     other_processes: int | None = None  # processes that do not belong to the task
     sm_percent: float | None = None  # NVML GPM: share of the SMs that were busy
     tensor_percent: float | None = None  # NVML GPM: share of the time in which tensor cores were busy
-    bandwidth_percent: float | None = None  # NVML GPM: of the memory
+    bandwidth_percent: float | None = None  # NVML GPM: how busy the memory was
     throttle_reasons: tuple[str, ...] = ()  # only those that slow it down, e.g. ``thermal``, ``power cap``
     ecc_errors: int | None = None  # uncorrected, since the driver was loaded
     remapped_rows: int | None = None
@@ -82,7 +84,7 @@ class Memory:
 
     used: int
     limit: int | None = None  # None: no limit is known
-    oom_kills: int | None = None  # processes that the kernel killed for want of memory, in all
+    oom_kills: int | None = None  # processes that the kernel's OOM killer has killed so far
     # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
     # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
     source: str = ""
@@ -147,13 +149,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """The workers that one command has launched, as far as they run on this node, e.g. one step of srun."""
+    """The workers on this node that one command, e.g. one step of srun, has launched."""
 
     launcher: str = ""  # ``srun``, ``MPI`` or ``torch``
     name: str = ""  # differs from that of other groups of the job; the same on all nodes
     size: int = 0  # workers on all nodes, by the environment that the launcher gave them
     running: tuple[int, ...] = ()  # ranks
-    ended: tuple[int, ...] = ()  # ranks that were seen and run no more
+    ended: tuple[int, ...] = ()  # ranks that were seen and no longer run
     needs_all: bool = (
         False  # they work as one program, such as PyTorch's ranks: none may end before the others
     )
@@ -193,9 +195,9 @@ class AgentReport:
     latest: Sample = _NO_SAMPLE
     # the mean of what came before it and is not yet in the history
     recent: Sample | None = field(default=None, kw_only=True)
-    started_s: float = 0.0  # of the agent
+    started_s: float = 0.0  # when the agent started
     interval_s: float = 0.0  # between two reports
     ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
-    is_memory_short: bool = False  # an agent that disappears now was probably killed for want of memory
+    is_memory_short: bool = False  # an agent that disappears now was probably killed by the OOM killer

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 HIGH_MEMORY = 0.9  # share of the limit
 _IDLE_PERCENT = 5.0
-SPINNING_PERCENT = 95.0  # of the time, a kernel runs on a GPU that waits in a collective operation
-LOW_POWER = 0.5  # of the limit: a GPU that computes draws more
+SPINNING_PERCENT = 95.0  # a GPU that waits in a collective operation runs a kernel nearly always
+LOW_POWER = 0.5  # a GPU that computes draws more than this share of its power limit
 _EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
 _MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
@@ -58,9 +58,9 @@ class GpuSummary(NamedTuple):
 
     number: int
     mean_percent: float | None  # utilisation
-    lowest: NodeGpu | None  # of those whose utilisation is known
+    lowest: NodeGpu | None  # the least used GPU whose utilisation is known
     fullest: NodeGpu | None  # by the share of its memory
-    power_w: float | None  # of all together
+    power_w: float | None  # all GPUs together
 
 
 def is_current(report: AgentReport, now_s: float) -> bool:
@@ -121,7 +121,7 @@ def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
 
 
 def oom_kills(reports: Sequence[AgentReport]) -> int:
-    """Return how many processes of the task the kernel has killed for want of memory."""
+    """Return how many processes of the task the kernel's OOM killer has killed."""
     return sum(each.latest.memory.oom_kills or 0 for each in reports if each.latest.memory)
 
 

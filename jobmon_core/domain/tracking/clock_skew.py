@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _SLACK_S = 1.0
-_MAX_WAIT_S = 21_600.0  # jobmon waits no longer by itself: a later retry is probably of the earlier clock
+_MAX_WAIT_S = 21_600.0  # jobmon on its own waits no longer: a later retry is probably of the earlier clock
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:

@@ -136,7 +136,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
 
 
 def _missing_details(state: JobState, record: Record | None, started_s: int | None) -> str:
-    """Return what is not known of an end without accounting; empty if nothing is missing."""
+    """Name the details of an end that are not known without accounting; empty if none is missing."""
     details = [
         *(() if record else ("exit code", "exact end")),
         *(("peak memory", "CPU time") if started_s is not None or record is None else ()),

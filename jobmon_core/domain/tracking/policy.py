@@ -27,7 +27,7 @@ class Policy(NamedTuple):
     has_programs: bool = False  # whether programs of the user get each change of state
     doubtful_success: str = "success"  # the route of a doubtful success; or "error"
     first_s: float = (
-        10.0  # between the first queue checks; it grows to half of the job's age, as far as the usual
+        10.0  # between the first queue checks; then half of the job's age, up to the usual interval
     )
     floor_s: float = 0.0  # no two queue checks follow each other faster, whatever happens
     early_s: float = 0.0  # nor do early ones, which a sign of an end causes

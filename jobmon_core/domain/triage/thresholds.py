@@ -9,21 +9,21 @@ from dataclasses import dataclass
 class Thresholds:
     """The numbers that the rules compare with; a job configuration may set each of them."""
 
-    gpu_low_percent: float = 20.0  # a GPU that computes less of the time is waiting for something
-    gpu_busy_percent: float = 60.0  # one that computes more of the time is healthy
-    low_power_percent: float = 50.0  # of its power limit: a GPU that draws less computes little
-    memory_percent: float = 90.0  # of the limit
+    gpu_low_percent: float = 20.0  # a GPU that is less busy than this waits for something
+    gpu_busy_percent: float = 60.0  # a GPU that is busier than this is healthy
+    low_power_percent: float = 50.0  # a busy GPU below this share of its power limit computes little
+    memory_percent: float = 90.0  # memory above this share of its limit is reported
     disk_free_percent: float = 10.0
     disk_free_gb: float = 100.0  # 2^30 bytes; a disk with more free is not full, whatever the share
-    memory_full_within_s: float = 604_800.0  # of a leak: what fills the memory later is none
-    network_mb_per_s: float = 20.0  # 10^6 bytes; what loads less data is not bound by the network
-    saving_percent: float = 20.0  # of the time: checkpoints that take less are no overhead
-    node_full_percent: float = 90.0  # of the cores of a node: one that computes less is not full
+    memory_full_within_s: float = 604_800.0  # growth that fills the memory only later is not a leak
+    network_mb_per_s: float = 20.0  # 10^6 bytes; a program that receives less does not wait for the network
+    saving_percent: float = 20.0  # checkpoints that take more of the time are reported
+    node_full_percent: float = 90.0  # a node that uses less of its cores is not full
     throttled_percent: float = (
-        25.0  # of the time: the quota of the cores holds back threads that are too many
+        25.0  # too many threads: the CPU quota holds them back for more than this share of the time
     )
-    threads_per_core: float = 2.0  # that OMP_NUM_THREADS may ask for
-    idle_cpu_percent: float = 10.0  # of one core, for each worker: a task that uses less may wait for a lock
-    must_last_s: float = 300.0  # most conditions must last as long
+    threads_per_core: float = 2.0  # more than this, by OMP_NUM_THREADS, are too many
+    idle_cpu_percent: float = 10.0  # workers that each use less than this share of a core may wait for a lock
+    must_last_s: float = 300.0  # most conditions must last this long
     idle_s: float = 1800.0  # a GPU or an allocation that idles for longer is wasted
-    startup_s: float = 300.0  # after the start; a program that loads is not judged by its speed
+    startup_s: float = 300.0  # speed is not judged within this time after the start

@@ -42,7 +42,7 @@ class DoneHints:
         return {job_id for job_id in self._awaited if self._look_at(job_id)}
 
     def forget(self, job_id: str) -> None:
-        """Look for the markers of a job no more."""
+        """Stop looking for the markers of a job."""
         for by_job in (self._awaited, self._newest_s, self._hints_s):
             by_job.pop(job_id, None)
 

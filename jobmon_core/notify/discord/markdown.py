@@ -43,7 +43,7 @@ def prose(text: str, limit: int) -> str:
 
 
 def prose_with_code(text: str, limit: int) -> str:
-    """Return what `prose` does, with texts between backticks as inline code."""
+    """Return the text as `prose` does, with what stands between backticks as inline code."""
     cleaned = clean(text).strip()
     return _fit(cleaned, limit, _escape_around_code) if is_visible(cleaned) else ""
 

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.card import Card
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
-_MAX_CONTENT = 1960  # of 2000
-_MAX_LEAD = 200  # of the first line, which notifications and lock screens show
-_MAX_TITLE = 250  # of 256
-_MAX_DESCRIPTION = 4000  # of 4096
+_MAX_CONTENT = 1960  # Discord allows 2000
+_MAX_LEAD = 200  # the first line, which notifications and lock screens show
+_MAX_TITLE = 250  # Discord allows 256
+_MAX_DESCRIPTION = 4000  # Discord allows 4096
 _MAX_FIELDS = 25
-_MAX_FIELD_NAME = 250  # of 256
-_MAX_FIELD_VALUE = 1000  # of 1024
-_MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
+_MAX_FIELD_NAME = 250  # Discord allows 256
+_MAX_FIELD_VALUE = 1000  # Discord allows 1024
+_MAX_TOTAL = (
+    5880  # Discord allows 6000 for title, description, names, values and footer together, without content
+)
 _MAX_RESULT_NAME = 100
 _MAX_MENTIONS = 100  # of each kind
 USERNAME = "jobmon"

@@ -103,7 +103,7 @@ class _ErrorBody(NamedTuple):
 
 
 def interpret_response(result: PostResult) -> AttemptResult:
-    """Return what the result of a request, also one without a response, means for the message."""
+    """Return the outcome of an attempt to deliver a message, by the result of its request."""
     if isinstance(result, NotSent):
         advice = _INBOX if any(host in result.why for host in _LOOPBACK) else _NETWORK
         return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), advice)

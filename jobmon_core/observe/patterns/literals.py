@@ -23,7 +23,7 @@ REPORTED_EARLY, OTHERS = "reported_early", "others"  # see `Pattern.is_reported_
 
 
 def literals_of(regex: str) -> Literals:
-    """Return what `needed_literals` returns."""
+    """Return `needed_literals` of a regex, from the shipped list if it is there."""
     parts = _shipped_literals()
     known = next((part[regex] for part in parts.values() if regex in part), None)
     return needed_literals(regex) if known is None else frozenset(known)

@@ -76,7 +76,7 @@ def _distinctiveness(literals: Literals) -> tuple[bool, int, int]:
 
 
 def _alternation(parts: list[_Part]) -> _Part:
-    """Return what the alternation of ``parts`` matches."""
+    """Return the part that matches one of ``parts``."""
     exact_sets = [part.exact for part in parts if part.exact is not None]
     if len(exact_sets) == len(parts):
         exact = frozenset[str]().union(*exact_sets)
@@ -87,7 +87,7 @@ def _alternation(parts: list[_Part]) -> _Part:
 
 
 def _concatenation(parts: list[_Part]) -> _Part:
-    """Return what ``parts``, one after the other, match; of several sets, require the most distinctive."""
+    """Return the part that matches ``parts`` in sequence; of several sets, require the most distinctive."""
     run = [""]  # the texts that the latest consecutive parts with known texts match together
     required: list[Literals] = []
     is_exact = True
@@ -187,7 +187,7 @@ class _Parser:
         return self._literal(character)
 
     def _any_of(self, members: str) -> _Part:
-        """Return what a character class matches. Classes such as ``[Ee]`` and ``[r-]`` are short lists."""
+        """Return the part for a character class. Classes such as ``[Ee]`` and ``[r-]`` are short lists."""
         # no complement, range (at the end, a hyphen stands for itself), named class or escape
         is_list = "-" not in members[:-1] and not any(map(members.__contains__, "^[\\"))
         return _alternation([self._literal(member) for member in members]) if is_list else _UNKNOWN

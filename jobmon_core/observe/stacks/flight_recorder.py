@@ -52,7 +52,7 @@ class _Recorder(NamedTuple):
 
 
 def copy_dumps(ranks: Mapping[int, int], folder: Path, node: str) -> tuple[str, ...]:
-    """Have the ranks dump their flight recorders, if they run them, and copy the dumps.
+    """Make the ranks dump their flight recorders, if they run them, and copy the dumps.
 
     Args:
         ranks: by PID.

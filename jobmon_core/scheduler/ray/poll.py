@@ -35,7 +35,7 @@ _DELETED = (
     "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
 )
 _FORGOTTEN = (
-    "the head of the Ray cluster was started anew and has forgotten the job, so nothing shows how it ended"
+    "the head of the Ray cluster was restarted and has forgotten the job, so nothing shows how it ended"
 )
 _REPLACED = (
     "Ray has another job with this id now: the watched one was deleted from the cluster's list before its "

@@ -119,7 +119,7 @@ def parse_job(data: object) -> RayJob | None:
 
 
 def read_job(job: RayJob) -> Reading:
-    """Return what an entry means, by itself."""
+    """Return what an entry means on its own, without earlier ones."""
     match job.status:
         case "PENDING":
             return Reading(JobState.PENDING)

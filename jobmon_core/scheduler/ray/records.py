@@ -203,7 +203,7 @@ def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> 
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: the next query writes it anew
+    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: the next query replaces it
         return from_json(kind, json.loads(path.read_bytes()))
     return None
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.hosts.judge import Gone, Status, is_another_machine, learn
+from jobmon_core.domain.hosts.judge import Gone, Status, apply_look, is_another_machine
 from jobmon_core.domain.hosts.keep import may_be_removed
 from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
@@ -125,7 +125,7 @@ class SshScheduler:
         followed, elsewhere = [], []
         for number, (folder, job) in jobs.items():
             if job.end is None:
-                known, finding = learn(number, job, look, now_s)
+                known, finding = apply_look(number, job, look, now_s)
                 if known != job:
                     folder.save(known)
                 followed.append(known)

@@ -1,6 +1,6 @@
 """The copy of a job's log on this machine: it is read like any other log, and it is bounded.
 
-Each look adds the new bytes. What a look left out because it was too much, or a log that was started anew,
+Each look adds the new bytes. What a look left out because it was too much, or a log that was replaced,
 is noted in the copy by a line of its own.
 """
 
@@ -43,7 +43,7 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
     if known.inode != seen.file.inode or seen.file.size_bytes < known.base:
         if seen.from_bytes and known.inode == seen.file.inode:
             return  # a monitor on another machine has copied more meanwhile
-        note = "the log was started anew here" if known.inode else ""
+        note = "the log was replaced here" if known.inode else ""
         if seen.from_bytes:
             note = f"the first {seen.from_bytes} bytes of the log are left out"
     elif seen.from_bytes > known.base:

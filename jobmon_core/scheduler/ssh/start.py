@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
-from jobmon_core.domain.hosts.judge import learn
+from jobmon_core.domain.hosts.judge import apply_look
 from jobmon_core.domain.hosts.model import HostJob
 from jobmon_core.domain.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
@@ -162,7 +162,7 @@ class CommandStarter:
                 problem = str(error)
                 continue
             if _has_started(look.runs.get(number)):
-                known, _ = learn(number, job, look, time.time())
+                known, _ = apply_look(number, job, look, time.time())
                 with suppress(StorageFailed):  # a look learns it, too
                     folder.save(
                         replace(known, end=None)

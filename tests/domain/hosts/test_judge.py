@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.hosts.judge import Gone, Shown, Status, judge, learn
+from jobmon_core.domain.hosts.judge import Gone, Shown, Status, apply_look, judge
 from jobmon_core.domain.hosts.model import (
     HostJob,
     HostUsage,
@@ -159,7 +159,7 @@ def text(found: Shown) -> str:
 
 
 def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_vanishes() -> None:
-    known, found = learn(1, RUN, look(runs=run(), processes=BOTH), NOW_S)
+    known, found = apply_look(1, RUN, look(runs=run(), processes=BOTH), NOW_S)
     assert found == RUNNING
     assert (known.process, known.started_there_s, known.start_s) == (PROCESS, THERE_S - 900, int(NOW_S - 900))
     without_folder = look(runs=run(is_taken=False, wrapper=None, command=None), processes=BOTH)
@@ -179,25 +179,27 @@ def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_v
 def test_a_killed_job_was_out_of_memory_if_the_kernel_killed_meanwhile(
     job: HostJob, code: int, kills: int | None, state: str
 ) -> None:
-    known, found = learn(1, job, look(runs=run(exit_code=code), usage=HostUsage(oom_kills=kills)), NOW_S)
+    known, found = apply_look(1, job, look(runs=run(exit_code=code), usage=HostUsage(oom_kills=kills)), NOW_S)
     assert isinstance(found, JobEnd)
     assert (found.state, known.end) == (state, found)
-    started, _ = learn(1, RUN, look(runs=run(), usage=HostUsage(oom_kills=5), processes=BOTH), NOW_S)
+    started, _ = apply_look(1, RUN, look(runs=run(), usage=HostUsage(oom_kills=5), processes=BOTH), NOW_S)
     assert started.oom_kills == 5
 
 
 def test_another_machine_adds_nothing_to_the_record() -> None:
     seen = look(**OTHER, runs=run(), usage=HostUsage(oom_kills=5))
-    assert learn(1, RUN, seen, NOW_S)[0] == RUN
+    assert apply_look(1, RUN, seen, NOW_S)[0] == RUN
 
 
 def test_the_machine_of_a_job_is_learned_from_its_own_answer() -> None:
     """A record of an earlier version lacks it."""
-    assert learn(1, JOB, look(machine="login1", processes={77: ALIVE}), NOW_S)[0].machine == "login1"
-    assert learn(1, JOB, look(machine="login2", **OTHER), NOW_S)[0].machine == ""
-    assert learn(1, RUN, look(machine="login1", runs=run(), processes=BOTH), NOW_S)[0].machine == "login1"
+    assert apply_look(1, JOB, look(machine="login1", processes={77: ALIVE}), NOW_S)[0].machine == "login1"
+    assert apply_look(1, JOB, look(machine="login2", **OTHER), NOW_S)[0].machine == ""
+    assert (
+        apply_look(1, RUN, look(machine="login1", runs=run(), processes=BOTH), NOW_S)[0].machine == "login1"
+    )
 
 
 def test_an_end_is_kept() -> None:
-    known, found = learn(1, RUN, look(runs=run(exit_code=3)), NOW_S)
+    known, found = apply_look(1, RUN, look(runs=run(exit_code=3)), NOW_S)
     assert known.end == found == JobEnd("FAILED", 3)

@@ -86,7 +86,7 @@ def test_the_words_of_ray_are_kept(ray: FakeRay, scheduler: RayScheduler, remote
 
 @pytest.mark.parametrize(
     ("version", "why"),
-    [("session_2", "the head of the Ray cluster was started anew"), (None, "it was deleted")],
+    [("session_2", "the head of the Ray cluster was restarted"), (None, "it was deleted")],
 )
 def test_a_job_that_ray_does_not_know_any_more_has_no_outcome(
     ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, version: str | None, why: str
@@ -112,7 +112,7 @@ def test_an_end_that_was_seen_outlasts_the_list_of_ray(
 @pytest.mark.parametrize(
     ("listed", "entry", "session", "why"),
     [
-        (True, {"job_id": "01000000", "start_time": 1795330638725}, "session_2", "was started anew"),
+        (True, {"job_id": "01000000", "start_time": 1795330638725}, "session_2", "was restarted"),
         (True, {"job_id": "01000000", "start_time": 1795339999000}, "", "another job with this id"),
         (False, {"job_id": "01000000", "start_time": 1795339999000}, "", "another job with this id"),
         (True, {"job_id": "01000000", "submission_id": "b", "type": "SUBMISSION"}, "", "was deleted"),

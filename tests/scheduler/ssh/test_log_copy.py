@@ -54,9 +54,9 @@ def test_what_is_left_out_is_noted_in_the_copy(copy: Copy) -> None:
     text = copy.add(b"new\n", 203)
     assert text.endswith("\nend\n[jobmon: 100 bytes of the log are left out here]\nnew\n")
     assert copy.next == CopyState("1", 207)
-    assert copy.add(b"aa", 0, inode="2").endswith("new\n[jobmon: the log was started anew here]\naa")
+    assert copy.add(b"aa", 0, inode="2").endswith("new\n[jobmon: the log was replaced here]\naa")
     assert copy.next == CopyState("2", 2)
-    assert copy.add(b"b", 0, inode="2").endswith("\n[jobmon: the log was started anew here]\nb")  # truncated
+    assert copy.add(b"b", 0, inode="2").endswith("\n[jobmon: the log was replaced here]\nb")  # truncated
 
 
 def test_the_copy_is_bounded(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:

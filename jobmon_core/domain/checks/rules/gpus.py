@@ -125,7 +125,7 @@ def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
 
 
 def _may_use_several(facts: Facts, program: Program) -> bool:
-    """Whether one process may use several GPUs, as far as its source shows."""
+    """Whether one process may use several GPUs, by its source."""
     source = facts.source_of(program)
     return source is None or bool(source.fault) or source.may_use_many_gpus
 

@@ -19,9 +19,7 @@ def script(facts: Facts) -> Item:
     if file is None:
         return not_applicable(name, "the commands are not in a file")
     if file.is_missing:
-        return failed(
-            name, f"{file.path} does not exist", "Check the path; options of sbatch come before it."
-        )
+        return failed(name, f"{file.path} does not exist", "Check the path; sbatch options come before it.")
     if file.kind is not PathKind.FILE:
         return failed(name, f"{file.path} is a {file.kind}, not a script", "Name the script itself.")
     if not file.can_read:
@@ -74,7 +72,7 @@ def options_order(facts: Facts) -> Item:
         return judged(
             "options",
             f"{options} after the script: passed to the script, not to sbatch",
-            "Put options of sbatch before the script.",
+            "Put sbatch options before the script.",
         )
     return passed("options", "no option of sbatch follows the script")
 

@@ -10,7 +10,7 @@ _LONG_S = 24 * 3600  # a login node may well be rebooted within a longer job
 
 
 def webhooks(facts: Facts) -> Item:
-    """A message about the end reaches somebody."""
+    """The final message of a job reaches somebody."""
     name, setup = "messages", facts.setup
     if setup.fault:
         return failed(name, setup.fault, "Fix it: `jobmon submit` refuses to run with it.")

@@ -11,14 +11,14 @@ from jobmon_core.domain.progress.model import History
 
 _MIN_SAMPLES = 8
 _MIN_S, _MIN_SHARE = 600.0, 0.1  # a run is judged after this time, or this share of its units
-# the newest stretch lasts at least so long, lest a single pause count as a slowdown
-_WINDOW = 0.15  # of the elapsed time
+# how long the newest stretch lasts at least, so that a single pause does not count as a slowdown
+_WINDOW = 0.15  # share of the elapsed time
 _LONGEST_PAUSES, _USUAL_PAUSES = 2, 3  # times the longest and the median pause
 _LEAST_S = 15.0
-_PARTS = 6  # of a window: the median of their paces ignores pauses
-_STRIDE = 0.25  # of a window, from one earlier window to the next
+_PARTS = 6  # a window is split into these: the median of their paces ignores pauses
+_STRIDE = 0.25  # distance from one earlier window to the next, as a share of a window
 _MIN_EARLIER = 5
-_START = 0.1  # of the units so far do not count
+_START = 0.1  # this share of the units, at the start, does not count
 
 
 @dataclass(frozen=True, slots=True)

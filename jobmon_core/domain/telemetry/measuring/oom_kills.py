@@ -1,4 +1,4 @@
-"""Which of the processes that the kernel killed for want of memory were agents, and not the task's own."""
+"""Which of the processes that the kernel's OOM killer killed were agents, not the task's own."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _judged(
 
 
 def _ends_s(situation: Situation) -> float | None:
-    """Return when the task ends, as far as its estimate and its time limit say; None if neither is known."""
+    """Return when the task ends, by its estimate and its time limit; None if neither is known."""
     remaining_s = situation.estimate.longest_s
     known = [situation.limit_s, None if remaining_s is None else situation.now_s + remaining_s]
     return min((each for each in known if each is not None), default=None)

@@ -41,7 +41,7 @@ def memory_near_limit(situation: Situation) -> Verdict | None:
 
 
 def oom_kill(situation: Situation) -> Verdict | None:
-    """Find that the kernel killed a process of the task for want of memory."""
+    """Find a task of which the kernel's OOM killer killed a process."""
     for node in situation.nodes:
         before: int | None = None
         for sample in node.samples:
@@ -50,7 +50,7 @@ def oom_kill(situation: Situation) -> Verdict | None:
                 return Verdict(
                     "oom-kill",
                     "A process was killed: out of memory",
-                    f"the kernel killed {kills - before} of its processes for want of memory",
+                    f"the kernel killed {kills - before} of its processes because memory ran out",
                     situation.since_s("oom-kill", sample.at_s),
                     (f"oom_kill on {node.name}: {before} -> {kills}",),
                     "Ask for more memory (`--mem`), or lower the number of loader workers or the batch size. "

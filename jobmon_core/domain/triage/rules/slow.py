@@ -22,13 +22,13 @@ from jobmon_core.domain.triage.windows import (
 
 _LONG = 2  # times `must_last_s`: speed varies, and epochs end
 _GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % of the looks within a sample: bursts of work with gaps between
-_MOSTLY = 0.6  # of the time
-_BUSY_CORES = 0.85  # of the cores
+_MOSTLY = 0.6  # share of the time
+_BUSY_CORES = 0.85  # share of the cores
 _MB = 1e6
 _READ_BYTES_PER_S = 1e6
 _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
-_OWN_SHARE = 0.5  # of what a busy node computes
-_CROWDED_CORES = 0.5  # of the cores: less work does not crowd them, whatever the number of threads
+_OWN_SHARE = 0.5  # share of the work of a busy node
+_CROWDED_CORES = 0.5  # cores are not crowded below this share of use, however many threads there are
 _MANY_THREADS = 8  # for each core: most of them must wait
 _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever they were told
 

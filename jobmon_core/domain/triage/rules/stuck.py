@@ -68,7 +68,7 @@ def _is_silent(situation: Situation, idle_s: float) -> bool:
 
 
 def _may_buffer(situation: Situation) -> bool:
-    """Whether the program is Python, as far as that is known, and was not told to write at once."""
+    """Whether the program may be Python that buffers its output."""
     programs = [worker.name for _, worker in situation.workers if worker.name]
     pythons = [program for program in programs if "python" in program]
     return not programs or any(" -u" not in f" {program}" for program in pythons)

@@ -73,7 +73,7 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
     Args:
         path: the file.
         still_written: whether a program is still writing it: then it is not judged to be damaged.
-        max_bytes: how much of it may be read; `WHOLE` for all of it, still in little memory.
+        max_bytes: how much of it may be read; `WHOLE` for all of it, still in bounded memory.
     """
     try:
         with regular_file(str(path)) as file:
@@ -106,7 +106,7 @@ def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
 
 
 def _expected(name: str, source: Source) -> str:
-    """Return the format that a name promises, or the begin of the content; empty if there is none."""
+    """Return the format that a name promises, or the start of the content; empty if there is none."""
     suffix = PurePath(name).suffix
     if suffix in _TEXT:
         return _TEXT[suffix][0]
@@ -156,10 +156,10 @@ def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
     """Raise what is known of a file that does not begin as its name promises."""
     head = source.read_at(0, _HEAD)
     if suffix in _BINARY and _is_nul(head):
-        raise Corrupt("begins with NUL bytes: data were lost, e.g. in a crash of the node")
+        raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")
     # a .bin file may be an array of raw values, all of them zero
     if suffix != ".bin" and _is_nul(head) and _is_all_nul(source, max_bytes):
-        raise Corrupt("contains only NUL bytes: data were lost, e.g. in a crash of the node")
+        raise Corrupt("contains only NUL bytes: data were lost, e.g. when the node crashed")
     if suffix in _BINARY:
         raise Corrupt(f"does not begin as a {_BINARY[suffix]} file does")
     if head.startswith(_PICKLE) and len(head) > 1 and head[1] in _PICKLE_PROTOCOLS:
@@ -167,7 +167,7 @@ def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
 
 
 def _is_all_nul(source: Source, max_bytes: int) -> bool:
-    """Whether a file contains only NUL bytes; of a large file, its begin and its end are read."""
+    """Whether a file contains only NUL bytes; of a large file, its start and its end are read."""
     ranges = ((0, min(source.size, max_bytes)), (max(0, source.size - PIECE), source.size))
     return all(_is_nul(piece) for begin, end in ranges for piece in pieces(source, begin, end))
 

@@ -20,7 +20,7 @@ _MAX_HEAD = 2**21
 
 
 class Unpacked(NamedTuple):
-    """What a gzip file contains; of a large one, the begin."""
+    """What a gzip file contains; of a large one, only the start."""
 
     content: Source
     is_whole: bool

@@ -33,7 +33,7 @@ _MUCH = 0.2
 
 
 def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
-    """Return the content of an array file; of its data, the begin and the end are read."""
+    """Return the content of an array file; of its data, the start and the end are read."""
     start, header = _header(source)
     shape, count = header["shape"], prod(header["shape"])
     item = _item_size(header["descr"])

@@ -40,7 +40,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The begin of a file, of which only the size is known beyond."""
+    """The start of a file. Of the rest, only the size is known."""
 
     data: bytes
     size: int

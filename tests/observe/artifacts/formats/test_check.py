@@ -222,6 +222,17 @@ def test_a_table_in_utf_16_is_not_checked(tmp_path: Path) -> None:
     assert (check.verdict, check.format, "UTF-16" in check.why) == (FileVerdict.UNKNOWN, "csv", True)
 
 
+def test_a_table_with_huge_rows_is_not_checked(tmp_path: Path) -> None:
+    row = ",".join(["0.123"] * 200_000)
+    check = _written(tmp_path / "a.csv", f"{row}\n0,1\n".encode())
+    assert (check.verdict, check.format) == (FileVerdict.UNKNOWN, "csv")
+
+
+def test_a_huge_json_line_is_a_record(tmp_path: Path) -> None:
+    check = _written(tmp_path / "a.jsonl", _LINES + json.dumps(["0.123"] * 180_000).encode() + b"\n")
+    assert (check.verdict, check.records) == (FileVerdict.VALID, 301)
+
+
 def test_text_whose_end_was_lost_to_zeros_is_corrupt(tmp_path: Path) -> None:
     for name, data in (("a.jsonl", _LINES), ("a.csv", _CSV.encode())):
         check = _written(tmp_path / name, data + bytes(512))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
-from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, no_nul_bytes
+from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, reject_nul_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,11 +26,11 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def check_csv(source: Source, max_bytes: int) -> Content:
-    """Return the content of a table. Of a larger file, its begin and its last line are checked."""
+    """Return the content of a table. Of a larger file, its start and its last line are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
         raise NotChecked("is UTF-16 text, which jobmon does not check")
-    no_nul_bytes(head)
+    reject_nul_bytes(head)
     is_whole = source.size <= max_bytes
     lines = all_lines(source) if is_whole else lines_between(source, 0, max_bytes)
     table = _Table(_delimiter(head))
@@ -57,7 +57,7 @@ class _Row(NamedTuple):
     def is_remark(self) -> bool:
         """Whether this may be a remark: a comment, or one word at the end, e.g. ``Total``.
 
-        A number at the end is more likely the begin of a row.
+        A number at the end is more likely the start of a row.
         """
         is_word = self.cells == [self.unended] and self.cells[0].lstrip()[:1] not in _BEGIN_OF_NUMBER
         return is_word or self.cells[0].startswith("#")
@@ -79,7 +79,7 @@ class _Table:
         return max(0, self._rows - 1)
 
     def read(self, lines: Iterable[Line]) -> None:
-        """Read the rows of a table from its begin."""
+        """Read the rows of a table from its start."""
         reader = csv.reader(self._texts(lines), delimiter=self._delimiter)
         try:
             for cells in reader:
@@ -93,21 +93,23 @@ class _Table:
     def read_last(self, lines: list[Line]) -> None:
         """Check the last lines of a table whose rows were not all read."""
         for line in lines:
-            no_nul_bytes(line.text, line.offset)
+            reject_nul_bytes(line.text, line.offset)
         for line in lines[-1:]:
-            if line.is_last and not line.is_cut:
+            if line.is_unterminated and not line.is_too_long:
                 cells = next(csv.reader([_text(line)], delimiter=self._delimiter), [])
                 self._count(_Row(cells, 0, _text(line)))
 
     def _texts(self, lines: Iterable[Line]) -> Iterator[str]:
         for line in lines:
-            no_nul_bytes(line.text, line.offset)
+            reject_nul_bytes(line.text, line.offset)
+            if line.is_too_long:
+                raise NotChecked("has lines that are too long for jobmon to check")
             self._last = line
             is_comment = line.text.startswith(b"#") and not self._rows and not self._sample
             yield "\n" if is_comment else _text(line)
 
     def _unended(self) -> str | None:
-        return _text(self._last) if self._last is not None and self._last.is_last else None
+        return _text(self._last) if self._last is not None and self._last.is_unterminated else None
 
     def _take(self, row: _Row) -> None:
         if self.width is not None:
@@ -147,4 +149,4 @@ class _Table:
 
 
 def _text(line: Line) -> str:
-    return line.text.decode("utf-8", "replace") + ("" if line.is_last else "\n")
+    return line.text.decode("utf-8", "replace") + ("" if line.is_unterminated else "\n")

@@ -12,7 +12,7 @@ from jobmon_core.observe.artifacts.formats.text.lines import (
     Line,
     all_lines,
     lines_between,
-    no_nul_bytes,
+    reject_nul_bytes,
     sampled_ranges,
 )
 
@@ -25,10 +25,10 @@ _STEP = 64  # one step of the scan costs as much as to read so many bytes
 
 
 def check_json(source: Source, max_bytes: int) -> Content:
-    """Return the content of a JSON file, or of JSON lines. A larger file is checked at its begin and end."""
+    """Return the content of a JSON file, or of JSON lines. A larger file is checked at its start and end."""
     scan, at = JsonScan(), 0
     for piece in pieces(source, 0, min(source.size, max_bytes)):
-        no_nul_bytes(piece, at)
+        reject_nul_bytes(piece, at)
         at += len(piece)
         try:
             scan.feed(piece, is_last=at == source.size)
@@ -45,7 +45,7 @@ def check_json(source: Source, max_bytes: int) -> Content:
             {"]": "ends inside its array", "}": "ends inside its object"}.get(scan.closing, "is cut")
         )
     tail = source.read_at(source.size - _TAIL, _TAIL).rstrip(b" \t\r\n")
-    no_nul_bytes(tail)
+    reject_nul_bytes(tail)
     if not tail.endswith(scan.closing.encode()):
         raise Truncated(f"does not end with {scan.closing}")
     return Content("json", is_sampled=True)
@@ -66,7 +66,7 @@ def _first_line_is_value(source: Source) -> bool:
 
 
 def check_json_lines(source: Source, max_bytes: int) -> Content:
-    """Return the content of JSON lines. Of a larger file, its begin, its end and samples are checked."""
+    """Return the content of JSON lines. Of a larger file, its start, its end and samples are checked."""
     if source.size <= max_bytes:
         records = sum(_check_line(line) for line in all_lines(source))
         return Content("jsonl", records)
@@ -77,9 +77,11 @@ def check_json_lines(source: Source, max_bytes: int) -> Content:
 
 
 def _check_line(line: Line) -> bool:
-    """Return whether a line is a record; it may be blank."""
-    no_nul_bytes(line.text, line.offset)
-    if not line.text.strip() or line.is_cut:
+    """Return whether a line is a record; it may be blank. A very long one is counted, but not checked."""
+    reject_nul_bytes(line.text, line.offset)
+    if line.is_too_long:
+        return True
+    if not line.text.strip():
         return False
     with suppress(ValueError, RecursionError):  # the scan knows why, or that it is valid but deeply nested
         if len(line.text) <= _MAX_LINE:
@@ -89,11 +91,11 @@ def _check_line(line: Line) -> bool:
     try:
         scan.feed(line.text, is_last=True)
     except Damaged:
-        if line.is_last:
+        if line.is_unterminated:
             raise Truncated("ends inside its last line") from None
         raise Corrupt(f"has {line.where} that is not valid JSON") from None
     if not scan.is_complete:
-        if line.is_last:
+        if line.is_unterminated:
             raise Truncated("ends inside its last line")
         raise Corrupt(f"has {line.where} that is cut")
     return True

@@ -1,4 +1,4 @@
-"""Check JSON (RFC 8259) piece by piece, in little memory, however large or deeply nested it is.
+"""Check JSON (RFC 8259) piece by piece, in bounded memory, however large or deeply nested it is.
 
 As Python's json module does, it accepts NaN and Infinity.
 """

@@ -1,4 +1,4 @@
-"""The course of a run, from its bounded history."""
+"""Progress, throughput and loss over time, from the bounded history of a run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 import pytest
 
 from jobmon_core.domain.progress.model import History, Sample
-from jobmon_core.domain.report.course import loss_course, progress_series, throughput_series
 from jobmon_core.domain.report.series import Series, Window
+from jobmon_core.domain.report.timeline import loss_summary, progress_series, throughput_series
 from tests.support.telemetry import START_S, eventful_history
 
 HOUR_S = 3600.0
@@ -42,17 +42,17 @@ def test_the_stall_of_a_run_is_seen_in_its_throughput() -> None:
     assert 1.6 * HOUR_S < min(slow) < max(slow) < 1.95 * HOUR_S
 
 
-def test_a_history_without_progress_has_no_course() -> None:
+def test_a_history_without_progress_has_no_series() -> None:
     assert throughput_series(History(), Window(0, 1)) == Series()
     assert throughput_series(History(samples=(Sample(0, 1),)), Window(0, 1)) == Series()
     assert progress_series(History()) == Series()
-    assert loss_course(History()) is None
+    assert loss_summary(History()) is None
 
 
 def test_the_loss_has_a_first_a_last_a_best_and_a_worst_value() -> None:
     values = (4.0, 1.0, 9.0, math.nan, 2.0)
     samples = tuple(Sample(float(number), number, loss) for number, loss in enumerate(values))
-    course = loss_course(History(samples=samples))
-    assert course is not None
-    assert (course.first, course.last, course.best, course.best_at_s) == (4.0, 2.0, 1.0, 1.0)
-    assert (course.worst, course.worst_at_s, course.bad_values) == (9.0, 2.0, 1)
+    summary = loss_summary(History(samples=samples))
+    assert summary is not None
+    assert (summary.first, summary.last, summary.best, summary.best_at_s) == (4.0, 2.0, 1.0, 1.0)
+    assert (summary.worst, summary.worst_at_s, summary.bad_values) == (9.0, 2.0, 1)

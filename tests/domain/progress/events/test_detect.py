@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.detect import Observation, progress_events
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.events.health import Observation, progress_events
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress, Sample
@@ -205,7 +205,7 @@ def test_a_loss_far_above_its_past_is_reported_but_a_single_spike_is_not() -> No
     assert run.step([1.0] * 5, loss=2.2) == []
     events = run.step([1.0] * 100, loss=8.0)
     assert [event.kind for event in events] == [EventKind.DIVERGED]
-    assert events[0].text.startswith("the loss is far above its past: 8, usually below 4.")
+    assert events[0].text.startswith("the loss is far above its earlier values: 8, usually below 4.")
     assert [event.kind for event in run.step([1.0] * 5, loss=2.2)] == [EventKind.RECOVERED]
 
 
@@ -215,7 +215,7 @@ def test_skipped_steps_of_loss_scaling_are_no_divergence() -> None:
     assert run.step([1.0] * 2, loss=2.0, grad_norm=math.inf) == []
     run.step([1.0] * 50, loss=2.0, grad_norm=1.0)
     assert [event.text for event in run.step([1.0] * 9, loss=2.0, grad_norm=90.0)] == [
-        "the gradient norm is far above its past: 90, usually below 1.5 (step 104 of 5,000)"
+        "the gradient norm is far above its earlier values: 90, usually below 1.5 (step 104 of 5,000)"
     ]
 
 

@@ -1,4 +1,4 @@
-"""The course of a run: its progress, throughput and loss over time, from its bounded history."""
+"""The progress, throughput and loss of a run over time, from its bounded history."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from jobmon_core.domain.progress.curve import Curve
 from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.report.series import Point, Series, Window
 
-_PERIODS = 120
-_MIN_SPAN_S = 1e-3  # of a run whose throughput is known
+_MAX_PERIODS = 120
+_MIN_SPAN_S = 1e-3  # a shorter history gives no throughput
 
 
-class LossCourse(NamedTuple):
-    """The loss of a run, as far as its history kept it. Times are Unix seconds."""
+class LossSummary(NamedTuple):
+    """The loss of a run in the samples that its bounded history keeps. Times are Unix seconds."""
 
     first: float
     last: float
@@ -35,34 +35,34 @@ def progress_series(history: History) -> Series:
 
 
 def throughput_series(history: History, window: Window) -> Series:
-    """Return the units per second over time, in periods long enough to hold an update of the log.
+    """Return the units per second over time, averaged over periods long enough to contain a log update.
 
-    After the last update, it is 0 up to the end of the window, unless that is only one period later.
+    The rate is 0 from the last update to the end of the window, unless they are less than one period apart.
     """
     curve = Curve.of(history)
     if curve is None or curve.span_s < _MIN_SPAN_S:
         return Series()
-    period_s = max(window.span_s / _PERIODS, 2 * history.median_pause_s)
+    period_s = max(window.span_s / _MAX_PERIODS, 2 * history.median_pause_s)
     end_s = window.end_s if window.end_s - curve.times_s[-1] > period_s else curve.times_s[-1]
-    periods = max(1, min(_PERIODS, int((end_s - curve.times_s[0]) / period_s)))
+    periods = max(1, min(_MAX_PERIODS, int((end_s - curve.times_s[0]) / period_s)))
     step_s = (end_s - curve.times_s[0]) / periods
     edges_s = [curve.times_s[0] + step_s * number for number in range(periods + 1)]
     units = [curve.units_at(each) for each in edges_s]
     rates = [(later - earlier) / step_s for earlier, later in pairwise(units)]
-    if periods == 1:  # one point would be an invisible curve
+    if periods == 1:  # a single point would not be visible
         return Series((tuple(_flat(at_s, rates[0]) for at_s in edges_s),))
     points = [_flat(at_s + step_s / 2, rate) for at_s, rate in zip(edges_s, rates, strict=False)]
     return Series((tuple(points),))
 
 
-def loss_course(history: History) -> LossCourse | None:
-    """Return the course of the loss; None if the history has no finite one."""
+def loss_summary(history: History) -> LossSummary | None:
+    """Summarise the loss; None if the history has no finite value."""
     known = [(each.at_s, each.loss) for each in history.samples if each.loss is not None]
     points = [_flat(at_s, value) for at_s, value in known if math.isfinite(value)]
     if not points:
         return None
     best, worst = _extreme(points, lowest=True), _extreme(points, lowest=False)
-    return LossCourse(
+    return LossSummary(
         points[0].mean,
         points[-1].mean,
         best.mean,

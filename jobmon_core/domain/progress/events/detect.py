@@ -1,4 +1,4 @@
-"""Report what happens to the progress of a run: each event once, until the run recovers from it."""
+"""Detect events in the progress of a run. Each problem is reported once, until the run recovers from it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
 from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress
 
 MILESTONES = (25, 50, 75, 90)  # %
-_STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
+_STALL_FLOOR_S, _STALL_LONGEST_FACTOR, _STALL_MEDIAN_FACTOR = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _SLOWER_PERCENT = 20.0
-_SLOWER_THAN_EVER = 1.08  # times the seconds per unit of the slowest earlier stretch
-_MUST_LAST = 0.1  # of the time so far: only a slowdown or a lack of time that lasts as long is reported
+_WORST_PACE_FACTOR = 1.08  # a slow run also exceeds its slowest earlier pace this many times
+_MIN_LASTING_SHARE = 0.1  # of its run time so far: a slowdown or expected timeout must last so long
 _SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
 
 
@@ -29,13 +29,17 @@ class Observation:
     progress: Progress
     history: History
     outlook: LimitOutlook | None = None
-    idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if something was
-    stall_timeout_s: float | None = None  # what the user wants instead of `stall_after_s`
-    slowdown_percent: float | None = None  # how much lower a speed the user wants reported
+    idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if there was output
+    stall_timeout_s: float | None = None  # set by the user; replaces `stall_after_s`
+    slowdown_percent: float | None = None  # set by the user: a speed lower by this much is reported
 
 
 def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
-    """Return the known problems to pass with the next observation, and what is new since ``previous``."""
+    """Compare an observation with the problems known so far.
+
+    Returns:
+        The problems to pass with the next observation, and the new events.
+    """
     samples = seen.history.samples
     if not samples:
         return previous, ()
@@ -51,28 +55,30 @@ def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownPr
             events.append(
                 Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")
             )
-    for subject, judge in _JUDGES.items():
-        change = judge(known, seen)
+    for problem, detect in _DETECTORS.items():
+        change = detect(known, seen)
         if change is not None:
             known, kind, text = change
-            ended = subject if kind is EventKind.RECOVERED else None
+            ended = problem if kind is EventKind.RECOVERED else None
             if kind:
                 events.append(Event(seen.now_s, kind, text, ended=ended))
     return known, tuple(events)
 
 
 def stall_after_s(history: History) -> float:
-    """Return after how many seconds without progress a run may have stalled."""
+    """Return the number of seconds without progress after which a run may have stalled."""
     return max(
-        _STALL_FLOOR_S, _STALL_LONGEST * history.longest_pause_s, _STALL_MEDIAN * history.median_pause_s
+        _STALL_FLOOR_S,
+        _STALL_LONGEST_FACTOR * history.longest_pause_s,
+        _STALL_MEDIAN_FACTOR * history.median_pause_s,
     )
 
 
-# without a kind, there is nothing to report yet
+# the problems from now on; the kind of the new event, None if there is nothing to report yet; its text
 _Change = tuple[KnownProblems, EventKind | None, str] | None
 
 
-def _judge_stall(known: KnownProblems, seen: Observation) -> _Change:
+def _detect_stall(known: KnownProblems, seen: Observation) -> _Change:
     last_s = seen.history.samples[-1].at_s
     position = _position(seen.progress)
     if known.stalled_since_s is not None:
@@ -82,7 +88,7 @@ def _judge_stall(known: KnownProblems, seen: Observation) -> _Change:
         text = f"moves again after {pause} without progress ({position})"
         return replace(known, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
-    at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # what follows shows no progress
+    at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # no progress is logged after this
     pauses_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
     if (
         at_end
@@ -95,7 +101,7 @@ def _judge_stall(known: KnownProblems, seen: Observation) -> _Change:
     return replace(known, stalled_since_s=last_s), EventKind.STALLED, text
 
 
-def _judge_slowdown(known: KnownProblems, seen: Observation) -> _Change:
+def _detect_slowdown(known: KnownProblems, seen: Observation) -> _Change:
     paces = compare_paces(seen.history, seen.progress.total)
     if paces is None:
         return None
@@ -109,16 +115,16 @@ def _judge_slowdown(known: KnownProblems, seen: Observation) -> _Change:
 
 
 def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: float) -> _Change:
-    """Judge a run not reported as slow: both of its latest paces must exceed the bound.
+    """Check a run that is not reported as slow yet. It becomes slow if both recent paces exceed the bound.
 
     The bound is ``factor`` times its usual pace, and clearly above the worst of its earlier stretches.
     """
-    # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
-    bound = known.slow_bound or max(factor * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    # keep the bound of the first slow observation: later, the slowdown is among the earlier stretches
+    bound = known.slow_bound or max(factor * paces.usual, _WORST_PACE_FACTOR * paces.worst)
     if max(paces.now, paces.newest) <= bound:
         return replace(known, slow_since_s=None, slow_bound=None), None, ""
     if min(paces.now, paces.newest) <= bound:
-        return None  # one is below, one above: neither begins nor ends a slowdown
+        return None  # one is below, one above: the slowdown neither begins nor ends
     if known.slow_since_s is None:
         return replace(known, slow_since_s=seen.now_s, slow_bound=bound), None, ""
     if not _has_lasted(known.slow_since_s, seen):
@@ -131,12 +137,12 @@ def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: flo
     return replace(healthy, usual_pace=paces.usual), EventKind.SLOW, text
 
 
-def _judge_limit(known: KnownProblems, seen: Observation) -> _Change:
+def _detect_limit(known: KnownProblems, seen: Observation) -> _Change:
     outlook = seen.outlook
     if outlook is None or outlook.fits is None or outlook.time_left_s <= 0:  # Slurm is about to end it
         return None
     is_late = not outlook.fits
-    if is_late is known.too_late:  # as the user knows already
+    if is_late is known.too_late:  # already reported
         return replace(known, late_since_s=None), None, ""
     if not known.too_late and known.late_since_s is None:
         return replace(known, late_since_s=seen.now_s), None, ""
@@ -144,7 +150,7 @@ def _judge_limit(known: KnownProblems, seen: Observation) -> _Change:
         return None
     needed, left = duration(outlook.ends_s - seen.now_s), duration(outlook.time_left_s)
     if outlook.fits:
-        text = f"will end before its time limit after all: in about {needed}, the limit is in {left}"
+        text = f"will end before its time limit after all (in about {needed}; the limit is in {left})"
         return replace(known, too_late=False), EventKind.RECOVERED, text
     text = (
         f"will need about {needed} more, but the time limit ends it in {left}; "
@@ -154,10 +160,10 @@ def _judge_limit(known: KnownProblems, seen: Observation) -> _Change:
 
 
 def _has_lasted(since_s: float, seen: Observation) -> bool:
-    return seen.now_s - since_s >= _MUST_LAST * (seen.now_s - seen.history.samples[0].at_s)
+    return seen.now_s - since_s >= _MIN_LASTING_SHARE * (seen.now_s - seen.history.samples[0].at_s)
 
 
-def _judge_divergence(known: KnownProblems, seen: Observation) -> _Change:
+def _detect_divergence(known: KnownProblems, seen: Observation) -> _Change:
     losses = [sample.loss for sample in seen.history.samples if sample.loss is not None]
     norms = [sample.grad_norm for sample in seen.history.samples if sample.grad_norm is not None]
     position = _position(seen.progress)
@@ -172,17 +178,21 @@ def _judge_divergence(known: KnownProblems, seen: Observation) -> _Change:
     elif is_not_finite(norms, _SKIPPED_STEPS + 1):
         text = f"the gradient norm is {norms[-1]:g} ({position})"
     elif loss is not None:
-        text = f"the loss is far above its past: {losses[-1]:.4g}, usually below {loss:.4g} ({position})"
+        text = (
+            f"the loss is far above its earlier values: {losses[-1]:.4g}, usually below {loss:.4g} "
+            f"({position})"
+        )
     elif norm is not None:
         text = (
-            f"the gradient norm is far above its past: {norms[-1]:.4g}, usually below {norm:.4g} ({position})"
+            f"the gradient norm is far above its earlier values: {norms[-1]:.4g}, "
+            f"usually below {norm:.4g} ({position})"
         )
     else:
         return None
     return replace(known, diverged=True, loss_bound=loss, grad_norm_bound=norm), EventKind.DIVERGED, text
 
 
-def _judge_milestone(known: KnownProblems, seen: Observation) -> _Change:
+def _detect_milestone(known: KnownProblems, seen: Observation) -> _Change:
     milestone = _milestone(seen.progress)
     if milestone <= known.milestone:
         return None
@@ -191,12 +201,12 @@ def _judge_milestone(known: KnownProblems, seen: Observation) -> _Change:
     return replace(known, milestone=milestone), EventKind.MILESTONE, text
 
 
-_JUDGES: dict[EventKind, Callable[[KnownProblems, Observation], _Change]] = {
-    EventKind.STALLED: _judge_stall,
-    EventKind.SLOW: _judge_slowdown,
-    EventKind.TIME_LIMIT: _judge_limit,
-    EventKind.DIVERGED: _judge_divergence,
-    EventKind.MILESTONE: _judge_milestone,
+_DETECTORS: dict[EventKind, Callable[[KnownProblems, Observation], _Change]] = {
+    EventKind.STALLED: _detect_stall,
+    EventKind.SLOW: _detect_slowdown,
+    EventKind.TIME_LIMIT: _detect_limit,
+    EventKind.DIVERGED: _detect_divergence,
+    EventKind.MILESTONE: _detect_milestone,
 }
 
 
@@ -206,7 +216,7 @@ def _milestone(progress: Progress) -> int:
 
 
 def _percent(progress: Progress) -> int:
-    """Return the finished share in %, rounded down."""
+    """Return the completed percentage, rounded down."""
     return math.floor(100 * (progress.fraction or 0.0))
 
 
@@ -219,7 +229,7 @@ def _position(progress: Progress) -> str:
 
 
 def _pace(seconds: float, unit: str) -> str:
-    """Format a speed as its readers do: units per second if that is more than one, else seconds per unit."""
+    """Format a speed in the usual unit: units per second if that is more than one, else seconds per unit."""
     if seconds >= 1 or seconds <= 0:
         return f"{seconds:.3g} s per {unit}"
     return f"{1 / seconds:.3g} {plural(unit)} per s"
