@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.fake_discord import FakeDiscord
-from tests.support.messages import end_of, read, title
+from tests.support.messages import end_of, only, read, title
+from tests.support.receiver import Receiver
 from tests.support.ssh_jobs import WAIT
 from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
@@ -93,18 +95,17 @@ TITLES = (
 )
 
 
-def test_a_box_pushes_the_end_of_its_command_as_the_documentation_shows(
-    box: Box, discord: FakeDiscord, somebody: User
-) -> None:
+def test_a_box_pushes_the_end_of_its_command_as_the_documentation_shows(box: Box, somebody: User) -> None:
     (push,) = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
     (command,) = re.findall(r"^jobmon (run --host .*)$", PAGE, re.MULTILINE)
-    box.shell(f"umask 077; echo {discord.success_url} > ~/.webhook; echo {shlex.quote(push)} > push.sh")
-    words = shlex.split(command.replace("python train.py", "test -f trained"))
-    assert somebody.jobmon(*words).returncode == 0
-    end = end_of(somebody.told(1))
+    with Receiver() as service:
+        box.shell(f"umask 077; echo {service.url} > ~/.webhook; echo {shlex.quote(push)} > push.sh")
+        words = shlex.split(command.replace("python train.py", "test -f trained"))
+        assert somebody.jobmon(*words).returncode == 0
+        end = end_of(somebody.told(1))
     assert (end.outcome, end.exit_code) == (Outcome.FAILURE, 1)
-    pushed, told = discord.wait_for(2)
-    assert (pushed["content"], title(told)) == ("eval is done", "❌ sh (1) failed: exit code 1")
+    assert service.payloads == [{"content": "eval is done"}]
+    assert title(only(somebody, Route.ERROR)) == "❌ sh (1) failed"
 
 
 def test_a_job_whose_wrapper_was_killed_has_an_unknown_outcome_with_the_reason_and_its_last_lines(
