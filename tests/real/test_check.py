@@ -86,18 +86,24 @@ def test_a_short_job_that_stays_pending_is_cancelled_also_by_ctrl_c(user: User) 
     try:
         arguments = Case("#SBATCH -p closed -t 5\n./solver\n").write(user.work)
         found = _on_node(user, "--wait", "1", *arguments)
+        eventually(lambda: _jobs_in_closed(user) == "")
         assert found["node"]["status"] == "warn"
         assert "still pending after 1s (PartitionDown), and was cancelled" in found["node"]["text"]
         _interrupt_a_check(user, arguments)
-        eventually(lambda: user.slurm("squeue", "-h", "-n", "jobmon-check") == "")
+        eventually(lambda: _jobs_in_closed(user) == "")
     finally:
         user.slurm("scontrol", "delete", "PartitionName=closed")
+
+
+def _jobs_in_closed(user: User) -> str:
+    """Return the jobs of this test: others check a node, too, under the same name."""
+    return user.slurm("squeue", "-h", "-p", "closed")
 
 
 def _interrupt_a_check(user: User, arguments: list[str]) -> None:
     command = [sys.executable, "-m", "jobmon", "check", "--on-node", *arguments]
     checking = subprocess.Popen(command, cwd=user.work, env=user.environment, stdout=subprocess.DEVNULL)
-    eventually(lambda: user.slurm("squeue", "-h", "-n", "jobmon-check") != "")
+    eventually(lambda: _jobs_in_closed(user) != "")
     checking.send_signal(signal.SIGINT)
     assert checking.wait(PATIENCE_S) == 130
 
