@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.runs import rerun_lines
-from jobmon_core.app.runs.rerun import plan_rerun, prepared
+from jobmon_core.app.runs.rerun import in_recorded_folder, plan_rerun
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -26,9 +26,9 @@ the programs that the script starts. jobmon shows what it will submit, asks for 
 ones."""
 EPILOG = """\
 `rerun` refuses jobs that jobmon did not submit. jobmon keeps no copy of a script that is longer than 1 MiB or
-contains what looks like a password; `rerun` refuses such a job if the file has changed since. jobmon also
-keeps neither --comment nor the values of --export of the command line: give --export again.
-The new job gets no sentinel, even if the old one had one; jobmon says so.
+contains what looks like a password; `rerun` refuses such a job if the file has changed or is gone since, or
+if the script came from stdin. jobmon also keeps neither --comment nor the values of --export of the
+command line: give --export again. The new job gets no sentinel, even if the old one had one; jobmon says so.
 
 examples:
   jobmon rerun 8123
@@ -67,10 +67,16 @@ def run(options: argparse.Namespace) -> int:
 def _submit(ctx: Context, plan: RerunPlan) -> int:
     starter = MonitorStarter(ctx)
     submit_job = SubmitJob(
-        ctx, starter, say, None, plan.job_config, no_agent=plan.no_agent, script_path=plan.script.path
+        ctx,
+        starter,
+        say,
+        add_sentinel=None,
+        job_config=plan.job_config,
+        no_agent=plan.no_agent,
+        script_path=plan.script.path,
     )
     try:
-        with prepared(ctx, plan) as arguments:
+        with in_recorded_folder(ctx, plan) as arguments:
             code = submit_job.submit(plan.backend, arguments)
     finally:
         starter.discard()

@@ -41,8 +41,8 @@ def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler:
     if first.paths_expanded:
         stdout, stderr = literal(stdout), literal(stderr)
     templates = None
-    # scontrol shows the paths of one task for all of an array. Before 25.11 it leaves some placeholders as
-    # they are, and expands a backslash wrongly.
+    # for an array, scontrol shows the paths of only one of its tasks; before 25.11 it leaves some
+    # placeholders as they are, and expands a backslash wrongly
     is_incomplete = not first.paths_expanded and any(character in stdout + stderr for character in "%\\")
     if _is_of_array(job) or is_incomplete:
         templates = scheduler.ask_log_templates(job.job_id)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import ChainStage, JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
-    from jobmon_core.lifecycle.recorder import Record, WaitForJobs
+    from jobmon_core.lifecycle.recorder import Recorder, WaitForJobs
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submission, Submitted, Submitter
 
@@ -153,7 +153,7 @@ class SubmitJob:
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
             self._warnings += _misplaced_option_warnings(arguments)
 
-    def _recorder(self, arguments: Sequence[str], backend: str, *, is_command: bool = False) -> Record:
+    def _recorder(self, arguments: Sequence[str], backend: str, *, is_command: bool = False) -> Recorder:
         """Return the function that records what is submitted; it runs, and imports, in another process."""
 
         def record(wait_for_jobs: WaitForJobs) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from jobmon_core.lifecycle.recorder import Record
+    from jobmon_core.lifecycle.recorder import Recorder
 
 _START_TIMEOUT_S = 30.0
 _STDIN, _STDOUT, _STDERR = range(3)
@@ -29,7 +29,7 @@ _STDIN, _STDOUT, _STDERR = range(3)
 class PreforkedMonitor:
     """A forked copy, a pipe for its request and one for its status. Call `start` once, or `discard`."""
 
-    def __init__(self, record: Record | None = None) -> None:
+    def __init__(self, record: Recorder | None = None) -> None:
         """Fork the copy; the caller must be single-threaded.
 
         ``record`` runs in a further process, see `lifecycle.recorder`.
@@ -93,7 +93,7 @@ class PreforkedMonitor:
             os.waitpid(self._pid, 0)
 
 
-def _await_request(request_pipe: int, status_pipe: int, record: Record | None) -> NoReturn:
+def _await_request(request_pipe: int, status_pipe: int, record: Recorder | None) -> NoReturn:
     """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
         _reset_signals()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 WaitForJobs = Callable[[], Sequence[str]]  # returns the state ids of the submitted jobs; none: no job
-Record = Callable[[WaitForJobs], None]
+Recorder = Callable[[WaitForJobs], None]
 
 _LOWEST_PRIORITY = 19
 _FIRST_DESCRIPTOR = 3  # above the standard streams
@@ -20,7 +20,7 @@ _MAX_REQUEST_BYTES = 65536
 _TIMEOUT_S = 120  # a file server that does not respond must not keep the process for ever
 
 
-def start_recorder(record: Record, keep_out: Sequence[int]) -> int | None:
+def start_recorder(record: Recorder, keep_out: Sequence[int]) -> int | None:
     """Fork the recorder; return a pipe for the state ids, separated by spaces; None if that fails.
 
     The caller writes to the pipe once, or closes it without a job. The recorder closes ``keep_out``.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.lifecycle.recorder import Record
+    from jobmon_core.lifecycle.recorder import Recorder
 
 
 class MonitorStarter:
@@ -25,16 +25,16 @@ class MonitorStarter:
 
         Args:
             ctx: jobmon's home and configuration.
-            at_most: once so many monitors run, they take over further jobs; 0 for the configured limit.
+            at_most: once this many monitors run, they take over further jobs; 0 for the configured limit.
         """
         self._ctx = ctx
         self._at_most = at_most
         self._preforked: PreforkedMonitor | None = None
 
-    def prefork(self, record: Record | None = None) -> None:
+    def prefork(self, record: Recorder | None = None) -> None:
         """Fork a monitor in advance: it loads its modules while sbatch runs. Call `discard` at the end.
 
-        ``record``, if given, records what is submitted; it runs in another process.
+        ``record``, if given, is called in another process and records what is submitted.
         """
         with suppress(StorageFailed):  # `start` tries again
             self._preforked = PreforkedMonitor(record)
@@ -44,29 +44,29 @@ class MonitorStarter:
         if self._preforked:
             self._preforked.discard()
 
-    def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
+    def start(self, state_ids: Sequence[str]) -> tuple[str, ...]:
         """Start monitoring the jobs that have no owner; their state files must exist.
 
         One new monitor takes all of them. If all slots are taken, running monitors adopt them, and a new
         monitor takes those that remain.
 
         Returns:
-            The jobs that are monitored because of this call.
+            The state ids of the jobs that are monitored because of this call.
 
         Raises:
             AlreadyWatched: other monitors own all of them.
             StorageFailed: the monitor did not start; the message says why.
         """
-        status = self._start_monitor(job_ids)
+        status = self._start_monitor(state_ids)
         adopted: tuple[str, ...] = ()
         if status == LIMIT_REACHED:
             from jobmon_core.lifecycle.adopt import (
                 offer_jobs,
             )  # not at the top: most submissions do not need it
 
-            adopted = offer_jobs(self._ctx, job_ids)
-            job_ids = [job_id for job_id in job_ids if job_id not in adopted]
-            status = self._start_monitor(job_ids, ignore_limit=True) if job_ids else READY
+            adopted = offer_jobs(self._ctx, state_ids)
+            state_ids = [each for each in state_ids if each not in adopted]
+            status = self._start_monitor(state_ids, ignore_limit=True) if state_ids else READY
         if status == ALREADY_OWNED:
             if not adopted:
                 raise AlreadyWatched("other monitors already watch these jobs")
@@ -75,12 +75,12 @@ class MonitorStarter:
             raise StorageFailed(f"the monitor did not start: {status or 'it was killed or did not respond'}")
         return (*adopted, *status.removeprefix(READY).split())
 
-    def _start_monitor(self, job_ids: Sequence[str], *, ignore_limit: bool = False) -> str:
+    def _start_monitor(self, state_ids: Sequence[str], *, ignore_limit: bool = False) -> str:
         status, root, limit = "", self._ctx.home.root, self._max_monitors()
         if self._preforked and self._preforked.is_waiting:
-            status = self._preforked.start(root, limit, job_ids, ignore_limit=ignore_limit)
+            status = self._preforked.start(root, limit, state_ids, ignore_limit=ignore_limit)
         # a preforked process that was killed meanwhile, e.g. by Ctrl-C, returns no status: replace it
-        return status or PreforkedMonitor().start(root, limit, job_ids, ignore_limit=ignore_limit)
+        return status or PreforkedMonitor().start(root, limit, state_ids, ignore_limit=ignore_limit)
 
     def _max_monitors(self) -> int:
         if self._at_most:

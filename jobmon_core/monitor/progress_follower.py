@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
-_EARLY_S, _EARLY_INTERVAL_S = 120.0, 10.0  # new runs are read often: their pace is known before an early hang
-_LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # and even more often while jobmon checks whether all has started
+_YOUNG_S, _YOUNG_INTERVAL_S = 120.0, 10.0  # new runs are read often: if they hang, their pace is known
+_LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # and even more often while the launch is checked
 _MIN_INTERVAL_S = 5.0
 _EARLY_BACKOFF_S = 60.0  # the pause between early readings doubles if they are less than this apart
 _MAX_IGNORED_PAUSE_S = 60.0  # early readings do not wait for a pause of all jobs up to this length
@@ -38,6 +38,10 @@ class _Pause:
 
     since_s: float = 0.0  # Unix seconds
     duration_s: float = 0.0
+
+    @property
+    def end_s(self) -> float:
+        return self.since_s + self.duration_s
 
     def is_over(self, now_s: float) -> bool:
         return not 0 <= now_s - self.since_s < self.duration_s
@@ -98,8 +102,7 @@ class ProgressFollower:
         if self._rechecks.get(job.id, float("inf")) <= now_s:
             self._read_logs((job,), log)
             return
-        is_early = job.id in self._urgent and self._early_pause.is_over(now_s)
-        if is_early and self._common_pause.duration_s <= _MAX_IGNORED_PAUSE_S:
+        if job.id in self._urgent and all(pause.is_over(now_s) for pause in self._pauses_of_early()):
             is_first = not 0 <= now_s - self._early_pause.since_s < _EARLY_BACKOFF_S
             pause_s = _MIN_INTERVAL_S if is_first else min(2 * self._early_pause.duration_s, self._interval_s)
             self._early_pause = _Pause(now_s, pause_s)
@@ -113,20 +116,24 @@ class ProgressFollower:
     def due_s(self, job: WatchedJob) -> float:
         """Return when the logs of a job are due next (Unix seconds).
 
-        Infinity for a job with the default interval, unless its logs are to be read early or again: they are
-        read whenever the scheduler is queried.
+        Infinity if nothing but the default interval applies, since such logs are read whenever the scheduler
+        is queried, and for a job that is not followed.
         """
         recheck_s = self._rechecks.get(job.id, float("inf"))
         if job.id in self._jobs and job.id in self._urgent:
-            return min(recheck_s, self._early_pause.since_s + self._early_pause.duration_s)
+            return min(recheck_s, max(pause.end_s for pause in self._pauses_of_early()))
         if job.id not in self._jobs or self._interval_of(job) == self._interval_s:
             return recheck_s
         pauses = (self._pause_of(job), self._common_pause)
-        return min(recheck_s, max(pause.since_s + pause.duration_s for pause in pauses))
+        return min(recheck_s, max(pause.end_s for pause in pauses))
 
     def _due(self, now_s: float) -> tuple[WatchedJob, ...]:
         jobs = self._jobs.values()
         return tuple(job for job in jobs if job.id in self._urgent or self._pause_of(job).is_over(now_s))
+
+    def _pauses_of_early(self) -> tuple[_Pause, ...]:
+        is_ignored = self._common_pause.duration_s <= _MAX_IGNORED_PAUSE_S
+        return (self._early_pause,) if is_ignored else (self._early_pause, self._common_pause)
 
     def _pause_of(self, job: WatchedJob) -> _Pause:
         return self._pauses.get(self._interval_of(job), _Pause())
@@ -136,9 +143,9 @@ class ProgressFollower:
         usual_s = max(_MIN_INTERVAL_S, wanted_s) if wanted_s else self._interval_s
         started_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=0.0)
         age_s = self._clock.now() - started_s
-        if not 0 <= age_s < _EARLY_S:
+        if not 0 <= age_s < _YOUNG_S:
             return usual_s
-        return min(usual_s, _LAUNCH_INTERVAL_S if age_s < _LAUNCH_S else _EARLY_INTERVAL_S)
+        return min(usual_s, _LAUNCH_INTERVAL_S if age_s < _LAUNCH_S else _YOUNG_INTERVAL_S)
 
     def forget(self, job_id: str) -> None:
         """Stop reading the logs of a job."""

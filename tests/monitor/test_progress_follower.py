@@ -246,3 +246,19 @@ def test_a_hurried_job_is_due_when_it_may_be_read() -> None:
     watch.texts(RUNNING)
     watch.follower.request_early_reading(RUNNING.id)
     assert watch.follower.due_s(RUNNING) == watch.clock.now_s + 5
+
+
+def test_a_hurried_job_waits_for_the_pause_after_a_failed_reading_and_is_not_due_before() -> None:
+    def fail(_jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        raise OSError("stale file handle")
+
+    watch = Watch(fail)
+    watch.texts(RUNNING)
+    watch.follower.request_early_reading(RUNNING.id)
+    assert watch.follower.due_s(RUNNING) == watch.clock.now_s + 600
+    watch.clock.now_s += 599
+    watch.texts(RUNNING)
+    assert len(watch.logged) == 1
+    watch.clock.now_s += 1
+    watch.texts(RUNNING)
+    assert len(watch.logged) == 2

@@ -13,7 +13,7 @@ from jobmon.views.console import one_line
 from jobmon_core.app.groups.change_jobs import Change, change_jobs
 from jobmon_core.app.groups.jobs import alive_jobs, failed_indices, failed_runs, pending_jobs, runs_of
 from jobmon_core.app.groups.submit_runs import Run, SubmitRuns
-from jobmon_core.app.runs.rerun import plan_rerun, prepared
+from jobmon_core.app.runs.rerun import in_recorded_folder, plan_rerun
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.job_ids import compact
@@ -98,7 +98,7 @@ def _run(ctx: Context, run: GroupRun, plan: RerunPlan) -> Run:
         plan.no_agent,
         plan.script.path,
         replaces=run.member.state_id,
-        prepared=partial(prepared, ctx, plan),
+        prepared=partial(in_recorded_folder, ctx, plan),
     )
 
 

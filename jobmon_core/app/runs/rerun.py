@@ -199,7 +199,7 @@ def _other_changes(record: RunRecord) -> Iterator[str]:
 
 
 @contextmanager
-def prepared(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
+def in_recorded_folder(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
     """Enter the recorded folder and yield the arguments to submit.
 
     If the recorded text is needed, the script is a temporary copy, or on stdin if it was there.

@@ -45,9 +45,10 @@ def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
 
 
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
-    """Wait until groups whose jobs have ended have the last line in their log, and a message in the outbox.
+    """Wait until the monitor has completed groups whose jobs have all ended: their logs and messages.
 
-    Waits at most 15 seconds, and not beyond ``deadline_s`` (Unix seconds).
+    That is, it has written the last line of each group's log and queued the group's message. Waits at most
+    15 seconds, and not beyond ``deadline_s`` (Unix seconds).
     """
     until_s = ctx.clock.now() + _TIMEOUT_S
     until_s = until_s if deadline_s is None else min(until_s, deadline_s)

@@ -1,10 +1,11 @@
 """Decide what one look at a host shows about a job on it. No other module does this.
 
 A job has ended only if there is evidence: the exit code that jobmon's wrapper recorded, the status that tmux
-keeps, a marker that the user named, or a restart of the host. A new boot id shows a restart only if the host
-calls itself by the same name and booted after the job was last seen. Otherwise another machine answers under
-the same alias (login1, login2), and that says nothing about the job. If a process is gone without evidence,
-the outcome is unknown.
+keeps, a marker that the user named, a restart of the host or of its container, or the record that the
+command was never started. A new boot id shows a restart only if the host booted after the last answer with
+the old one and does not call itself by another name. Otherwise another machine answers under the same alias
+(login1, login2), and that says nothing about the job. If a process is gone without evidence, the outcome is
+unknown.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _Clock = Callable[[float], int]  # converts a time of the host's clock to this m
 
 
 def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
-    """Return the updated record, and what a look at the host at ``now_s`` (Unix seconds) shows of it."""
+    """Return the updated record of a job, and what a look at its host at ``now_s`` (Unix seconds) shows."""
     finding = judge(number, job, look, now_s)
     if isinstance(finding, Status) and finding.is_elsewhere:
         return job, finding
@@ -86,7 +87,7 @@ def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
     proven = _end_of_run(run, here) or _end_of_pane(job, look, now_s)
     if proven:
         return proven
-    if run and not run.is_taken and job.process is None:
+    if run and not run.has_begun and job.process is None:
         return Status(JobState.PENDING, _STARTING)
     running = _running_status(job, run, look, now_s)
     if running:
@@ -131,7 +132,7 @@ def _own_pane(job: HostJob, look: Look) -> Pane | None:
 
 
 def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
-    """Return the status of a job that runs or may run; None if it certainly does not."""
+    """Return the status of a job of which a process runs or may run; None if none does, or none is known."""
     if is_another_machine(job, run, look, now_s):
         return Status(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
@@ -184,7 +185,7 @@ def _is_new(job: HostJob, marker: SeenFile) -> bool:
 
 def _without_evidence(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Shown:
     process = (run.command if run else None) or job.process
-    if process is None:  # the wrapper has started, but not recorded anything yet
+    if process is None:  # its wrapper has just started or was killed, or its files are gone
         is_starting = 0 <= now_s - job.registered_s < _START_TIMEOUT_S and job.boot_id in ("", look.boot_id)
         return Status(JobState.RUNNING, _STARTING) if is_starting else Gone()
     if why := _restart_reason(process, look):

@@ -118,7 +118,7 @@ class SeenLog:
 class SeenRun:
     """The files of a command that jobmon started on the host."""
 
-    is_taken: bool  # its wrapper began
+    has_begun: bool  # its wrapper began
     is_unstarted: bool = False  # it was not started, and now never will be
     machine: str = ""  # that it was started on
     wrapper: Process | None = None

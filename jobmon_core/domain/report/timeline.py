@@ -35,7 +35,7 @@ def progress_series(history: History) -> Series:
 
 
 def throughput_series(history: History, window: Window) -> Series:
-    """Return the units per second over time, averaged over periods long enough to contain a log update.
+    """Return the units per second over time, averaged over periods that mostly contain an update of the log.
 
     The rate is 0 from the last update to the end of the window, unless they are less than one period apart.
     """

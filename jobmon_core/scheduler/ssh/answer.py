@@ -162,7 +162,7 @@ def _add_log(look: Look, fields: Sequence[str], lines: Iterable[str]) -> None:
 
 def _run(found: Answer, rest: str) -> None:
     job, state = rest.split()
-    found.look.runs[int(job)] = SeenRun(is_taken=state != "untaken", is_unstarted=state == "unstarted")
+    found.look.runs[int(job)] = SeenRun(has_begun=state != "untaken", is_unstarted=state == "unstarted")
 
 
 def _identity(found: Answer, rest: str) -> None:

@@ -164,7 +164,7 @@ class SshScheduler:
         for number, seen in look.logs.items():
             folder, job = jobs[number]
             run = look.runs.get(number)
-            is_in_own_folder = run is not None and run.is_taken  # both machines have the same home
+            is_in_own_folder = run is not None and run.has_begun  # both machines have the same home
             if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
                 continue  # it has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is

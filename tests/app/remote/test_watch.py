@@ -71,7 +71,7 @@ def test_a_job_that_is_watched_is_not_watched_twice(watch: Watch, starter: Listi
 def test_a_job_that_was_reported_is_watched_again_only_on_request(
     ctx: Context, watch: Watch, starter: ListingStarter, reported: WatchedJob
 ) -> None:
-    with pytest.raises(AlreadyReported, match="--again analyses and reports it anew") as caught:
+    with pytest.raises(AlreadyReported, match="--again analyses and reports it again") as caught:
         watch()
     assert (caught.value.state_id, starter.started) == (reported.id, [reported.id])
     job = watch(again=True)

@@ -63,7 +63,7 @@ def file(age_s: int, inode: str = "5") -> dict[int, SeenFile]:
 
 
 def run(**changes: object) -> dict[int, SeenRun]:
-    seen = SeenRun(is_taken=True, wrapper=WRAPPER, command=PROCESS)
+    seen = SeenRun(has_begun=True, wrapper=WRAPPER, command=PROCESS)
     return {1: replace(seen, **changes)}  # type: ignore[arg-type]
 
 
@@ -140,7 +140,7 @@ END_S = int(NOW_S) - 30
         (RUN, look(runs=run(), processes={**BOTH, 76: None}), "RUNNING its wrapper was killed"),
         (RUN, look(runs=run(), processes=NEITHER), "gone"),
         (RUN, look(runs=run(), **REBOOTED), "NODE_FAIL the host was restarted"),
-        (RUN, look(runs=run(is_taken=False, wrapper=None, command=None)), "PENDING it is being started"),
+        (RUN, look(runs=run(has_begun=False, wrapper=None, command=None)), "PENDING it is being started"),
         (RUN, look(runs=run(is_unstarted=True)), "LAUNCH_FAILED it was not started"),
         (NEW_RUN, look(runs=run(wrapper=None, command=None)), "RUNNING it is being started"),
         (RUN, look(runs=run(wrapper=None, command=None)), "gone"),
@@ -162,7 +162,7 @@ def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_v
     known, found = apply_look(1, RUN, look(runs=run(), processes=BOTH), NOW_S)
     assert found == RUNNING
     assert (known.process, known.started_there_s, known.start_s) == (PROCESS, THERE_S - 900, int(NOW_S - 900))
-    without_folder = look(runs=run(is_taken=False, wrapper=None, command=None), processes=BOTH)
+    without_folder = look(runs=run(has_begun=False, wrapper=None, command=None), processes=BOTH)
     assert text(judge(1, known, without_folder, NOW_S)).startswith("RUNNING")
 
 

@@ -131,10 +131,10 @@ def test_a_process_is_found_by_the_log_that_it_writes_or_by_its_command_line(
 
 def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> None:
     untaken = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs
-    assert untaken == {1: SeenRun(is_taken=False)}
+    assert untaken == {1: SeenRun(has_begun=False)}
     for _ in range(2):  # later looks say the same
         taken = look(tmp_path, script.run_line(1, "r1", take=True)).look.runs
-        assert taken == {1: SeenRun(is_taken=True, is_unstarted=True)}
+        assert taken == {1: SeenRun(has_begun=True, is_unstarted=True)}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_no_name_on_a_host_makes_up_a_line_of_the_answer(tmp_path: Path) -> None
                 process.kill()
         assert not [line for line in text.split("\n") if line.startswith(("exit", "boot 1"))]
         found = read_answer(f"run 7 taken\n{text}")
-        assert found.look.runs == {7: SeenRun(is_taken=True)}
+        assert found.look.runs == {7: SeenRun(has_begun=True)}
         assert found.look.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         assert found.look.processes[process.pid]
         assert FORGED in found.details[process.pid].workdir
@@ -233,7 +233,7 @@ def test_no_name_on_a_host_makes_up_a_line_of_the_answer(tmp_path: Path) -> None
 @pytest.mark.parametrize("end", ["\r", "\x0b", "\x1c", "\x85", "\u2028"])
 def test_only_a_newline_ends_a_line_of_an_answer(end: str) -> None:
     found = read_answer(f"run 7 taken\npane %1|7|0||||0|0|x{end}{FORGED}\nboot b")
-    assert found.look.runs == {7: SeenRun(is_taken=True)}
+    assert found.look.runs == {7: SeenRun(has_begun=True)}
     assert found.look.boot_id == "b"
 
 

@@ -1,4 +1,4 @@
-"""Detect events in the progress of a run. Each problem is reported once, until the run recovers from it."""
+"""Detect events in the progress of a run. Each problem is reported once, and again only after a recovery."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST_FACTOR, _STALL_MEDIAN_FACTOR = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _SLOWER_PERCENT = 20.0
-_WORST_PACE_FACTOR = 1.08  # a slow run also exceeds its slowest earlier pace this many times
-_MIN_LASTING_SHARE = 0.1  # of its run time so far: a slowdown or expected timeout must last so long
+_WORST_PACE_FACTOR = 1.08  # the pace of a slow run is also above its slowest earlier pace by this factor
+_MIN_LASTING_SHARE = 0.1  # of its run time so far: a slowdown or expected timeout must last this long
 _SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
 
 
@@ -117,7 +117,8 @@ def _detect_slowdown(known: KnownProblems, seen: Observation) -> _Change:
 def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: float) -> _Change:
     """Check a run that is not reported as slow yet. It becomes slow if both recent paces exceed the bound.
 
-    The bound is ``factor`` times its usual pace, and clearly above the worst of its earlier stretches.
+    The bound is ``factor`` times its usual pace, or slightly above the worst of its earlier stretches if that
+    is more.
     """
     # keep the bound of the first slow observation: later, the slowdown is among the earlier stretches
     bound = known.slow_bound or max(factor * paces.usual, _WORST_PACE_FACTOR * paces.worst)
@@ -142,7 +143,7 @@ def _detect_limit(known: KnownProblems, seen: Observation) -> _Change:
     if outlook is None or outlook.fits is None or outlook.time_left_s <= 0:  # Slurm is about to end it
         return None
     is_late = not outlook.fits
-    if is_late is known.too_late:  # already reported
+    if is_late is known.too_late:  # nothing has changed since the last report
         return replace(known, late_since_s=None), None, ""
     if not known.too_late and known.late_since_s is None:
         return replace(known, late_since_s=seen.now_s), None, ""

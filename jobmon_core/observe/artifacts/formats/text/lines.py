@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
     text: bytes
     offset: int  # of its first byte in the file
-    number: int | None = None  # from 1; None if the file was not read from its start
+    number: int | None = None  # from 1; only `all_lines` sets it
     is_unterminated: bool = False  # no newline before the end of the range that was read
     is_too_long: bool = (
         False  # longer than about 1 MiB: `text` has only its end, and `offset` is where this end starts
