@@ -75,15 +75,15 @@ def test_a_change_of_state_has_what_was_and_what_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "why"),
+    ("line", "timeout_s", "why"),
     [
-        (("echo no token >&2; exit 3",), "no token"),
-        (("kill -9 $$",), "killed by signal 9"),
-        (("exec sleep 60",), "did not end within 0.3 s and was killed"),
+        ("echo no token >&2; exit 3", 30.0, "no token"),
+        ("kill -9 $$", 30.0, "killed by signal 9"),
+        ("exec sleep 60", 0.3, "did not end within 0.3 s and was killed"),
     ],
 )
-def test_a_program_that_fails_is_not_run_again(tmp_path: Path, lines: tuple[str, ...], why: str) -> None:
-    result = ProgramChannel(program(tmp_path, *lines), timeout_s=0.3).deliver(ENTRY)
+def test_a_program_that_fails_is_not_run_again(tmp_path: Path, line: str, timeout_s: float, why: str) -> None:
+    result = ProgramChannel(program(tmp_path, line), timeout_s=timeout_s).deliver(ENTRY)
     entry = apply_receipt(ENTRY, result.receipt, 100.0)
     assert why in entry.given_up
     assert not entry.is_open

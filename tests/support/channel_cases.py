@@ -16,7 +16,6 @@ from jobmon_core.notify.channels import CHANNEL_TYPES, parsers
 from jobmon_core.notify.http_channel import HttpChannel
 
 NOW = 1_754_500_000
-TIMEOUT_S = 0.5
 SECRET = "s3cr3tPart0fThePath"
 BOT_TOKEN = "123456789:AAexampleExampleExampleExample_0123"
 TOKEN = "tk_exampleExample0123456789"
@@ -81,13 +80,13 @@ def config_of(data: dict[str, Any], **environment: str) -> Config:
     return parse_config(data, "config.json", parsers(), secrets, ("slurm",))
 
 
-def channel_at(case: Case, url: str, **keys: object) -> Channel:
-    """Return a channel to the server at a URL, with a short timeout."""
+def channel_at(case: Case, url: str, *, timeout_s: float = 30.0, **keys: object) -> Channel:
+    """Return a channel to the server at a URL."""
     config = config_of({"channels": {"c": {**case.keys(url), **keys}}})
     (configured,) = config.channels
     channel = CHANNEL_TYPES[configured.kind].build(configured.settings)
     if isinstance(channel, HttpChannel):
-        return replace(channel, timeout_s=TIMEOUT_S)
+        return replace(channel, timeout_s=timeout_s)
     assert isinstance(channel, AppriseChannel)
     return channel
 

@@ -55,7 +55,7 @@ class TestAnAnswerOfLimitedSize:
         eventually(lambda: not is_running(int((tmp_path / "pid").read_text())))
 
     def test_a_slow_program_is_killed_with_its_error_output(self) -> None:
-        result = self.run("echo why >&2; sleep 600", timeout_s=0.5)
+        result = self.run("echo why >&2; sleep 600", timeout_s=3.0)
         assert isinstance(result, TimedOut)
         assert result.stderr == "why\n"
 
@@ -120,10 +120,10 @@ class TestCapture:
 
     def test_a_hanging_program_is_killed_with_its_children(self, tmp_path: Path) -> None:
         began = time.monotonic()
-        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
+        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=3.0)
         assert time.monotonic() - began < PATIENCE_S
-        assert result == TimedOut(result.argv, 0.5, "why\n")
-        assert result.error_text == "sh: no answer within 0.5 s; why"
+        assert result == TimedOut(result.argv, 3.0, "why\n")
+        assert result.error_text == "sh: no answer within 3 s; why"
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 

@@ -96,8 +96,8 @@ def test_a_worker_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         time.sleep(600)
         return Result("late")
 
-    with pytest.raises(WorkerFailed, match=r"no result within 0\.5 s"):
-        run(work, timeout_s=0.5)
+    with pytest.raises(WorkerFailed, match="no result within 3 s"):
+        run(work, timeout_s=3.0)
     pid = (tmp_path / "pid").read_text(encoding="ascii")
     assert not Path(f"/proc/{pid}").exists()
 

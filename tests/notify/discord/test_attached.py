@@ -26,7 +26,7 @@ def entry(tmp_path: Path) -> OutboxEntry:
 
 
 def deliver(discord: FakeDiscord, entry: OutboxEntry) -> DeliveryOutcome:
-    channel = DiscordChannel(DiscordSettings(Webhook.parse(discord.error_url)), timeout_s=0.5)
+    channel = DiscordChannel(DiscordSettings(Webhook.parse(discord.error_url)), timeout_s=30.0)
     return channel.deliver(entry).receipt.outcome
 
 

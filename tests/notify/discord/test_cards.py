@@ -18,7 +18,7 @@ SUPPRESS_NOTIFICATIONS = 4096
 
 
 def cards(discord: FakeDiscord, thread: str = "") -> DiscordCards:
-    return DiscordCards(Webhook.parse(discord.success_url + thread), timeout_s=0.5)
+    return DiscordCards(Webhook.parse(discord.success_url + thread), timeout_s=30.0)
 
 
 def posted(discord: FakeDiscord) -> str:
