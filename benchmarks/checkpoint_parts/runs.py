@@ -183,7 +183,8 @@ class _Save:
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
         if not done.stdout:
             raise SystemExit(f"jobmon gives no answer: {done.stderr}")
-        return json.loads(done.stdout)
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
 
     def _load(self) -> subprocess.CompletedProcess[str]:
         command = [*self._command, "load", *self._arguments]
