@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Check that no file of a job's output folder, or of any folder, is truncated or damaged. jobmon knows JSON,
-JSON lines, CSV, HDF5, npy, npz, Parquet, safetensors, PyTorch, tar, gzip and zstd. For a large file, it
-reads the structure and a few megabytes. With --against, check that the folder has every file of another
-one, e.g. of the source of a copy; the folder alone does not prove that the copy is complete. If a file is
-shorter than its source, the result says whether it still grows."""
+JSON lines, CSV, HDF5, npy, npz, Parquet, safetensors, PyTorch, MessagePack, tar, gzip and zstd. For a large
+file, it reads the structure and a few megabytes. With --against, check that the folder has every file of
+another one, e.g. of the source of a copy; the folder alone does not prove that the copy is complete. If a
+file is shorter than its source, the result says whether it still grows."""
 EPILOG = """\
 exit code: 0 complete; 1 something is missing, different or damaged; 2 wrong usage; 74 something could not be
 read, so the result is not certain.

@@ -15,7 +15,7 @@ from tests.fuzz.folder import written
 
 _NAMES = (
     *("a.bin", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.npy", "a.npz", "a.h5", "a.parquet", "a.safetensors"),
-    *("a.pt", "a.tar", "a.tar.gz", "a.jsonl.gz", "a.csv.gz", "a.zst", "a.keras", "a.log"),
+    *("a.pt", "a.tar", "a.tar.gz", "a.jsonl.gz", "a.csv.gz", "a.zst", "a.keras", "a.log", "a.msgpack"),
 )
 _PARTS = (
     *(

@@ -145,6 +145,14 @@ def flax(folder: Path, step: int) -> Path:
     return folder / f"checkpoint_{step}"
 
 
+def flax_bytes(folder: Path, step: int) -> Path:
+    """Write what a program writes itself with flax.serialization.to_bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"step_{step}.msgpack"
+    path.write_bytes((RECORDED / "model.msgpack").read_bytes())
+    return path
+
+
 def ray_train(folder: Path, step: int) -> Path:
     """Write a checkpoint that the file of the run names, as Ray does when all workers have reported it."""
     saved = folder / f"checkpoint_2026-11-22_07-13-{step // 10:02}.946621"
@@ -182,6 +190,7 @@ LAYOUTS: dict[str, Callable[[Path, int], Path]] = {
     "keras": keras,
     "torch": plain_torch,
     "flax": flax,
+    "flax_bytes": flax_bytes,
     "ray_train": ray_train,
     "gromacs": gromacs,
 }

@@ -1,6 +1,9 @@
 """Write the files of this folder with the libraries that define their formats.
 
-Run it in an environment of its own: ``pip install numpy h5py pyarrow safetensors zstandard torch==2.6.0``.
+Run it in an environment of its own::
+
+    pip install numpy h5py pyarrow safetensors zstandard flax torch==2.6.0
+
 These libraries take gigabytes, so the tests read what they wrote.
 """
 
@@ -15,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 def main() -> None:
     """Write every file whose libraries are installed."""
-    for write in (_numpy, _hdf5, _parquet, _safetensors, _zstd, _torch):
+    for write in (_numpy, _hdf5, _parquet, _safetensors, _zstd, _torch, _flax):
         try:
             write()
         except ImportError as missing:
@@ -68,6 +71,16 @@ def _torch() -> None:
     torch = _library("torch")
     torch.save({"w": torch.ones(20, 10), "step": 7}, HERE / "model.pt")
     torch.save({"w": torch.ones(3)}, HERE / "legacy.pt", _use_new_zipfile_serialization=False)
+
+
+def _flax() -> None:
+    np = _library("numpy")
+    state = {
+        "params": {"kernel": np.ones((20, 10), "f4"), "bias": np.zeros(3, "f2")},
+        "step": 7,
+        "rate": 1e-3,
+    }
+    (HERE / "model.msgpack").write_bytes(_library("flax.serialization").to_bytes(state))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from jobmon_core.domain.humanize import size
 
 _CHECKED = (
     *(".pt", ".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".keras", ".h5", ".hdf5", ".npz", ".npy"),
-    *(".json", ".pkl"),
+    *(".json", ".msgpack", ".pkl"),
 )
 _WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
 _MUCH_SMALLER = 0.9  # times the usual size
@@ -137,7 +137,7 @@ def _kind(name: str) -> str:
 
 def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
     """Return which file, that no format shows to be whole, is smaller than that of the other checkpoints."""
-    if candidate.framework in _RENAMED:
+    if _is_renamed(candidate):
         return ""
     for file in candidate.files:
         if not _is_unknown(evidence.checks.get(file.path)):
@@ -151,13 +151,18 @@ def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) ->
 
 def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, str]:
     """Return the verdict where nothing is missing: some content must show that it is whole."""
-    if candidate.framework in (*_RENAMED, *_MARKED):
+    if _is_renamed(candidate) or candidate.framework in _MARKED:
         return True, ""
     checks = [evidence.checks.get(file.path) for file in files_to_check(candidate)]
     if any(check and check.verdict is FileVerdict.VALID for check in checks):
         return True, ""
     first = next(filter(None, checks), None)
     return None, first.why if first else "its content was not checked"
+
+
+def _is_renamed(candidate: Candidate) -> bool:
+    """Whether its name shows that it is finished; a program itself writes the .msgpack files of flax."""
+    return candidate.framework in _RENAMED and not candidate.name.endswith(".msgpack")
 
 
 def _is_unknown(check: FileCheck | None) -> bool:

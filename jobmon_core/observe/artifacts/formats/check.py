@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats import gzip_stream, hdf5, npy, parquet, zip_archive, zstd
+from jobmon_core.observe.artifacts.formats.msgpack import check_msgpack
 from jobmon_core.observe.artifacts.formats.safetensors import check_safetensors, is_safetensors
 from jobmon_core.observe.artifacts.formats.source import (
     PIECE,
@@ -54,6 +55,7 @@ _BINARY = {  # the format of such a name, which its content must show
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
     **dict.fromkeys((".keras", ".npz", ".zip"), "zip"),
     **dict.fromkeys((".gz", ".tgz"), "gzip"),
+    ".msgpack": "msgpack",
     ".npy": "npy",
     ".parquet": "parquet",
     ".safetensors": "safetensors",
@@ -134,6 +136,8 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
         return _TEXT[suffix][1](source, max_bytes)
     if suffix == ".safetensors":
         return check_safetensors(source, max_bytes)
+    if suffix == ".msgpack":
+        return check_msgpack(source, max_bytes)
     if suffix == ".tar":
         return check_tar(source, max_bytes)
     if suffix in _BINARY or suffix in _SAVED:

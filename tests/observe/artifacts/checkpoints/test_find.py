@@ -19,6 +19,7 @@ from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
 from tests.support.checkpoint_layouts import LAYOUTS, hf_trainer, plain_torch, saved_at, torch_file
 from tests.support.waiting import eventually
 
+_FRAMEWORKS = {"hf_sharded": "hf_trainer", "flax_orbax": "orbax", "flax_bytes": "flax"}  # of layouts
 _NOW_S = 1_800_000_000.0
 
 
@@ -48,7 +49,7 @@ def test_the_newest_of_complete_checkpoints_is_found(kind: str, tmp_path: Path) 
     assert best is not None
     assert (best.is_complete, best.why) == (True, "")
     assert best.path == str(paths[-1].relative_to(tmp_path))
-    assert best.framework == {"hf_sharded": "hf_trainer", "flax_orbax": "orbax"}.get(kind, kind)
+    assert best.framework == _FRAMEWORKS.get(kind, kind)
     assert best.step == (None if kind == "gromacs" else 400)
     assert len(found.checkpoints) == len(steps)
     assert (best.saved_s, found.newer) == (_NOW_S - 3600, ())
@@ -128,6 +129,7 @@ _CRASHES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "torch cut": ("torch", _cut, "of about"),
     "torch empty": ("torch", lambda path: path.write_bytes(b""), "empty"),
     "flax temporary": ("flax", _named("", "checkpoint_tmp"), "temporary name"),
+    "flax bytes cut": ("flax_bytes", _cut, "truncated"),
     "ray not named": (
         "ray_train",
         lambda path: _forget(path.parent / _SNAPSHOT),

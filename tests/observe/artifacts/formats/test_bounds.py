@@ -114,6 +114,8 @@ _LARGE: dict[str, tuple[Callable[[Path], None], FileVerdict]] = {
     "quote.csv": (lambda path: _repeat(path, b'"x,'), FileVerdict.VALID),
     "array.npy": (lambda path: _sparse(path, (RECORDED / "table.npy").read_bytes()), FileVerdict.VALID),
     "tensors.safetensors": (_big_tensors, FileVerdict.VALID),
+    "data.msgpack": (lambda path: _sparse(path, b"\xc6" + b"\xff" * 4, 4 + 2**32), FileVerdict.VALID),
+    "values.msgpack": (lambda path: _repeat(path, b"\x93\x01\xc0\xa1a"), FileVerdict.UNKNOWN),
     "packed.jsonl.gz": (_big_gzip, FileVerdict.VALID),
     "members.tar": (_big_tar, FileVerdict.VALID),
     "torch.pt": (_big_zip, FileVerdict.VALID),

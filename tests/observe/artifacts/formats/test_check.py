@@ -76,6 +76,7 @@ _GOOD: dict[str, tuple[Callable[[], bytes], str, int | None, int | None]] = {
             ("table.parquet", "parquet", 100, 4),
             ("model.safetensors", "safetensors", None, None),
             ("model.pt", "torch", None, None),
+            ("model.msgpack", "msgpack", None, None),
             ("data.zst", "zstd", None, None),
         )
     },
@@ -167,6 +168,7 @@ _CORRUPTIONS: dict[str, Callable[[bytes], bytes]] = {
     ),
     "model.safetensors": lambda data: data.replace(b'"dtype"', b'"dtype', 1),
     "model.pt": lambda data: data.replace(b"\x80?", b"\x81?", 1),
+    "model.msgpack": lambda data: data.replace(b"\xa6kernel", b"\xc1kernel", 1),
     "data.zst": lambda data: data[:4] + b"\x00" + data[5:],
 }
 
@@ -181,7 +183,7 @@ def test_a_damaged_file_is_corrupt(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.json", "a.jsonl", "a.csv", "a.npy", "a.npz", "a.h5", "a.parquet", "a.pt", "a.gz"]
+    "name", ["a.json", "a.jsonl", "a.csv", "a.npy", "a.npz", "a.h5", "a.parquet", "a.pt", "a.gz", "a.msgpack"]
 )
 def test_a_file_of_zeros_after_a_crash_of_its_node_is_corrupt(name: str, tmp_path: Path) -> None:
     check = _written(tmp_path / name, bytes(5000))
