@@ -20,6 +20,7 @@ from tests.support.waiting import eventually
 
 BOX = Host("box", "box")
 FORGED = "exit 7 0 1"
+ARGUMENT = f"an argument of {os.getpid()}"  # tests that run at the same time have their own
 AWKWARD = "a 'b' $(touch hit) \"c\" * ; é.log"
 
 
@@ -50,7 +51,7 @@ def program(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     with (tmp_path / AWKWARD).open("wb") as log:
         log.write(b"step 1/2\n")
         process = subprocess.Popen(
-            [sys.executable, "-c", "input()", "an argument"],
+            [sys.executable, "-c", "input()", ARGUMENT],
             stdin=subprocess.PIPE,
             stdout=log,
             cwd=tmp_path,
@@ -120,12 +121,12 @@ def test_a_look_at_a_dead_process_says_that_it_is_gone(
 def test_a_process_is_found_by_the_log_that_it_writes_or_by_its_command_line(
     tmp_path: Path, program: subprocess.Popen[bytes]
 ) -> None:
-    lines = (script.writers_line(AWKWARD), script.running_line("t() an arg"))
+    lines = (script.writers_line(AWKWARD), script.running_line(f"t() {ARGUMENT}"))
     both = [read_answer(reply(script.examine([line]), tmp_path)) for line in lines]
     assert [each.pids for each in both] == [[program.pid], [program.pid]]
     found = both[0]
     details = found.details[program.pid]
-    assert details.argv == (sys.executable, "-c", "input()", "an argument")
+    assert details.argv == (sys.executable, "-c", "input()", ARGUMENT)
     assert (details.workdir, details.stdout) == (str(tmp_path), str(tmp_path / AWKWARD))
 
 
