@@ -29,7 +29,9 @@ def idle_allocation(situation: Situation) -> Verdict | None:
     cpus = cpu_percents(situation, seconds)
     used = sum(percent for percent, _ in cpus)
     moved = transferred_per_s(situation, seconds)
-    if not keys or len(idle) < len(keys) or _has_advanced(situation, seconds) or not cpus or moved is None:
+    if not keys or len(idle) < len(keys) or not cpus or moved is None:
+        return None
+    if situation.is_advancing or _has_advanced(situation, seconds):
         return None
     if situation.age_s < seconds or used > _IDLE_CPU_PERCENT or moved > _STILL_BYTES_PER_S:
         return None

@@ -78,6 +78,17 @@ def test_a_job_whose_few_steps_advance_does_something() -> None:
     assert names(replace(slow, history=replace(slow.history, samples=ended))) == ["idle-allocation"]
 
 
+def test_a_job_whose_steps_are_further_apart_than_the_limit_is_not_idle() -> None:
+    idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
+    job = situation(idle, 240, log_idle_s=None)
+    minutes = range(35, 240, 40)
+    steps = tuple(replace(job.history.samples[0], at_s=job.now_s - 60 * each) for each in reversed(minutes))
+    history = replace(job.history, samples=steps, longest_pause_s=2400.0, median_pause_s=2400.0)
+    slow = replace(job, history=history)
+    assert slow.is_advancing
+    assert "idle-allocation" not in names(slow)
+
+
 def test_few_gpu_hours_are_not_counted_as_none() -> None:
     idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
     quick = Thresholds(idle_s=120)
