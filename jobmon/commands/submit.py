@@ -200,12 +200,11 @@ def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable
     Raises:
         Invalid: no group can have this name.
     """
-    from jobmon.commands.groups.joining import join_group  # rarely needed
-    from jobmon_core.app.groups.edit import submission_name
+    from jobmon_core.app.groups.edit import join_group, submission_name  # rarely needed
     from jobmon_core.domain.groups.model import checked_name
 
     checked_name(group)
-    return lambda job: join_group(ctx, group, job, submission_name(arguments))
+    return lambda job: join_group(ctx, group, job, submission_name(arguments), say)
 
 
 _OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")

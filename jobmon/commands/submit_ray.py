@@ -10,10 +10,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.groups.joining import join_group
 from jobmon.commands.watch_ray import ADDRESS_HELP
 from jobmon.errors import UsageError, say
 from jobmon.parser import command_parser
+from jobmon_core.app.groups.edit import join_group
 from jobmon_core.app.jobs.job_config import read_settings
 from jobmon_core.app.remote.ray_cluster import ray_service
 from jobmon_core.app.remote.submit_ray import submit_to_cluster
@@ -61,7 +61,7 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, group: str, refused
 
     def on_saved(job: WatchedJob) -> None:
         if group:
-            join_group(ctx, group, job, job.name)
+            join_group(ctx, group, job, job.name, say)
 
     try:
         job, problem = submit_to_cluster(

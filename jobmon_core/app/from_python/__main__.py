@@ -114,9 +114,9 @@ def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply
     def on_saved(job: NewJob) -> None:
         saved.append(job)
         if request.group:
-            from jobmon_core.app.groups.edit import submission_name
+            from jobmon_core.app.groups.edit import join_group, submission_name
 
-            _add_to_group(ctx, request.group, job, submission_name(request.arguments), tell)
+            join_group(ctx, request.group, job, submission_name(request.arguments), tell)
 
     if request.group:
         checked_name(request.group)
@@ -138,21 +138,6 @@ def _submit(ctx: Context, request: Submit, tell: Callable[[str], None]) -> Reply
     return Reply(job=str(submission.job.ref), state_id=saved[0].id if saved else "")
 
 
-def _add_to_group(
-    ctx: Context, group: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
-) -> None:
-    """Add the job to the group, which is made if there is none; the job is submitted in any case."""
-    from jobmon_core.app.groups.edit import add_submitted, open_group
-
-    try:
-        open_group(ctx, group)
-        run = add_submitted(ctx, group, job, run)
-    except JobmonError as error:
-        tell(f"job {job.job_id} is not in group {group}: {error}; `jobmon group add {group} {job.job_id}`")
-    else:
-        tell(f"job {job.job_id} is the run {run} of group {group}")
-
-
 def _submit_to_ray(ctx: Context, request: SubmitToRay, tell: Callable[[str], None]) -> Reply:
     from jobmon_core.app.remote.ray_cluster import ray_service
     from jobmon_core.app.remote.submit_ray import submit_to_cluster
@@ -166,7 +151,9 @@ def _submit_to_ray(ctx: Context, request: SubmitToRay, tell: Callable[[str], Non
 
     def on_saved(job: WatchedJob) -> None:
         if request.group:
-            _add_to_group(ctx, request.group, job, job.name, tell)
+            from jobmon_core.app.groups.edit import join_group
+
+            join_group(ctx, request.group, job, job.name, tell)
 
     job, problem = submit_to_cluster(ctx, starter, service, description, settings=settings, on_saved=on_saved)
     if problem:

@@ -59,6 +59,19 @@ def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
         return changed
 
 
+def join_group(
+    ctx: Context, name: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
+) -> None:
+    """Add a job that was submitted just now to a group, which is made if there is none; tell how it went."""
+    try:
+        open_group(ctx, name)
+        run = add_submitted(ctx, name, job, run)
+    except JobmonError as error:
+        tell(f"job {job.job_id} is not in group {name}: {error}; `jobmon group add {name} {job.job_id}`")
+    else:
+        tell(f"job {job.job_id} is the run {run} of group {name}")
+
+
 def add_submitted(ctx: Context, name: str, job: NewJob | WatchedJob, run: str) -> str:
     """Add a job that was submitted just now; return the name that its run got."""
     names: list[str] = []
