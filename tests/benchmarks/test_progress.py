@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from jobmon_core.domain.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from tests.support.training_logs import bars
 
+RECORDED = Path(__file__).parents[3] / "shared" / "data" / "training_logs"
 LOGS: dict[str, tuple[str, dict[str, Any]]] = {
     "bar": (bars(0, 40, 10, 90), {"truth": {"unit": "step", "points": [[2, 0, 90], [6, 40, 90]]}}),
     "epochs": (
@@ -75,11 +75,9 @@ def test_the_innermost_counter_counts_for_a_part_of_the_job_only(folder: Path) -
     assert progress.is_met(replace(log, scope="inner-bar"), 40, 90, nested)
 
 
-def test_the_development_logs_are_read() -> None:
-    name = os.environ.get("JOBMON_TRAINING_LOGS")
-    if not name:
-        pytest.skip("$JOBMON_TRAINING_LOGS names no folder of labelled training logs")
-    logs = list(progress.read_index(Path(name)))
+@pytest.mark.skipif(not RECORDED.is_dir(), reason=f"no labelled training logs at {RECORDED}")
+def test_recorded_logs_are_read() -> None:
+    logs = list(progress.read_index(RECORDED))
     matcher = FormatMatcher.with_patterns({})
     figures = progress.summary([progress.check(log, matcher) for log in logs], 0.0)
     assert figures["points"] >= 0.95
