@@ -13,7 +13,7 @@ from jobmon_core.domain.provenance.arguments import exported, without_values
 from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
 from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
-from jobmon_core.domain.provenance.script_words import named_files, python_prefix
+from jobmon_core.domain.provenance.script_references import named_files, python_prefix
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
 from jobmon_core.observe.provenance.git import git_state
@@ -149,13 +149,14 @@ def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript
 
 def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript) -> RunRecord:
     """Return the record of a job; programs are started and folders are listed here."""
-    variables, runner = ctx.environment, Runner()
+    runner = Runner()
     chdir = line.options.get("chdir") or script_directives(found.text).get("chdir", "")
     workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given
     words = f"{found.text}\n{' '.join(line.operands[1:])} "
     git, problem = git_state(line.folder, runner)
     kept = request.arguments if request.is_command else without_values(request.arguments)
-    exports = {} if request.is_command else exported(request.arguments)
+    variables = {**ctx.environment, **({} if request.is_command else exported(request.arguments))}
+    job_variables = {**variables, "SLURM_SUBMIT_DIR": line.folder}
     text = " ".join(kept)
     is_hidden = redacted(text) != text
     return RunRecord(
@@ -168,9 +169,9 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
         script=found.script,
         git=git,
         modules=loaded_modules(variables),
-        python=python_environment(python_prefix(words, workdir, variables)),
-        files=file_digests(named_files(words, workdir, variables)),
-        environment=variable_digests({**variables, **exports}),
+        python=python_environment(python_prefix(words, workdir, job_variables)),
+        files=file_digests(named_files(words, workdir, job_variables)),
+        environment=variable_digests(variables),
         scheduler_version=_version(runner) if request.backend == DEFAULT_BACKEND else "",
         problems=(problem,) if problem else (),
     )
