@@ -104,7 +104,7 @@ def _options(facts: Facts) -> Iterator[str]:
     gpus = facts.request.gpus_per_node
     if gpus and "gres" not in given and "gpus-per-node" not in given:
         yield f"--gpus-per-node={gpus}"
-    yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}", "--job-name=jobmon-check")
+    yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}")
 
 
 def _private_options(facts: Facts) -> Iterator[str]:
