@@ -95,7 +95,7 @@ class Outbox:
                 return (entry,)
         entry = self._deliver_to(channel, entry, save, config.digest_from)
         # only messages about jobs can be acknowledged
-        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.job_id else 0.0
+        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.state_id else 0.0
         next_one = reminder(entry, reminder_s, self.clock.now())
         return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
 
@@ -201,10 +201,10 @@ class Outbox:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
-def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outbox:
+def new_outbox(ctx: Context, close_fds: Iterable[int], state_id: str = "") -> Outbox:
     """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
 
-    ``job_id`` is the state id of the job that the messages are about; empty for messages of no single job.
+    ``state_id`` is the state id of the job that the messages are about; empty for messages of no single job.
     """
     from jobmon_core.monitor.messages.gate import AlertGate
 
@@ -214,9 +214,9 @@ def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outb
     from jobmon_core.store.messages.group_names import groups_of_job, groups_of_message
 
     def groups(message: Message) -> tuple[str, ...]:
-        return groups_of_job(ctx.groups, job_id) if job_id else groups_of_message(ctx.groups, message.id)
+        return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
 
-    gate = AlertGate(ctx.alerts, job_id, groups)
+    gate = AlertGate(ctx.alerts, state_id, groups)
     return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
 
 

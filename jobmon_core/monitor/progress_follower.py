@@ -92,9 +92,9 @@ class ProgressFollower:
         """Whether the logs of a job may show a failure, so that they are read again soon."""
         return job.id in self._rechecks
 
-    def request_early_reading(self, job_id: str) -> None:
+    def request_early_reading(self, state_id: str) -> None:
         """Read the logs of a job (a state id) earlier than planned, e.g. because one of them has an error."""
-        self._urgent.add(job_id)
+        self._urgent.add(state_id)
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         """If the logs of this job are due, read them, and those of all other jobs that are due."""
@@ -147,13 +147,13 @@ class ProgressFollower:
             return usual_s
         return min(usual_s, _LAUNCH_INTERVAL_S if age_s < _LAUNCH_S else _YOUNG_INTERVAL_S)
 
-    def forget(self, job_id: str) -> None:
+    def forget(self, state_id: str) -> None:
         """Stop reading the logs of a job."""
-        self._jobs.pop(job_id, None)
-        self._events.pop(job_id, None)
-        self._problems.pop(job_id, None)
-        self._rechecks.pop(job_id, None)
-        self._urgent.discard(job_id)
+        self._jobs.pop(state_id, None)
+        self._events.pop(state_id, None)
+        self._problems.pop(state_id, None)
+        self._rechecks.pop(state_id, None)
+        self._urgent.discard(state_id)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
         began_s, before_s = self._clock.now(), self._clock.children_cpu_s()
@@ -171,10 +171,10 @@ class ProgressFollower:
         cpu_s = self._clock.children_cpu_s() - before_s
         pause_s = max(cpu_s / _MAX_CPU_SHARE, (now_s - began_s) / _MAX_TIME_SHARE)
         self._common_pause = _Pause(now_s, min(pause_s, _MAX_PAUSE_S))
-        for job_id, followed in found.items():
-            if followed.problem and followed.problem != self._problems.get(job_id):
-                log(f"{job_id}: the progress could not be read: {followed.problem}")
-            self._problems[job_id] = followed.problem
-            self._events[job_id] = followed.events
+        for state_id, followed in found.items():
+            if followed.problem and followed.problem != self._problems.get(state_id):
+                log(f"{state_id}: the progress could not be read: {followed.problem}")
+            self._problems[state_id] = followed.problem
+            self._events[state_id] = followed.events
             if followed.recheck_s is not None and followed.recheck_s > began_s:
-                self._rechecks[job_id] = followed.recheck_s
+                self._rechecks[state_id] = followed.recheck_s

@@ -76,14 +76,14 @@ class MonitorFactory:
             )
         )
 
-    def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
+    def job_monitor(self, state_id: str, log: Log) -> JobMonitor:
         """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
 
         Raises:
             StateUnreadable: the state file cannot be read.
         """
         ctx = self._ctx
-        job = ctx.store.load(job_id)
+        job = ctx.store.load(state_id)
         local_cluster = self._cluster_name(job.backend)
         # login nodes of several clusters may share a home: other clusters are addressed by name
         cluster = job.cluster if job.is_elsewhere(local_cluster.get) else ""
@@ -233,7 +233,7 @@ class MonitorFactory:
         return with_proof(self._worker, self._ctx.clock.now(), job, answer)
 
     def _deliver(
-        self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+        self, state_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
     ) -> tuple[OutboxEntry, ...]:
         """Deliver one message, after checking that this process still owns the job.
 
@@ -244,9 +244,9 @@ class MonitorFactory:
         from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 
         ctx = self._ctx
-        if not ctx.owner_record(job_id).heartbeat():
+        if not ctx.owner_record(state_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        return new_outbox(ctx, ctx.locks, job_id).deliver(entry, save)
+        return new_outbox(ctx, ctx.locks, state_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.
@@ -285,11 +285,11 @@ class MonitorFactory:
             cluster = job.cluster or self._cluster_name(job.backend).last_known()
             return outage_notice_file(ctx.home.shared_answers, job.backend, cluster)
 
-        def is_reporting(job_id: str) -> bool:
+        def is_reporting(state_id: str) -> bool:
             from jobmon_core.lifecycle.health import Health, job_status  # needed only in an outage
 
             try:
-                reporter = job_status(ctx, ctx.store.load(job_id))
+                reporter = job_status(ctx, ctx.store.load(state_id))
             except StateUnreadable:
                 return False
             return reporter.job.outage_s is not None and reporter.health in (Health.ALIVE, Health.REMOTE)

@@ -23,7 +23,7 @@ from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.telemetry.model import AgentReport
 from jobmon_core.domain.tracking.model import End, EndInquiry, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.home import Home
-from jobmon_core.store.records import remove_records
+from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system import files
 from jobmon_core.system.json_codec import to_json
@@ -208,7 +208,7 @@ def test_the_bundles_are_removed_with_the_records(home: Home) -> None:
     other = home.bundle_file("slurm-12-xy", "")
     for path in (*own, other):
         path.write_text("x", encoding="ascii")
-    remove_records(home, "slurm-12-x")
+    remove_job_files(home, "slurm-12-x")
     assert not any(path.exists() for path in own)
     assert other.exists()
 

@@ -34,9 +34,9 @@ class SlowContext(Context):
 
     forgotten = False
 
-    def run_record(self, job_id: str) -> RunRecordFile:
-        path = self.home.run_file(job_id)
-        return SlowFile(path, state=self.store.path(job_id), forgotten=self.forgotten)
+    def run_record(self, state_id: str) -> RunRecordFile:
+        path = self.home.run_file(state_id)
+        return SlowFile(path, state=self.store.path(state_id), forgotten=self.forgotten)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
