@@ -49,7 +49,7 @@ def _files(home: Home, state_id: str) -> Iterator[Path]:
     yield home.progress_file(state_id)
     yield home.run_file(state_id)
     yield home.note_file(state_id)
-    # left by processes that were killed while they claimed the job; an id has no special character of globs
+    # left by processes that were killed while they took the job over; an id has no special character of globs
     yield from home.monitors.glob(f"{state_id}.*{CLAIM_SUFFIX}")
     yield home.owner_file(state_id)
     yield home.lock_file(state_id)
