@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from jobmon_core.store.messages.alerts import AlertFiles
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
-    from jobmon_core.store.owner import CancelRequest, OwnerRecord
+    from jobmon_core.store.owner import OwnerRecord, RequestFile
     from jobmon_core.store.progress_file import ProgressFile
     from jobmon_core.store.shared_answers import SharedAnswer
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
-_WATCH_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the scheduler, then forks
+_WATCH_LOCK_TIMEOUT_S = 120.0  # long enough for several commands started at once, which run one by one
 
 
 def backend_names() -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def configurable_backends() -> tuple[str, ...]:
-    """Return the names of the backends that the configuration may name; the first is the default."""
+    """Return what ``backend`` in the configuration may name; the first is the default."""
     return (*backend_names(), RAY)
 
 
@@ -70,7 +70,7 @@ def _channel_types() -> Mapping[str, ChannelType[Any]]:
 
 
 class Context:
-    """The paths and adapters of one home; an unsupported backend raises SchedulerMissing."""
+    """The paths and adapters of one home; its methods raise SchedulerMissing for an unsupported backend."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Context:
         Args:
             home: the folder of the user's jobmon.
             environment: the variables that select the cluster and may hold secrets.
-            locks: descriptors that child processes must close.
+            locks: descriptors of the locks of jobs, which child processes must close.
             clock: the time; tests replace it.
             channel_types: returns the table of channel types; tests add to it.
         """
@@ -97,7 +97,7 @@ class Context:
 
     @classmethod
     def open(cls, environment: Mapping[str, str]) -> Context:
-        """Return the context of the home that the environment names or implies."""
+        """Return the context of the home that the environment selects, see `Home.find`."""
         return cls(Home.find(environment), environment)
 
     def configuration(self) -> Config:
@@ -119,53 +119,53 @@ class Context:
 
         return JobStore(self.home.state)
 
-    def monitor_log(self, job_id: str) -> MonitorLog:
+    def monitor_log(self, state_id: str) -> MonitorLog:
         """Return the log of the monitor of the job with this state id."""
         from jobmon_core.store.monitor_log import MonitorLog
 
-        return MonitorLog(self.home.log_file(job_id))
+        return MonitorLog(self.home.log_file(state_id))
 
-    def progress_file(self, job_id: str) -> ProgressFile:
+    def progress_file(self, state_id: str) -> ProgressFile:
         """Return the progress file of the job with this state id."""
         from jobmon_core.store.progress_file import ProgressFile
 
-        return ProgressFile(self.home.progress_file(job_id))
+        return ProgressFile(self.home.progress_file(state_id))
 
-    def run_record(self, job_id: str) -> RunRecordFile:
+    def run_record(self, state_id: str) -> RunRecordFile:
         """Return the record of what the job with this state id runs."""
         from jobmon_core.store.job_files.run_record import RunRecordFile
 
-        return RunRecordFile(self.home.run_file(job_id))
+        return RunRecordFile(self.home.run_file(state_id))
 
-    def notes(self, job_id: str) -> NotesFile:
+    def notes(self, state_id: str) -> NotesFile:
         """Return the user's notes about the job with this state id."""
         from jobmon_core.store.job_files.notes import NotesFile
 
-        return NotesFile(self.home.note_file(job_id))
+        return NotesFile(self.home.note_file(state_id))
 
-    def telemetry(self, job_id: str, task: str) -> TaskTelemetry:
-        """Return the measurements of agents about one task (a key; empty: the whole job) of a state id."""
+    def telemetry(self, state_id: str, task: str) -> TaskTelemetry:
+        """Return what agents measured of one task of a job; ``task`` is its key, empty for the whole job."""
         from jobmon_core.store.telemetry import TaskTelemetry
 
-        return TaskTelemetry(self.home.telemetry_folder(job_id, task))
+        return TaskTelemetry(self.home.telemetry_folder(state_id, task))
 
-    def owner_record(self, job_id: str) -> OwnerRecord:
+    def owner_record(self, state_id: str) -> OwnerRecord:
         """Return the record of the process that watches the job with this state id."""
         from jobmon_core.store.owner import OwnerRecord
 
-        return OwnerRecord(self.home.owner_file(job_id))
+        return OwnerRecord(self.home.owner_file(state_id))
 
-    def cancel_request(self, job_id: str) -> CancelRequest:
+    def cancel_request(self, state_id: str) -> RequestFile:
         """Return the request to stop watching the job with this state id."""
-        from jobmon_core.store.owner import CancelRequest
+        from jobmon_core.store.owner import RequestFile
 
-        return CancelRequest(self.home.cancel_file(job_id))
+        return RequestFile(self.home.cancel_file(state_id))
 
-    def replay_request(self, job_id: str) -> CancelRequest:
+    def replay_request(self, state_id: str) -> RequestFile:
         """Return the request to send the given-up messages of the job with this state id again."""
-        from jobmon_core.store.owner import CancelRequest
+        from jobmon_core.store.owner import RequestFile
 
-        return CancelRequest(self.home.replay_file(job_id))
+        return RequestFile(self.home.replay_file(state_id))
 
     @property
     def alerts(self) -> AlertFiles:
@@ -255,7 +255,7 @@ class Context:
         Args:
             kind: ``queue``, ``accounting`` or ``cluster``.
             backend: the name of the backend.
-            about: of the queue and of accounting: the cluster (empty: the default one) and the user.
+            about: the cluster (empty: the default one) and the user; none for ``cluster``.
             host: whose monitors share the answer; empty for this host.
         """
         from jobmon_core.store.shared_answers import SharedAnswer
@@ -279,7 +279,7 @@ class Context:
         return read_hosts(self.home.config)
 
     def watch_lock(self) -> AbstractContextManager[None]:
-        """Keep other `jobmon watch` commands of this home waiting, else two may find a job unwatched.
+        """Serialise the `jobmon watch` commands of this home: two could start a monitor for the same job.
 
         Entering it raises CommandBusy if another one has not finished within two minutes.
         """
@@ -288,7 +288,7 @@ class Context:
         return command_lock(self.home.monitors / "watch.lock", "jobmon watch", _WATCH_LOCK_TIMEOUT_S)
 
     def _search_lock(self) -> AbstractContextManager[None]:
-        """Keep other submissions of this home from searching at the same time."""
+        """Serialise the searches of this home for a job whose id sbatch did not report."""
         from jobmon_core.system.lock import command_lock
 
         return command_lock(self.home.monitors / "search.lock", "jobmon submit", _SEARCH_LOCK_TIMEOUT_S)

@@ -11,9 +11,9 @@ from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.end_files import end_rows, why_doubtful
+from jobmon.views.job_settings import settings_rows
 from jobmon.views.model import by_interest, clock, pending_reason, span, state, state_counts, task_state
 from jobmon.views.running import array_rows, progress_rows
-from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon.views.times import history_rows, time_rows

@@ -1,4 +1,4 @@
-"""Looks for suspicious words in what is appended to the logs of a task."""
+"""Look for suspicious words in what is appended to the logs of a task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jobmon_core.domain.telemetry.measuring.suspicious_words import OVERLAP_BYTES, is_suspicious
 
-_MAX_BYTES = 2**20  # of a log that are read in one look
+_MAX_BYTES = 2**20  # read of one log per look
 
 
 @dataclass(slots=True)
@@ -20,15 +20,15 @@ class Logs:
     _offsets: dict[str, int] = field(default_factory=dict)
 
     def skip_old(self) -> None:
-        """Leave out what the logs hold now. It may hang."""
+        """Skip what the logs contain now. May block, e.g. on a file server that does not respond."""
         for path in self.paths:
             try:
                 self._offsets[path] = Path(path).stat().st_size
             except OSError:
-                self._offsets[path] = 0  # it will be created
+                self._offsets[path] = 0  # it does not exist yet
 
     def look(self) -> bool:
-        """Return whether something suspicious was appended since the last look. It may hang.
+        """Return whether something suspicious was appended since the last look. May block, like `skip_old`.
 
         Of a log that grew by more than a mebibyte, the last mebibyte is read.
         """
@@ -50,7 +50,8 @@ class Logs:
                 offset = 0
             start = max(0, offset - OVERLAP_BYTES, status.st_size - _MAX_BYTES)
             self._offsets[path] = status.st_size
-            return is_suspicious(os.pread(descriptor, status.st_size - start, start))
+            text = os.pread(descriptor, status.st_size - start, start)
+            return is_suspicious(text, max(0, offset - start))
         except OSError:
             return False
         finally:

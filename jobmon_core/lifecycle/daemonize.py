@@ -36,14 +36,14 @@ def load() -> None:
 
 
 def daemonize(
-    root: str, max_monitors: int, job_ids: Sequence[str], status_pipe: int, *, ignore_limit: bool = False
+    root: str, max_monitors: int, state_ids: Sequence[str], status_pipe: int, *, ignore_limit: bool = False
 ) -> NoReturn:
     """Detach, lock the jobs and exec the monitor; never return into the copied command.
 
     Args:
         root: jobmon's home.
         max_monitors: limit for this host.
-        job_ids: state ids of the jobs.
+        state_ids: state ids of the jobs.
         status_pipe: receives READY, ALREADY_OWNED, LIMIT_REACHED or an error message.
         ignore_limit: start even if all slots are taken; the monitor then takes the next slot that is freed.
     """
@@ -53,12 +53,12 @@ def daemonize(
         # if the command is dead, nothing hands the jobs to another monitor: start in spite of the limit
         if slot is None and not ignore_limit and _report(status_pipe, LIMIT_REACHED):
             os._exit(0)
-        detach(home, job_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
+        detach(home, state_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
         # blocked signals stay pending across the exec, until the monitor waits for them
         signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _raise_open_file_limit()
-        locks = acquire_jobs(home, job_ids)
+        locks = acquire_jobs(home, state_ids)
         process_state = ProcessState(home, locks, slot, max_monitors, _cpu_budget_s())
         process_state.write_slot()
         _report(status_pipe, READY + " ".join(locks) if locks else ALREADY_OWNED)
@@ -81,17 +81,17 @@ def _report(status_pipe: int, status: str) -> bool:
     return True
 
 
-def detach(home: Home, job_id: str, descriptors: list[int]) -> None:
+def detach(home: Home, state_id: str, descriptors: list[int]) -> None:
     """Leave the terminal, the session and the working folder; write stdout and stderr to the job's log.
 
     Args:
         home: jobmon's home; its state folder becomes the working folder.
-        job_id: the job whose log is used; or the name of another log.
+        state_id: the job whose log is used; or the name of another log.
         descriptors: files to keep open.
     """
     from daemon import DaemonContext
 
-    with _open_log(home.log_file(job_id)) as log:
+    with _open_log(home.log_file(state_id)) as log:
         DaemonContext(
             umask=_UMASK,
             working_directory=str(home.state),

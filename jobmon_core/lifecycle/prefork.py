@@ -54,21 +54,21 @@ class PreforkedMonitor:
         self.is_waiting = True  # until `start` or `discard`
 
     def start(
-        self, home: Path, max_monitors: int, job_ids: Sequence[str], *, ignore_limit: bool = False
+        self, home: Path, max_monitors: int, state_ids: Sequence[str], *, ignore_limit: bool = False
     ) -> str:
         """Make the copy the monitor of these jobs.
 
         Args:
             home: jobmon's home.
             max_monitors: limit for this host.
-            job_ids: state ids of the jobs.
+            state_ids: state ids of the jobs.
             ignore_limit: start even if ``max_monitors`` monitors already run.
 
         Returns:
             A status of `start_status`, or an error message. Empty if the copy died, or was killed because it
             had not responded for 30 seconds.
         """
-        request = json.dumps([str(home), max_monitors, ignore_limit, *job_ids])
+        request = json.dumps([str(home), max_monitors, ignore_limit, *state_ids])
         with suppress(BrokenPipeError):  # the copy is dead: its status stays empty
             os.write(self._request_pipe, request.encode("ascii"))
         self.is_waiting = False
@@ -104,9 +104,9 @@ def _await_request(request_pipe: int, status_pipe: int, record: Recorder | None)
 
         daemonize.load()
         if request := _read(request_pipe, None):
-            home, max_monitors, ignore_limit, *job_ids = json.loads(request)
-            announce(recorder, job_ids)
-            daemonize.daemonize(home, max_monitors, job_ids, status_pipe, ignore_limit=ignore_limit)
+            home, max_monitors, ignore_limit, *state_ids = json.loads(request)
+            announce(recorder, state_ids)
+            daemonize.daemonize(home, max_monitors, state_ids, status_pipe, ignore_limit=ignore_limit)
     except Exception as error:  # noqa: BLE001 - the command reports it
         os.write(status_pipe, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:

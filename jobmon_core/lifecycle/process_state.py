@@ -40,10 +40,10 @@ class ProcessState:
     @classmethod
     def from_argv(cls, argv: Sequence[str]) -> ProcessState:
         """Read the arguments that `to_argv` returned."""
-        root, max_monitors, cpu_budget_s, slot, locks, *job_ids = argv
+        root, max_monitors, cpu_budget_s, slot, locks, *state_ids = argv
         return cls(
             Home(Path(root)),
-            dict(zip(job_ids, map(int, locks.split(",")), strict=True)),
+            dict(zip(state_ids, map(int, locks.split(",")), strict=True)),
             None if int(slot) == _NO_SLOT else int(slot),
             int(max_monitors),
             float(cpu_budget_s),
@@ -67,8 +67,8 @@ class ProcessState:
         Raises:
             StorageFailed: an owner record cannot be written.
         """
-        for job_id in self.locks:
-            OwnerRecord(self.home.owner_file(job_id)).write(Owner.this_process())
+        for state_id in self.locks:
+            OwnerRecord(self.home.owner_file(state_id)).write(Owner.this_process())
         self.write_slot()
 
     def write_slot(self) -> None:
@@ -93,10 +93,10 @@ class ProcessState:
             self.slot = MonitorSlots(self.home.slots).acquire(self.max_monitors)
             self.write_slot()
 
-    def release(self, job_id: str) -> None:
+    def release(self, state_id: str) -> None:
         """Release the lock and the owner record of a job, if this process holds them."""
-        lock = self.locks.pop(job_id, None)
+        lock = self.locks.pop(state_id, None)
         if lock is not None:
-            OwnerRecord(self.home.owner_file(job_id)).remove()
+            OwnerRecord(self.home.owner_file(state_id)).remove()
             os.close(lock)
             self.write_slot()

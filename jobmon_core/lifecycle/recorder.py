@@ -42,11 +42,11 @@ def start_recorder(record: Recorder, keep_out: Sequence[int]) -> int | None:
         os._exit(0)
 
 
-def announce(pipe: int | None, job_ids: Sequence[str]) -> None:
+def announce(pipe: int | None, state_ids: Sequence[str]) -> None:
     """Tell the recorder which jobs were submitted."""
     if pipe is not None:
         with suppress(BrokenPipeError):  # it is dead: there is no record
-            os.write(pipe, " ".join(job_ids).encode())
+            os.write(pipe, " ".join(state_ids).encode())
         os.close(pipe)
 
 

@@ -38,9 +38,9 @@ _WAIT_REASONS = {
 class Sentinel:
     """Waits until the monitor of one job has finished, is dead, or has been silent for too long."""
 
-    def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
+    def __init__(self, ctx: Context, state_id: str, log: Callable[[str], None]) -> None:
         """Prepare for the job with this state id; ``log`` writes a line to its log."""
-        self._ctx, self._job_id, self._log = ctx, job_id, log
+        self._ctx, self._state_id, self._log = ctx, state_id, log
         self._last_logged = ""
 
     def lock_to_take_over(self) -> int | None:
@@ -59,7 +59,7 @@ class Sentinel:
     def _job_status(self) -> JobStatus | None:
         """Return the job's status; None while its state cannot be read, e.g. if a file server is down."""
         try:
-            status = job_status(self._ctx, self._ctx.store.load(self._job_id))
+            status = job_status(self._ctx, self._ctx.store.load(self._state_id))
         except StateUnreadable as error:
             self._log_once(f"{error}; trying again")
             return None
@@ -70,7 +70,7 @@ class Sentinel:
     def _acquire(self) -> int | None:
         """Lock the job and become its owner; return the lock, or None if that is not possible now."""
         try:
-            return acquire_job(self._ctx.home.lock_file(self._job_id))
+            return acquire_job(self._ctx.home.lock_file(self._state_id))
         except AlreadyWatched as error:
             self._log_once(f"cannot take over: {error}")
         except StorageFailed as error:
@@ -105,12 +105,12 @@ def main() -> None:
     """Run on a compute node, with the arguments ``HOME STATE_ID``."""
     os.umask(_UMASK)
     signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
-    ctx, job_id = Context(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
-    monitor_log = ctx.monitor_log(job_id)
+    ctx, state_id = Context(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
+    monitor_log = ctx.monitor_log(state_id)
     name = f"sentinel {os.environ.get('SLURM_JOB_ID', os.getpid())} on {os.uname().nodename}"
-    lock = Sentinel(ctx, job_id, lambda event: monitor_log.write(f"{name}: {event}")).lock_to_take_over()
+    lock = Sentinel(ctx, state_id, lambda event: monitor_log.write(f"{name}: {event}")).lock_to_take_over()
     if lock is not None:
-        ProcessState(ctx.home, {job_id: lock}).exec_monitor()
+        ProcessState(ctx.home, {state_id: lock}).exec_monitor()
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.polling.queue import SharedQueue
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.store.jobs import JobStore
-    from jobmon_core.store.owner import CancelRequest
+    from jobmon_core.store.owner import RequestFile
     from jobmon_core.system.clock import Clock
 
 FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
@@ -73,7 +73,7 @@ class MonitorDeps:
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
-    replay: CancelRequest | None = None  # the user's request to send given-up messages again
+    replay: RequestFile | None = None  # the user's request to send given-up messages again
     group: Callable[[], GroupSettings | None] = lambda: (
         None
     )  # the settings of the job's group, if it is in one

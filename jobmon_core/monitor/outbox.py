@@ -25,8 +25,8 @@ from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
+from jobmon_core.system.helper import Helper, HelperFailed, HelperRaised
 from jobmon_core.system.process import die_with_parent
-from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ class Outbox:
 
     configuration: Callable[[], Config]
     send: Callable[[ConfiguredChannel, OutboxEntry], Receipt]
-    worker: Worker
+    helper: Helper
     clock: Clock
     dead_channels: DeadChannels
     gate: AlertGate | None = None  # None: nothing holds or limits messages
@@ -95,7 +95,7 @@ class Outbox:
                 return (entry,)
         entry = self._deliver_to(channel, entry, save, config.digest_from)
         # only messages about jobs can be acknowledged
-        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.job_id else 0.0
+        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.state_id else 0.0
         next_one = reminder(entry, reminder_s, self.clock.now())
         return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
 
@@ -193,18 +193,18 @@ class Outbox:
             return self.send(channel, entry)
 
         try:
-            return self.worker.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
-        except WorkerRaised as error:
+            return self.helper.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
+        except HelperRaised as error:
             # the plain form may work although the full one cannot even be built
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
-        except WorkerFailed as error:
+        except HelperFailed as error:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
-def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outbox:
+def new_outbox(ctx: Context, close_fds: Iterable[int], state_id: str = "") -> Outbox:
     """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
 
-    ``job_id`` is the state id of the job that the messages are about; empty for messages of no single job.
+    ``state_id`` is the state id of the job that the messages are about; empty for messages of no single job.
     """
     from jobmon_core.monitor.messages.gate import AlertGate
 
@@ -214,10 +214,10 @@ def new_outbox(ctx: Context, close_fds: Iterable[int], job_id: str = "") -> Outb
     from jobmon_core.store.messages.group_names import groups_of_job, groups_of_message
 
     def groups(message: Message) -> tuple[str, ...]:
-        return groups_of_job(ctx.groups, job_id) if job_id else groups_of_message(ctx.groups, message.id)
+        return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
 
-    gate = AlertGate(ctx.alerts, job_id, groups)
-    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
+    gate = AlertGate(ctx.alerts, state_id, groups)
+    return Outbox(ctx.configuration, send, Helper(close_fds), ctx.clock, ctx.dead_channels, gate)
 
 
 def _route(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.progress.events.event import Event, Followed
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ class ProgressFollower:
     def __init__(
         self,
         read: Callable[[tuple[WatchedJob, ...]], dict[str, Followed]],
-        worker: Worker,
+        helper: Helper,
         clock: Clock,
         interval_s: float,
     ) -> None:
@@ -61,11 +61,11 @@ class ProgressFollower:
 
         Args:
             read: called in the child; returns what it found by state id.
-            worker: runs the child.
+            helper: runs the child.
             clock: tells and measures the time.
             interval_s: between two readings of a job that sets no ``check_interval`` of its own.
         """
-        self._read, self._worker, self._clock, self._interval_s = read, worker, clock, interval_s
+        self._read, self._helper, self._clock, self._interval_s = read, helper, clock, interval_s
         self._jobs: dict[str, WatchedJob] = {}
         self._pauses: dict[float, _Pause] = {}  # of the jobs with each interval
         self._common_pause = _Pause()  # applies to all jobs
@@ -92,9 +92,9 @@ class ProgressFollower:
         """Whether the logs of a job may show a failure, so that they are read again soon."""
         return job.id in self._rechecks
 
-    def request_early_reading(self, job_id: str) -> None:
+    def request_early_reading(self, state_id: str) -> None:
         """Read the logs of a job (a state id) earlier than planned, e.g. because one of them has an error."""
-        self._urgent.add(job_id)
+        self._urgent.add(state_id)
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         """If the logs of this job are due, read them, and those of all other jobs that are due."""
@@ -147,21 +147,21 @@ class ProgressFollower:
             return usual_s
         return min(usual_s, _LAUNCH_INTERVAL_S if age_s < _LAUNCH_S else _YOUNG_INTERVAL_S)
 
-    def forget(self, job_id: str) -> None:
+    def forget(self, state_id: str) -> None:
         """Stop reading the logs of a job."""
-        self._jobs.pop(job_id, None)
-        self._events.pop(job_id, None)
-        self._problems.pop(job_id, None)
-        self._rechecks.pop(job_id, None)
-        self._urgent.discard(job_id)
+        self._jobs.pop(state_id, None)
+        self._events.pop(state_id, None)
+        self._problems.pop(state_id, None)
+        self._rechecks.pop(state_id, None)
+        self._urgent.discard(state_id)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
         began_s, before_s = self._clock.now(), self._clock.children_cpu_s()
         for job in jobs:
             self._rechecks.pop(job.id, None)
         try:
-            found = self._worker.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
-        except WorkerFailed as error:
+            found = self._helper.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
+        except HelperFailed as error:
             log(f"the progress could not be read: {error}")
             self._common_pause = _Pause(self._clock.now(), _MAX_PAUSE_S)
             if first := self._jobs.pop(jobs[0].id, None):
@@ -171,10 +171,10 @@ class ProgressFollower:
         cpu_s = self._clock.children_cpu_s() - before_s
         pause_s = max(cpu_s / _MAX_CPU_SHARE, (now_s - began_s) / _MAX_TIME_SHARE)
         self._common_pause = _Pause(now_s, min(pause_s, _MAX_PAUSE_S))
-        for job_id, followed in found.items():
-            if followed.problem and followed.problem != self._problems.get(job_id):
-                log(f"{job_id}: the progress could not be read: {followed.problem}")
-            self._problems[job_id] = followed.problem
-            self._events[job_id] = followed.events
+        for state_id, followed in found.items():
+            if followed.problem and followed.problem != self._problems.get(state_id):
+                log(f"{state_id}: the progress could not be read: {followed.problem}")
+            self._problems[state_id] = followed.problem
+            self._events[state_id] = followed.events
             if followed.recheck_s is not None and followed.recheck_s > began_s:
-                self._rechecks[job_id] = followed.recheck_s
+                self._rechecks[state_id] = followed.recheck_s

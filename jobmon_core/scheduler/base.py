@@ -169,7 +169,7 @@ class SubmissionQueries(NamedTuple):
 
 
 class ShortJobState(NamedTuple):
-    """Where a short job of jobmon's own is."""
+    """The state of the short job of `jobmon check --on-node`."""
 
     state: str  # as the scheduler writes it; empty if it does not know the job any more
     reason: str = ""  # why it waits
@@ -178,17 +178,19 @@ class ShortJobState(NamedTuple):
 
 
 class ShortJobs(NamedTuple):
-    """How a short job of jobmon's own is run.
+    """How the short job of `jobmon check --on-node` is run.
 
     Attributes:
-        submit: submits a script (its path) with options; its output goes to a file. Raises SchedulerRejected.
-        state: where the job is; None if the scheduler did not answer.
-        cancel: cancels the job.
+        submit: submits, under a name that no other job has, with options, a script (its path) whose output
+            goes to a file. Raises SchedulerMissing, SchedulerRejected, and SchedulerUnavailable if there was
+            no answer: it has cancelled a job that may exist then, or says how.
+        state: returns the state of the job; None if the scheduler did not answer.
+        cancel: cancels the job, unless it has ended; returns the scheduler's error text, empty without one.
     """
 
-    submit: Callable[[Runner, Sequence[str], str, str], Submitted]
+    submit: Callable[[Runner, str, Sequence[str], str, str], Submitted]
     state: Callable[[Runner, Submitted], ShortJobState | None]
-    cancel: Callable[[Runner, Submitted], None]
+    cancel: Callable[[Runner, Submitted], str]
 
 
 class Attempt(NamedTuple):
@@ -297,7 +299,7 @@ class Backend(NamedTuple):
         in_job: returns the command that runs a command once on each node of the running job with a raw id, on
             a named cluster; None if jobs run on this host.
         submission_queries: what can be asked before a submission; None if nothing.
-        short_jobs: how a short job is run on the nodes; None if jobs run on this host.
+        short_jobs: how the short job of `check --on-node` is run; None if jobs run on this host.
         pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.

@@ -102,7 +102,7 @@ class SendQueues:
             file.write(changed)
 
     def request_card_turn(
-        self, fingerprint: str, job_id: str, now_s: float, *, is_posted: bool, is_pending: bool
+        self, fingerprint: str, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
     ) -> CardTurn:
         """Return whether the card of a job may be posted or edited now: never while a message waits."""
         file, budget_file = self._file(fingerprint), self._budget_file(fingerprint)
@@ -110,20 +110,20 @@ class SendQueues:
             if (busy_until_s := file.read().busy_until_s(now_s)) is not None:
                 return CardTurn(busy_until_s)
             budget, turn = card_budget.request_card_turn(
-                budget_file.read(), job_id, now_s, is_posted=is_posted, is_pending=is_pending
+                budget_file.read(), state_id, now_s, is_posted=is_posted, is_pending=is_pending
             )
             budget_file.write(budget)
             return turn
         return CardTurn(now_s + _STORAGE_RETRY_S)
 
     def record_card_result(
-        self, fingerprint: str, job_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
+        self, fingerprint: str, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
     ) -> None:
         """Record the result of an attempt to post or edit a card; ``is_closed``: no other follows."""
         file = self._budget_file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             file.write(
-                card_budget.record_card_result(file.read(), job_id, receipt, now_s, is_closed=is_closed)
+                card_budget.record_card_result(file.read(), state_id, receipt, now_s, is_closed=is_closed)
             )
 
     def _file(self, fingerprint: str) -> JsonFile[SendQueue]:

@@ -90,18 +90,18 @@ class Home(NamedTuple):
         """The progress file of each job, written by its monitor."""
         return private_folder(self.state / "progress")
 
-    def progress_file(self, job_id: str) -> Path:
+    def progress_file(self, state_id: str) -> Path:
         """Return the file with the progress of a job."""
-        return self.progress / f"{job_id}.json"
+        return self.progress / f"{state_id}.json"
 
     @property
     def runs(self) -> Path:
         """The record of what each job runs."""
         return private_folder(self.state / "runs")
 
-    def run_file(self, job_id: str) -> Path:
+    def run_file(self, state_id: str) -> Path:
         """Return the file with the record of what a job runs."""
-        return self.runs / f"{job_id}.json"
+        return self.runs / f"{state_id}.json"
 
     @property
     def patrol_file(self) -> Path:
@@ -118,9 +118,9 @@ class Home(NamedTuple):
         """The user's notes about jobs."""
         return private_folder(self.state / "notes")
 
-    def note_file(self, job_id: str) -> Path:
+    def note_file(self, state_id: str) -> Path:
         """Return the file with the user's notes about a job."""
-        return self.notes / f"{job_id}.json"
+        return self.notes / f"{state_id}.json"
 
     @property
     def alerts(self) -> Path:
@@ -141,13 +141,13 @@ class Home(NamedTuple):
         """Return the log of a group, unless the user wants it elsewhere."""
         return self.logs / f"group-{name}.log"
 
-    def telemetry_folder(self, job_id: str, task: str) -> Path:
+    def telemetry_folder(self, state_id: str, task: str) -> Path:
         """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
-        return self.telemetry(job_id) / (task or "job")
+        return self.telemetry(state_id) / (task or "job")
 
-    def telemetry(self, job_id: str) -> Path:
+    def telemetry(self, state_id: str) -> Path:
         """Return the folder of what agents measured of all tasks of a job; it may be missing."""
-        return self.state / "telemetry" / job_id
+        return self.state / "telemetry" / state_id
 
     def backend_folder(self, name: str) -> Path:
         """Return the folder of a backend, e.g. with the jobs of the local one; created if missing."""
@@ -158,29 +158,29 @@ class Home(NamedTuple):
         """One log per job, of its monitor."""
         return private_folder(self.root / "logs")
 
-    def log_file(self, job_id: str) -> Path:
+    def log_file(self, state_id: str) -> Path:
         """Return the log of the monitor of a job."""
-        return self.logs / f"{job_id}.log"
+        return self.logs / f"{state_id}.log"
 
-    def bundle_file(self, job_id: str, task: str) -> Path:
+    def bundle_file(self, state_id: str, task: str) -> Path:
         """Return the file with the diagnostics of a task (a key; empty: the job) that failed."""
-        return self.logs / f"{job_id}{f'.{task}' if task else ''}.diagnostics.txt"
+        return self.logs / f"{state_id}{f'.{task}' if task else ''}.diagnostics.txt"
 
-    def lock_file(self, job_id: str) -> Path:
+    def lock_file(self, state_id: str) -> Path:
         """Return the file that the owner of a job locks."""
-        return self.monitors / f"{job_id}.lock"
+        return self.monitors / f"{state_id}.lock"
 
-    def owner_file(self, job_id: str) -> Path:
+    def owner_file(self, state_id: str) -> Path:
         """Return the record of the owner of a job."""
-        return self.monitors / f"{job_id}.owner"
+        return self.monitors / f"{state_id}.owner"
 
-    def cancel_file(self, job_id: str) -> Path:
+    def cancel_file(self, state_id: str) -> Path:
         """Return the file that asks the owner of a job to stop watching it."""
-        return self.monitors / f"{job_id}.drop"
+        return self.monitors / f"{state_id}.drop"
 
-    def replay_file(self, job_id: str) -> Path:
+    def replay_file(self, state_id: str) -> Path:
         """Return the file that asks the owner of a job to send its given-up messages again."""
-        return self.monitors / f"{job_id}.replay"
+        return self.monitors / f"{state_id}.replay"
 
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files and folders that killed processes left over a day ago; yield each.

@@ -39,9 +39,9 @@ class JobStore:
 
     folder: Path
 
-    def path(self, job_id: str) -> Path:
-        """Return the state file of a submission; ``job_id`` is its state id, not its Slurm job id."""
-        return self.folder / f"{job_id}.json"
+    def path(self, state_id: str) -> Path:
+        """Return the state file of a submission."""
+        return self.folder / f"{state_id}.json"
 
     def save(self, job: WatchedJob | NewJob) -> None:
         """Write a job durably.
@@ -53,13 +53,13 @@ class JobStore:
         content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
         write_atomically(self.path(job.id), content.encode("ascii"))
 
-    def load(self, job_id: str) -> WatchedJob:
+    def load(self, state_id: str) -> WatchedJob:
         """Read the job with this state id.
 
         Raises:
             StateUnreadable: its file is missing, unreadable, damaged, or from a newer jobmon.
         """
-        path = self.path(job_id)
+        path = self.path(state_id)
         try:
             data = json.loads(read_own(path, _MAX_BYTES))
         except OSError as error:

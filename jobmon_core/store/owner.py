@@ -1,4 +1,4 @@
-"""Which process monitors a job: its lock, the record that names it, and the request that it stops."""
+"""Which process monitors a job: its lock, the record that names it, and the requests to it."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # Many heartbeats: there is one a minute. On some file systems, such as Lustre, the hosts date the files
 # themselves. Their clocks differ by less: munge, and with it Slurm, rejects a host that is five minutes off.
 STALE_AFTER_S = 900.0
+CLAIM_SUFFIX = ".heir"  # of the file of a claimant; fixed, because hosts with different versions may compete
 
 
 class Liveness(StrEnum):
@@ -133,7 +134,7 @@ class OwnerRecord:
 
     def _successor_of(self, record: tuple[Owner, float] | None) -> OwnerRecord:
         succeeded = f"{zlib.crc32(encoded(record[0])):08x}" if record else "first"
-        return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}.heir"))
+        return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}{CLAIM_SUFFIX}"))
 
     @property
     def _job(self) -> str:
@@ -207,30 +208,30 @@ def acquire_job(path: Path) -> int:
     return descriptor
 
 
-def acquire_jobs(home: Home, job_ids: Iterable[str]) -> dict[str, int]:
+def acquire_jobs(home: Home, state_ids: Iterable[str]) -> dict[str, int]:
     """Lock those of these jobs that have no owner; return job id -> descriptor of the lock.
 
     Raises:
         StorageFailed: a lock or an owner record cannot be written.
     """
     locks = {}
-    for job_id in job_ids:
+    for state_id in state_ids:
         with suppress(AlreadyWatched):
-            locks[job_id] = acquire_job(home.lock_file(job_id))
+            locks[state_id] = acquire_job(home.lock_file(state_id))
     return locks
 
 
-def blocked_because(home: Home, job_id: str) -> str:
+def blocked_because(home: Home, state_id: str) -> str:
     """Return why a job cannot be locked or owned: the path in the way, and what to do; empty if it can be."""
-    for path in (home.lock_file(job_id), home.owner_file(job_id)):
+    for path in (home.lock_file(state_id), home.owner_file(state_id)):
         if why := blocking_file(path):
             return f"{path} is in the way: {why}"
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class CancelRequest:
-    """The request to stop watching a job, as an empty file that a monitor on any host sees."""
+class RequestFile:
+    """A request to the owner of a job, as an empty file that a monitor on any host sees."""
 
     path: Path
 

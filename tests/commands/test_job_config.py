@@ -112,4 +112,4 @@ def test_a_local_job_keeps_its_settings_and_show_prints_them(shell: Shell) -> No
     assert shown["log_dir"] == f"{shell.work}/logs"
     text = shell.jobmon("show", job_id).stdout
     assert f"settings  {shell.work}/jobmon.yaml\n" in text
-    assert f"4 workers, 900 items, logs {shell.work}/logs/*.log, stalled after 5m" in text
+    assert f"4 workers, 900 items, logs {shell.work}/logs/*.log, stall timeout 5m" in text

@@ -21,8 +21,8 @@ from jobmon_core.monitor.agents import Agents, Reports
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.owner import CancelRequest
-from jobmon_core.system.worker import T, Worker
+from jobmon_core.store.owner import RequestFile
+from jobmon_core.system.helper import Helper, T
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
@@ -218,7 +218,7 @@ def test_while_agents_report_logs_are_read_as_usual_and_slurm_is_asked_rarely(
         readings.append(clock.now())
         return {}
 
-    class InThisProcess(Worker):
+    class InThisProcess(Helper):
         def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:  # noqa: ARG002 - as the base
             return work()
 
@@ -279,7 +279,7 @@ def test_many_hints_at_once_are_served_by_one_query(tmp_path: Path, agents: Scri
 
 
 def test_a_given_up_message_is_sent_again_once_the_user_asks_for_that(tmp_path: Path) -> None:
-    request = CancelRequest(tmp_path / "replay")
+    request = RequestFile(tmp_path / "replay")
     request.create()
     job = replace(ENDED, outbox=(replace(ENDED.outbox[0], channel="error", given_up="404", attempts=3),))
     deps = monitor_deps(tmp_path, FakeScheduler(), FakeClock(250.0))

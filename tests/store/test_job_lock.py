@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.home import Home
-from jobmon_core.store.owner import CancelRequest, Owner, OwnerRecord, acquire_job, acquire_jobs
+from jobmon_core.store.owner import Owner, OwnerRecord, RequestFile, acquire_job, acquire_jobs
 from jobmon_core.system.lock import acquire, try_lock
 from tests.support.processes import kill, python, said
 
@@ -118,7 +118,7 @@ def test_of_several_jobs_those_without_an_owner_are_locked(tmp_path: Path) -> No
 
 
 def test_a_cancel_request_is_pending_until_it_is_cleared(tmp_path: Path) -> None:
-    request = CancelRequest(tmp_path / "12.drop")
+    request = RequestFile(tmp_path / "12.drop")
     assert not request.is_pending()
     request.create()
     assert request.is_pending()
@@ -128,7 +128,7 @@ def test_a_cancel_request_is_pending_until_it_is_cleared(tmp_path: Path) -> None
 
 
 def test_a_folder_in_place_of_a_cancel_request_is_not_a_request(tmp_path: Path) -> None:
-    request = CancelRequest(tmp_path / "12.drop")
+    request = RequestFile(tmp_path / "12.drop")
     request.path.mkdir()
     assert not request.is_pending()
     request.clear()

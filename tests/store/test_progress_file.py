@@ -11,7 +11,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
 from jobmon_core.store.home import Home
 from jobmon_core.store.progress_file import ProgressFile
-from jobmon_core.store.records import remove_records
+from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.live_jobs import progress_of
 from tests.support.records import anything
@@ -51,5 +51,5 @@ def test_a_damaged_file_shows_no_progress(tmp_path: Path, content: str) -> None:
 def test_it_is_removed_with_the_records_of_its_job(tmp_path: Path) -> None:
     home = Home(tmp_path)
     ProgressFile(home.progress_file("slurm-12-x")).write(JobProgress(1.0))
-    remove_records(home, "slurm-12-x")
+    remove_job_files(home, "slurm-12-x")
     assert not home.progress_file("slurm-12-x").exists()

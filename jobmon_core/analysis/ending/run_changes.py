@@ -1,4 +1,4 @@
-"""What changed since a job last worked. For a diagnosis, this runs in a worker process."""
+"""What changed since a job last worked. For a diagnosis, this runs in a helper."""
 
 from __future__ import annotations
 

@@ -119,6 +119,8 @@ def _in_script(job: WatchedJob, task: Task) -> Iterator[str]:
         "SLURM_ARRAY_JOB_ID": str(job.job_id),
         **({"SLURM_ARRAY_TASK_ID": task.key} if task.key.isdigit() else {}),
         "SLURM_JOB_NAME": job.name,
+        # with --chdir, the folder of the submission is another one, which Slurm does not report; a wrong
+        # folder is not used, since nothing in it is new
         **dict.fromkeys(("SLURM_SUBMIT_DIR", "PWD"), job.workdir),
         "USER": job.user,
         "HOME": os.path.expanduser("~"),  # noqa: PTH111 - pathlib's raises without a home

@@ -27,7 +27,7 @@ _NOT_SBATCH = ("help", "usage", "version")
 
 
 class InvalidStage(JobmonError):
-    """A stage is no valid command line of sbatch; nothing was submitted."""
+    """A stage is not a valid command line of sbatch; nothing was submitted."""
 
     exit_code = 2
 

@@ -17,7 +17,7 @@ from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import misplaced_options
-from jobmon_core.observe.batch_script.look import look_at, read_text, room_of
+from jobmon_core.observe.batch_script.look import free_room, look_at, read_text
 from jobmon_core.observe.batch_script.quota import quota_of
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
@@ -76,7 +76,7 @@ class CheckSubmission:
             paths=paths,
             logs=_logs(submission),
             is_slurm=name == _SLURM,
-            room=room_of(folder),
+            room=free_room(folder),
             quota=quota_of(self.runner, folder, user_name()),
             environments=tuple(environments.environments()),
             python=tuple(environments.python_programs()),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.checks.model import Item, failed, not_applicable, warned
 from jobmon_core.domain.checks.node_report import NodeReport, node_items
 from jobmon_core.domain.checks.node_script import NodeScript, node_script
-from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
@@ -27,6 +27,7 @@ _POLL_S = 1.0
 _RUN_S = 240.0  # the job's own time limit is five minutes
 _LOG_S = 10.0  # a parallel file system may show a file late
 _FOLDER = "checks"
+_JOB_NAME = "jobmon-check"
 
 
 class _End(NamedTuple):
@@ -34,6 +35,7 @@ class _End(NamedTuple):
 
     problem: Item | None = None
     text: str = ""  # what the job wrote
+    is_over: bool = True  # whether the job has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class CheckNode:
             return
         script = node_script(facts)
         folder = self.ctx.home.backend_folder(_FOLDER)
-        name = f"{int(self.ctx.clock.now())}-{os.getpid()}"
-        path, log = folder / f"{name}.sh", folder / f"{name}.out"
+        path = folder / f"{_JOB_NAME}-{int(self.ctx.clock.now())}-{os.getpid()}.sh"
+        log = path.with_suffix(".out")
         try:
             path.touch(mode=0o600)  # it may contain what the user's script keeps secret
             path.write_text(script.text, encoding="utf-8")
@@ -68,20 +70,26 @@ class CheckNode:
 
     def _run(self, jobs: ShortJobs, script: NodeScript, path: Path, log: Path, wait_s: float) -> _End:
         try:
-            job = jobs.submit(self.runner, script.options, str(path), str(log))
+            job = jobs.submit(self.runner, path.stem, script.options, str(path), str(log))
         except SchedulerRejected as error:
             return _End(
                 failed(_ITEM, f"sbatch refuses the short job: {error}", "Your own job may be refused too.")
             )
-        self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
-        is_over = False
+        except SchedulerMissing as error:
+            return _End(not_applicable(_ITEM, f"{error}"))
+        except SchedulerUnavailable as error:
+            text = f"it is not known whether the short job was submitted: {error}"
+            return _End(warned(_ITEM, text, "Try again when Slurm responds."))
         try:
+            self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
             end = self._follow(jobs, job, log, wait_s)
-            is_over = end.problem is None
-        finally:
-            if not is_over:
-                jobs.cancel(self.runner, job)
-        return end
+        except BaseException:
+            self.tell(f"job {job.ref} {_cancelled(jobs.cancel(self.runner, job), job)}")
+            raise
+        if end.is_over or end.problem is None:
+            return end
+        result = _cancelled(jobs.cancel(self.runner, job), job)
+        return _End(end.problem._replace(text=f"{end.problem.text}, and {result}"))
 
     def _follow(self, jobs: ShortJobs, job: Submitted, log: Path, wait_s: float) -> _End:
         """Wait until the short job is over, and return what it wrote."""
@@ -96,9 +104,10 @@ class CheckNode:
             if state and not state.is_waiting:
                 started_s = now_s if started_s is None else started_s
             if started_s is None and now_s - asked_s > wait_s:
-                return _End(_still_waiting(job, state.reason if state else "", wait_s))
+                return _End(_still_waiting(job, state.reason if state else "", wait_s), is_over=False)
             if started_s is not None and now_s - started_s > _RUN_S:
-                return _End(warned(_ITEM, f"the short job {job.ref} did not end in time", "Check the node."))
+                problem = warned(_ITEM, f"the short job {job.ref} did not end in time", "Check the node.")
+                return _End(problem, is_over=False)
             clock.wait(_POLL_S)
 
     def _result(self, job: Submitted, log: Path, state: str) -> _End:
@@ -130,6 +139,11 @@ def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:
     why = f" ({reason})" if reason not in ("", "None") else ""
     return warned(
         _ITEM,
-        f"the short job {job.ref} was still pending after {duration(wait_s)}{why}, and was cancelled",
+        f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",
         "Try again with --wait 600, or when the partition is less busy.",
     )
+
+
+def _cancelled(error: str, job: Submitted) -> str:
+    """Return what became of a job that was to be cancelled, given Slurm's error text."""
+    return f"could not be cancelled ({error}); `scancel {job.ref}` cancels it" if error else "was cancelled"

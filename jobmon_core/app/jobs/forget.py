@@ -13,7 +13,7 @@ from jobmon_core.domain.errors import AlreadyWatched, UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import acquire_job
-from jobmon_core.store.records import remove_records
+from jobmon_core.store.remove_job import remove_job_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Re
     try:
         if ctx.store.load(job.id) != job:
             return Removal(name_of(job), job, "it has just changed; try again")
-        remove_records(ctx.home, job.id)
+        remove_job_files(ctx.home, job.id)
     finally:
         os.close(lock)
     return Removal(name_of(job), job)

@@ -13,7 +13,7 @@ from jobmon_core.domain.provenance.arguments import exported, without_values
 from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
 from jobmon_core.domain.provenance.last_good import script_path
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
-from jobmon_core.domain.provenance.script_words import named_files, python_prefix
+from jobmon_core.domain.provenance.script_references import named_files, python_prefix
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
 from jobmon_core.observe.provenance.git import git_state
@@ -55,27 +55,29 @@ def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> No
     """
     line = _command_line(request)
     found = _read_script(request, line)
-    for job_id in wait_for_jobs():
+    for state_id in wait_for_jobs():
         try:
-            _write_record(ctx, request, line, found, job_id)
+            _write_record(ctx, request, line, found, state_id)
         except Exception as error:  # noqa: BLE001 - the process has no other output
-            ctx.monitor_log(job_id).write(f"what is run could not be recorded: {error!r}")
+            ctx.monitor_log(state_id).write(f"what is run could not be recorded: {error!r}")
 
 
-def _write_record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript, job_id: str) -> None:
+def _write_record(
+    ctx: Context, request: Request, line: _CommandLine, found: ReadScript, state_id: str
+) -> None:
     if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
-        found = _with_scheduler_copy(ctx, job_id, found)
+        found = _with_scheduler_copy(ctx, state_id, found)
     record = _record(ctx, request, line, found)
-    _save(ctx, job_id, record)
+    _save(ctx, state_id, record)
 
 
-def _save(ctx: Context, job_id: str, record: RunRecord) -> None:
+def _save(ctx: Context, state_id: str, record: RunRecord) -> None:
     """Write the record of a job, unless the user has forgotten the job meanwhile.
 
     Raises:
         StorageFailed: the record cannot be written.
     """
-    state, file = ctx.store.path(job_id), ctx.run_record(job_id)
+    state, file = ctx.store.path(state_id), ctx.run_record(state_id)
     if state.exists():
         file.write(record)
         if not state.exists():  # `jobmon forget` removed the state file before this file was there
@@ -132,10 +134,10 @@ def _read_script(request: Request, line: _CommandLine) -> ReadScript:
     return found._replace(script=replace(found.script, path=path))
 
 
-def _with_scheduler_copy(ctx: Context, job_id: str, found: ReadScript) -> ReadScript:
+def _with_scheduler_copy(ctx: Context, state_id: str, found: ReadScript) -> ReadScript:
     """Return the script as the scheduler keeps it, if it has one: a pipe can be read only once."""
     try:
-        return _scheduler_copy(ctx, ctx.store.load(job_id), found.script) or found
+        return _scheduler_copy(ctx, ctx.store.load(state_id), found.script) or found
     except JobmonError:
         return found
 
@@ -149,13 +151,14 @@ def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript
 
 def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript) -> RunRecord:
     """Return the record of a job; programs are started and folders are listed here."""
-    variables, runner = ctx.environment, Runner()
+    runner = Runner()
     chdir = line.options.get("chdir") or script_directives(found.text).get("chdir", "")
     workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given
     words = f"{found.text}\n{' '.join(line.operands[1:])} "
     git, problem = git_state(line.folder, runner)
     kept = request.arguments if request.is_command else without_values(request.arguments)
-    exports = {} if request.is_command else exported(request.arguments)
+    variables = {**ctx.environment, **({} if request.is_command else exported(request.arguments))}
+    job_variables = {**variables, "SLURM_SUBMIT_DIR": line.folder}
     text = " ".join(kept)
     is_hidden = redacted(text) != text
     return RunRecord(
@@ -168,9 +171,9 @@ def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScrip
         script=found.script,
         git=git,
         modules=loaded_modules(variables),
-        python=python_environment(python_prefix(words, workdir, variables)),
-        files=file_digests(named_files(words, workdir, variables)),
-        environment=variable_digests({**variables, **exports}),
+        python=python_environment(python_prefix(words, workdir, job_variables)),
+        files=file_digests(named_files(words, workdir, job_variables)),
+        environment=variable_digests(variables),
         scheduler_version=_version(runner) if request.backend == DEFAULT_BACKEND else "",
         problems=(problem,) if problem else (),
     )

@@ -113,8 +113,8 @@ class Command:
     words: tuple[Word, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     redirections: tuple[Redirection, ...] = ()
-    after: str = ""  # the operator before it; a newline counts as ``;``
-    before: str = ""  # the operator after it
+    operator_before: str = ""  # a newline counts as ``;``
+    operator_after: str = ""
     within: tuple[str, ...] = ()  # the constructs around it, outermost first
 
     @property
@@ -141,7 +141,7 @@ class Command:
     @property
     def in_background(self) -> bool:
         """Whether the script does not wait for it."""
-        return self.before == "&"
+        return self.operator_after == "&"
 
     def texts(self, variables: Mapping[str, str | None]) -> tuple[str | None, ...]:
         """Return its words with these variables expanded; None for a word whose value is not known.

@@ -159,7 +159,7 @@ class _Parser:
 
     def _mark_last(self, operator: str) -> None:
         if self.commands and operator == "&":
-            self.commands[-1] = replace(self.commands[-1], before=operator)
+            self.commands[-1] = replace(self.commands[-1], operator_after=operator)
 
 
 def _without_prefix(parts: tuple[Part, ...], length: int) -> tuple[Part, ...]:

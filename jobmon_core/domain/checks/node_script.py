@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from jobmon_core.domain.batch_script.launchers import CONTAINERS, MANAGERS, PYTHON_LAUNCHERS
 from jobmon_core.domain.batch_script.model import Command, Word
 from jobmon_core.domain.checks.facts import Facts, PythonFact
-from jobmon_core.domain.checks.setup_lines import is_plain, set_up_of
+from jobmon_core.domain.checks.setup_lines import expands_safely, set_up_of
 
 MARK = "@@jobmon"  # begins each line of the report
 _ENVIRONMENTS = (*CONTAINERS, *MANAGERS, "conda", "mamba", "micromamba")
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
-_SHARED = (
+_SHARED = (  # options that the short job takes from the user's job
     *(
         "partition",
         "account",
@@ -104,7 +104,7 @@ def _options(facts: Facts) -> Iterator[str]:
     gpus = facts.request.gpus_per_node
     if gpus and "gres" not in given and "gpus-per-node" not in given:
         yield f"--gpus-per-node={gpus}"
-    yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}", "--job-name=jobmon-check")
+    yield from ("--nodes=1", "--ntasks=1", f"--time={_TIME_LIMIT_MIN}")
 
 
 def _private_options(facts: Facts) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _checked_programs(facts: Facts) -> list[PythonFact]:
     """Return the Python programs whose imports are tried, each environment once."""
     found: dict[tuple[str, ...], PythonFact] = {}
     for each in facts.python:
-        is_known = all(map(is_plain, _environment_words(each)))  # else its words would run a program
+        is_known = all(map(expands_safely, _environment_words(each)))  # else its words would run a program
         if each.source and not each.source.fault and is_known:
             found.setdefault((_python_command(each), *each.source.imports), each)
     return list(found.values())

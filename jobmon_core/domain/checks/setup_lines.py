@@ -1,8 +1,9 @@
 """The commands of a script that only set up its environment, so that a short job may run them.
 
-Whatever could run a program of the user is left out: other files that are sourced, command substitutions,
-and the other commands of conda. Sources: bash(1); ``conda activate --help``; ``micromamba shell --help``;
-module(1) of Environment Modules and of Lmod.
+What else could run a program of the user is left out: command substitutions, commands of conda that do not
+activate an environment, and sourced files, except for activation scripts, the init files of conda and of
+environment modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``;
+``micromamba shell --help``; module(1) of Environment Modules and of Lmod.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from jobmon_core.domain.batch_script.model import BatchScript, Command, Part, Pa
 
 _CONDA = ("conda", "mamba", "micromamba")
 _SOURCE = ("source", ".")
-_PLAIN = ("export", "unset", "ulimit")
-_MODULE = (
+_BUILTINS = ("export", "unset", "ulimit")
+_MODULE_CHANGES = (
     *(
         "load",
         "add",
@@ -34,14 +35,14 @@ _MODULE = (
     *("purge", "use", "unuse", "restore", "reset", "refresh", "update"),
 )
 # what `ml` takes for a command rather than for the name of a module
-_OTHER_OF_MODULE = (
+_OTHER_MODULE_COMMANDS = (
     *("save", "savelist", "saveshow", "saverm", "describe", "disable", "source", "sh-to-mod", "initadd"),
     *("initprepend", "initswitch", "initrm", "initclear", "edit", "config", "spider", "avail", "av", "list"),
     *("show", "help", "whatis", "keyword", "search", "overview", "tablelist", "is-loaded", "is-avail"),
 )
-_BASE = re.compile(r"\$\((?:conda|mamba) info --base\)(?=/)|`(?:conda|mamba) info --base`(?=/)")
+_CONDA_BASE = re.compile(r"\$\((?:conda|mamba) info --base\)(?=/)|`(?:conda|mamba) info --base`(?=/)")
 _ACTIVATE = re.compile(r"activate|(?:.*/)?bin/activate(?:\.sh)?", re.DOTALL)
-_FILE = re.compile(
+_INIT_FILE = re.compile(
     r"(?:.*/)?etc/profile\.d/[\w.+-]+\.sh|(?:.*/)?(?:conda|mamba|micromamba)\.sh"
     r"|(?:.*/(?:lmod|modules)(?:/[\w.+-]+)*|\$\{?(?:LMOD_PKG|MODULESHOME)\}?)/init/(?:bash|sh|zsh|ksh|profile)"
     r"|/etc/(?:profile|bashrc|bash\.bashrc)|(?:~|\$HOME|\$\{HOME\})/\.(?:bashrc|bash_profile|profile|zshrc)",
@@ -52,7 +53,7 @@ _HOOK = re.compile(
     r"(?:[\"']?shell\.(?:bash|posix|zsh)[\"']? +[\"']?hook[\"']?"
     r"|shell +hook(?: +(?:--shell|-s)[ =](?:bash|posix|zsh))?)(?: +2> ?/dev/null)?\)\"?"
 )
-_NOT_SETTING_UP = ("run", "info", "list", "--version")  # of conda
+_CONDA_QUERIES = ("run", "info", "list", "--version")  # and what changes nothing in the shell
 
 
 class SetUp(NamedTuple):
@@ -66,12 +67,12 @@ def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
     """Return the commands that set up the environment; ``values`` are those of the script's variables."""
     run: list[Command] = []
     left_out: list[int] = []
-    lost: set[str] = set()  # variables that the short job does not have
+    unknown: set[str] = set()  # variables that the short job does not have
     for command in script.commands:
-        if not command.within and _is_safe(command, values) and lost.isdisjoint(_used(command)):
+        if not command.within and _is_safe(command, values) and unknown.isdisjoint(_used(command)):
             run.append(command)
             continue
-        lost |= _assigned(command)
+        unknown |= _assigned(command)
         if _may_matter(command):
             left_out.append(command.line)
     return SetUp(tuple(run), tuple(dict.fromkeys(left_out)))
@@ -80,7 +81,7 @@ def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
 def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
     """Whether a command changes the environment and runs no program of the user."""
     if not _has_harmless_redirections(command) or not all(
-        is_plain(each.value) for each in command.assignments
+        expands_safely(each.value) for each in command.assignments
     ):
         return False
     if not command.words:
@@ -90,7 +91,7 @@ def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
         return bool(rest) and _is_activation(rest[0], rest[1:], values)
     if first == "eval":
         return len(rest) == 1 and _HOOK.fullmatch(rest[0].raw) is not None
-    return all(map(is_plain, rest)) and _sets_up(first, rest)
+    return all(map(expands_safely, rest)) and _sets_up(first, rest)
 
 
 def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
@@ -99,41 +100,44 @@ def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
         return bool(words) and words[0].raw in ("activate", "deactivate")
     if name in ("module", "ml"):
         return _sets_up_modules(name, words)
-    return name in _PLAIN
+    return name in _BUILTINS
 
 
 def _is_activation(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
     """Whether a sourced file activates an environment, by its path."""
     written = re.sub("[\"']", "", path.raw)
-    text = _BASE.sub("", written, count=1) if _BASE.match(written) else written
-    if (text == written and not is_plain(path)) or re.search(r"[`()<>\s]", text):
+    text = _CONDA_BASE.sub("", written, count=1) if _CONDA_BASE.match(written) else written
+    if (text == written and not expands_safely(path)) or re.search(r"[`()<>\s]", text):
         return False
     texts = (text, path.value(values) or "")
     if any(_ACTIVATE.fullmatch(each) for each in texts):
-        return len(arguments) <= 1 and all(map(is_plain, arguments))
-    return not arguments and any(_FILE.fullmatch(each) for each in texts)
+        return len(arguments) <= 1 and all(map(expands_safely, arguments))
+    return not arguments and any(_INIT_FILE.fullmatch(each) for each in texts)
 
 
 def _sets_up_modules(name: str, words: tuple[Word, ...]) -> bool:
     subject = next((word.raw for word in words if not word.raw.startswith("-")), "")
-    return subject in _MODULE or (name == "ml" and subject != "" and subject not in _OTHER_OF_MODULE)
+    return subject in _MODULE_CHANGES or (
+        name == "ml" and subject != "" and subject not in _OTHER_MODULE_COMMANDS
+    )
 
 
 def _has_harmless_redirections(command: Command) -> bool:
-    """Whether its output goes nowhere else than to /dev/null; the short job leaves redirections out."""
+    """Whether they only discard the output or join both outputs; the short job leaves redirections out."""
     return all(
-        ">" in each.operator and each.target.literal in ("/dev/null", "1", "2")
+        (">" in each.operator and each.target.literal == "/dev/null")
+        or (each.operator == ">&" and each.target.literal in ("1", "2"))
         for each in command.redirections
     )
 
 
-def is_plain(word: Word) -> bool:
-    """Whether the shell runs nothing to expand a word."""
-    return _are_plain(word.parts)
+def expands_safely(word: Word) -> bool:
+    """Whether the shell runs no command to expand a word."""
+    return _expand_safely(word.parts)
 
 
-def _are_plain(parts: tuple[Part, ...]) -> bool:
-    return all(part.kind is not PartKind.OTHER and _are_plain(part.default or ()) for part in parts)
+def _expand_safely(parts: tuple[Part, ...]) -> bool:
+    return all(part.kind is not PartKind.OTHER and _expand_safely(part.default or ()) for part in parts)
 
 
 def _used(command: Command) -> Iterator[str]:
@@ -151,7 +155,7 @@ def _may_matter(command: Command) -> bool:
     if command.in_function:
         return False
     if first in _CONDA:
-        return not any(word.raw in _NOT_SETTING_UP for word in command.words[1:2])
+        return not any(word.raw in _CONDA_QUERIES for word in command.words[1:2])
     if first in ("module", "ml"):
-        return not any(word.raw in _OTHER_OF_MODULE for word in command.words[1:])
+        return not any(word.raw in _OTHER_MODULE_COMMANDS for word in command.words[1:])
     return first in (*_SOURCE, "eval") or (first == "export" and not command.within)

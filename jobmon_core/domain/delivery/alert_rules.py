@@ -120,13 +120,13 @@ class UserAlerts:
     def current(self, now_s: float) -> UserAlerts:
         """Return what still matters."""
         mutes = {target: mute for target, mute in self.mutes.items() if now_s < mute.until_s}
-        acks = {job_id: at_s for job_id, at_s in self.acks.items() if now_s - at_s < _ACK_KEPT_S}
+        acks = {state_id: at_s for state_id, at_s in self.acks.items() if now_s - at_s < _ACK_KEPT_S}
         return UserAlerts(mutes, acks)
 
 
-def job_target(job_id: str) -> str:
+def job_target(state_id: str) -> str:
     """Return the target of a mute of the job with this state id."""
-    return f"job:{job_id}"
+    return f"job:{state_id}"
 
 
 def group_target(name: str) -> str:
@@ -134,11 +134,11 @@ def group_target(name: str) -> str:
     return f"group:{name}"
 
 
-def targets_of(job_id: str, groups: Collection[str], kind: str) -> tuple[str, ...]:
+def targets_of(state_id: str, groups: Collection[str], kind: str) -> tuple[str, ...]:
     """Return the targets of mutes that apply to a message of this kind about a job.
 
     An outage concerns all jobs, although one of them reports it: only a mute of everything applies.
     """
     if kind.startswith(_OUTAGE):
         return (ALL,)
-    return (ALL, job_target(job_id), *map(group_target, groups))
+    return (ALL, job_target(state_id), *map(group_target, groups))

@@ -36,34 +36,34 @@ class CardBudget:
     def current(self, now_s: float) -> CardBudget:
         """Return the budget without what is out of date."""
         kept = {
-            job_id: until_s
-            for job_id, until_s in self.kept_until_s.items()
+            state_id: until_s
+            for state_id, until_s in self.kept_until_s.items()
             if now_s < until_s < now_s + _MAX_WAIT_S
         }
         return CardBudget(self.next_s if self.next_s < now_s + _MAX_WAIT_S else 0.0, kept)
 
 
 def request_card_turn(
-    budget: CardBudget, job_id: str, now_s: float, *, is_posted: bool, is_pending: bool
+    budget: CardBudget, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
 ) -> tuple[CardBudget, CardTurn]:
     """Return the budget with the card of the job in it, and whether to post or edit it now."""
     budget = budget.current(now_s)
-    others = len(budget.kept_until_s.keys() - {job_id})
+    others = len(budget.kept_until_s.keys() - {state_id})
     if not is_posted and others >= (_MAX_PENDING if is_pending else MAX_CARDS):
         return budget, CardTurn(now_s + _KEPT_S, is_full=True)
     if now_s < budget.next_s:
         return budget, CardTurn(budget.next_s)
-    kept = {**budget.kept_until_s, job_id: now_s + _KEPT_S}
+    kept = {**budget.kept_until_s, state_id: now_s + _KEPT_S}
     return CardBudget(now_s + _SPACING_S, kept), CardTurn()
 
 
 def record_card_result(
-    budget: CardBudget, job_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
+    budget: CardBudget, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
 ) -> CardBudget:
     """Return the budget after an attempt to post or edit; ``is_closed``: no other follows for this job."""
     budget = budget.current(now_s)
     if is_closed:
-        kept = {key: until_s for key, until_s in budget.kept_until_s.items() if key != job_id}
+        kept = {key: until_s for key, until_s in budget.kept_until_s.items() if key != state_id}
         budget = replace(budget, kept_until_s=kept)
     if receipt.outcome is DeliveryOutcome.DELIVERED:
         return budget

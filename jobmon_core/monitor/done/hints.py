@@ -39,21 +39,21 @@ class DoneHints:
         """Return the jobs of which a marker has appeared; None if there is none to look for."""
         if not self._awaited:
             return None
-        return {job_id for job_id in self._awaited if self._look_at(job_id)}
+        return {state_id for state_id in self._awaited if self._look_at(state_id)}
 
-    def forget(self, job_id: str) -> None:
+    def forget(self, state_id: str) -> None:
         """Stop looking for the markers of a job."""
         for by_job in (self._awaited, self._newest_s, self._hints_s):
-            by_job.pop(job_id, None)
+            by_job.pop(state_id, None)
 
-    def _look_at(self, job_id: str) -> bool:
+    def _look_at(self, state_id: str) -> bool:
         """Return whether a marker of a job has appeared since the last look."""
-        times_s = (_written_s(path, since_s) for path, since_s in self._awaited[job_id].items())
+        times_s = (_written_s(path, since_s) for path, since_s in self._awaited[state_id].items())
         newest_s = max(times_s, default=0.0)
-        if newest_s <= self._newest_s.get(job_id, 0.0):
+        if newest_s <= self._newest_s.get(state_id, 0.0):
             return False
-        self._newest_s[job_id] = newest_s
-        self._hints_s[job_id] = self.clock.now()
+        self._newest_s[state_id] = newest_s
+        self._hints_s[state_id] = self.clock.now()
         return True
 
 

@@ -23,7 +23,7 @@ class AlertGate:
     """Decides about the messages of one job, or about messages of no single job."""
 
     files: AlertFiles
-    job_id: str = ""  # the state id; empty: no single job
+    state_id: str = ""  # the state id; empty: no single job
     groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
 
     def admit(
@@ -32,12 +32,12 @@ class AlertGate:
         """Return the entry of a message that nobody sent yet: to be sent, held or counted."""
         user, message = self.files.user(), entry.message
         if entry.reminders:
-            entry = after_ack(entry, user.acks.get(self.job_id), now_s)
+            entry = after_ack(entry, user.acks.get(self.state_id), now_s)
             if not entry.is_open or entry.next_try_s > now_s:
                 return entry
         muted_until_s = None
         if user.mutes:
-            targets = targets_of(self.job_id, self.groups(message), message.kind)
+            targets = targets_of(self.state_id, self.groups(message), message.kind)
             muted_until_s = user.muted_until_s(targets, now_s)
         fingerprint = channel.settings.fingerprint
         is_limited = muted_until_s is not None or settings.limits_messages or entry.is_carrier
@@ -46,7 +46,7 @@ class AlertGate:
         local = time.localtime(now_s)
         situation = Situation(
             level=message.level,
-            subject=f"{self.job_id} {message.ref} {message.kind}",
+            subject=f"{self.state_id} {message.ref} {message.kind}",
             now_s=now_s,
             minute=60 * local.tm_hour + local.tm_min,
             muted_until_s=muted_until_s,

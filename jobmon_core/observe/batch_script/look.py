@@ -1,4 +1,4 @@
-"""Look at the paths that a script names. Nothing is changed; little is read, and nothing for long."""
+"""Look at the paths that a script names. Nothing is changed, and at most 64 MiB of a file are read."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from jobmon_core.domain.checks.facts import PathFact, PathKind, Room
 from jobmon_core.observe.logs.open_file import read_regular
 
 _MAX_ENTRIES = 20
-_MAX_LIST_BYTES = 64 * 1024 * 1024
+_MAX_LIST_BYTES = 64 * 1024 * 1024  # of a text from which each array task takes a line
 _MAX_TEXT_BYTES = 2 * 1024 * 1024
 _BLOCK = 1024 * 1024
 
 
 def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     """Return what is at an absolute path; never raises."""
-    above = _existing(path)
-    place = PathFact(path, above=above, can_write_above=_may(above, os.W_OK | os.X_OK))
+    above = _nearest_folder(path)
+    place = PathFact(path, above=above, can_write_above=_has_access(above, os.W_OK | os.X_OK))
     try:
-        status = os.stat(path)  # noqa: PTH116 - a path may hold characters that pathlib does not accept
+        status = os.stat(path)  # noqa: PTH116 - pathlib drops a trailing slash, with which a file is missing
     except (FileNotFoundError, NotADirectoryError):
-        return _with(place, PathKind.MISSING)
+        return _of_kind(place, PathKind.MISSING)
     except (OSError, ValueError):
         return place
     kind = _kind(status.st_mode)
@@ -32,9 +32,9 @@ def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     return PathFact(
         path,
         kind,
-        can_read=_may(path, os.R_OK | (os.X_OK if is_folder else 0)),
-        can_write=_may(path, os.W_OK | (os.X_OK if is_folder else 0)),
-        can_run=_may(path, os.X_OK),
+        can_read=_has_access(path, os.R_OK | (os.X_OK if is_folder else 0)),
+        can_write=_has_access(path, os.W_OK | (os.X_OK if is_folder else 0)),
+        can_run=_has_access(path, os.X_OK),
         size_bytes=status.st_size,
         entries=_entries(path) if is_folder else 0,
         above=above,
@@ -43,7 +43,7 @@ def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     )
 
 
-def _with(place: PathFact, kind: PathKind) -> PathFact:
+def _of_kind(place: PathFact, kind: PathKind) -> PathFact:
     return PathFact(place.path, kind, above=place.above, can_write_above=place.can_write_above)
 
 
@@ -53,19 +53,18 @@ def _kind(mode: int) -> PathKind:
     return PathKind.FOLDER if stat.S_ISDIR(mode) else PathKind.OTHER
 
 
-def _may(path: str, mode: int) -> bool:
+def _has_access(path: str, mode: int) -> bool:
     with suppress(ValueError):  # a NUL in the path
         return bool(path) and os.access(path, mode)
     return False
 
 
-def _existing(path: str) -> str:
+def _nearest_folder(path: str) -> str:
     """Return the nearest folder above ``path`` that exists."""
     folder = os.path.dirname(path)  # noqa: PTH120 - as above
     while folder not in ("", "/"):
-        with suppress(ValueError):
-            if os.path.isdir(folder):  # noqa: PTH112 - as above
-                return folder
+        if os.path.isdir(folder):  # noqa: PTH112 - as above
+            return folder
         folder = os.path.dirname(folder)  # noqa: PTH120 - as above
     return folder
 
@@ -79,36 +78,36 @@ def _entries(folder: str) -> int:
 
 
 def _lines(path: str) -> int | None:
+    """Return the number of lines of a file; None if it cannot be read or is too large."""
     try:
         with Path(path).open("rb") as file:
-            blocks = iter(lambda: file.read(_BLOCK), b"")
-            counted = last = 0
-            ends = True
-            for block in blocks:
-                counted += block.count(b"\n")
-                last += len(block)
-                ends = block.endswith(b"\n")
-                if last > _MAX_LIST_BYTES:
+            newlines = bytes_read = 0
+            ends_with_newline = True
+            for block in iter(lambda: file.read(_BLOCK), b""):
+                newlines += block.count(b"\n")
+                bytes_read += len(block)
+                ends_with_newline = block.endswith(b"\n")
+                if bytes_read > _MAX_LIST_BYTES:
                     return None
     except OSError:
         return None
-    return counted + (not ends)
+    return newlines + (not ends_with_newline)
 
 
 def read_text(path: str) -> str | None:
-    """Return the text of a regular file of at most 2 MiB; None if there is none or it cannot be read."""
+    """Return the first 2 MiB of a regular file as text; None if there is none or it cannot be read."""
     content = read_regular(path, _MAX_TEXT_BYTES)
     return None if content is None else content.decode(errors="replace")
 
 
-def room_of(folder: str) -> Room | None:
-    """Return the free space and inodes of the file system of a folder, or of the nearest one above it."""
-    existing = folder if os.path.isdir(folder) else _existing(folder)  # noqa: PTH112 - as above
+def free_room(folder: str) -> Room | None:
+    """Return the free space and inodes at a folder, or at the nearest folder above it that exists."""
+    existing = folder if os.path.isdir(folder) else _nearest_folder(folder)  # noqa: PTH112 - as above
     try:
         found = os.statvfs(existing)
     except OSError:
         return None
-    total = found.f_blocks - found.f_bfree + found.f_bavail  # some may be reserved for root
+    total = found.f_blocks - found.f_bfree + found.f_bavail  # without the blocks reserved for root
     has_inodes = found.f_files > 0
     return Room(
         existing,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
 
 _KEEP_S = 86_400.0
-_DAMAGED = (ValueError, RecursionError)  # raised by a record that is no valid JSON of a `ProcessGroup`
+_DAMAGED = (ValueError, RecursionError)  # raised by a record that is not valid JSON of a `ProcessGroup`
 
 
 class ProcessScheduler:

@@ -1,4 +1,4 @@
-"""The record of a job that is forgotten while the record is written."""
+"""What the record of a submission contains, and when there is none."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class SlowContext(Context):
 
     forgotten = False
 
-    def run_record(self, job_id: str) -> RunRecordFile:
-        path = self.home.run_file(job_id)
-        return SlowFile(path, state=self.store.path(job_id), forgotten=self.forgotten)
+    def run_record(self, state_id: str) -> RunRecordFile:
+        path = self.home.run_file(state_id)
+        return SlowFile(path, state=self.store.path(state_id), forgotten=self.forgotten)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -46,3 +46,23 @@ def test_no_record_is_left_of_a_job_that_was_forgotten_meanwhile(tmp_path: Path,
     ctx.store.save(JOB)
     record_run(ctx, Request(("true",), "local", is_command=True), lambda: [JOB.id])
     assert ctx.home.run_file(JOB.id).exists() != forgotten
+
+
+def test_with_chdir_files_are_found_by_the_folder_of_the_submission_and_by_that_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted_from, workdir = tmp_path / "submit", tmp_path / "work"
+    for folder in (submitted_from, workdir):
+        folder.mkdir()
+        for name in ("a.py", "b.py", "c.py"):
+            (folder / name).write_text("1")
+    script = submitted_from / "job.sh"
+    script.write_text("#!/bin/sh\npython $SLURM_SUBMIT_DIR/a.py\npython $PWD/b.py\npython c.py $CONF/a.py\n")
+    monkeypatch.chdir(submitted_from)
+    ctx = Context(Home(tmp_path / "home"), {"PWD": str(submitted_from), "CONF": "/shell"})
+    ctx.store.save(JOB)
+    arguments = (f"--chdir={workdir}", f"--export=ALL,CONF={workdir}", str(script))
+    record_run(ctx, Request(arguments, "local"), lambda: [JOB.id])
+    found = ctx.run_record(JOB.id).read()
+    assert found is not None
+    assert set(found.files) == {str(submitted_from / "a.py"), *(str(workdir / f"{n}.py") for n in "abc")}

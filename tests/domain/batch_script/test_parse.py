@@ -62,7 +62,12 @@ def test_each_command_knows_its_line_and_what_is_around_it() -> None:
 
 def test_operators_before_and_after() -> None:
     first, second, third = _commands("a && b | c")
-    assert (first.before, second.after, second.before, third.after) == ("&&", "&&", "|", "|")
+    assert (first.operator_after, second.operator_before, second.operator_after, third.operator_before) == (
+        "&&",
+        "&&",
+        "|",
+        "|",
+    )
 
 
 def test_redirections_are_no_words() -> None:

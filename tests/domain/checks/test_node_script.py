@@ -91,6 +91,7 @@ def test_no_program_of_the_script_is_run_on_the_node(line: str) -> None:
         "export A=$(./train.sh)",
         "export A=${B:=$(./train.sh)}",
         "export X=1 > out.txt",
+        "export X=1 > 1",
     ],
 )
 def test_a_line_that_could_run_a_program_or_change_a_file_is_left_out_and_named(line: str) -> None:
@@ -99,6 +100,12 @@ def test_a_line_that_could_run_a_program_or_change_a_file_is_left_out_and_named(
     assert script.left_out == (3,)
     items = {item.id: item for item in node_items(_FACTS, script, NodeReport.parse("@@jobmon node n7\n"))}
     assert items["node_environment"].text.endswith("works on n7; line 3 is not run on the node")
+
+
+def test_a_line_whose_output_is_only_discarded_is_run_without_its_redirections() -> None:
+    script = _script("module load cuda > /dev/null 2>&1")
+    assert "\nmodule load cuda || echo" in script.text
+    assert script.left_out == ()
 
 
 def test_a_line_that_uses_a_variable_of_a_line_that_is_left_out_is_left_out_too() -> None:

@@ -11,7 +11,7 @@ import pytest
 from jobmon_core.domain.batch_script.activation import Activation, Kind
 from jobmon_core.domain.checks.facts import PathKind, Quota
 from jobmon_core.observe.batch_script.environments import conda_environment, missing_packages, venv_of
-from jobmon_core.observe.batch_script.look import look_at, read_text, room_of
+from jobmon_core.observe.batch_script.look import free_room, look_at, read_text
 from jobmon_core.observe.batch_script.quota import read_quota
 from jobmon_core.system.runner import Runner
 
@@ -33,7 +33,9 @@ def test_files_folders_and_nothing(tmp_path: Path) -> None:
     missing = look_at(str(tmp_path / "b" / "c"))
     assert (missing.kind, missing.above, missing.can_write_above) == (PathKind.MISSING, str(tmp_path), True)
     assert look_at(str(tmp_path / "a" / "c")).kind is PathKind.MISSING
+    assert look_at(f"{tmp_path}/a/").kind is PathKind.MISSING
     assert look_at("/a\0b").kind is PathKind.UNKNOWN
+    assert look_at("/a\0b/c").above == "/"
 
 
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
@@ -43,7 +45,7 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
 
 
 def test_the_room_of_a_folder_that_does_not_exist_is_that_above_it(tmp_path: Path) -> None:
-    found = room_of(str(tmp_path / "no" / "such"))
+    found = free_room(str(tmp_path / "no" / "such"))
     assert found is not None
     assert found.folder == str(tmp_path)
     assert 0 < found.free_bytes <= found.total_bytes

@@ -44,7 +44,7 @@ def exit_status(facts: Facts) -> Item:
         return not_applicable(name, "the script starts no program whose failure could be missed")
     if marker(facts).status is Status.WARN:
         return not_applicable(name, "see the completion marker")
-    piped = [each for each in work if each.command.before == "|"]
+    piped = [each for each in work if each.command.operator_after == "|"]
     if piped and not _sets(facts, "pipefail"):
         return warned(
             name,
@@ -69,9 +69,9 @@ def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
     if command.in_background:
         return "" if any(_waits_for_one(each) for each in commands) else "the job still counts as completed"
     rest = commands[commands.index(command) + 1 :]
-    while rest and command.before == "&&":  # the rest of its chain does not run
+    while rest and command.operator_after == "&&":  # the rest of its chain does not run
         command, rest = rest[0], rest[1:]
-    if not rest or command.before == "||":
+    if not rest or command.operator_after == "||":
         return ""
     if any(_hands_on_status(each) for each in rest):
         return ""
@@ -120,7 +120,7 @@ def marker(facts: Facts) -> Item:
         return not_applicable(name, "the script writes no completion marker")
     for command, path in found:
         before = [each for each in work if each.line <= command.line and each.command is not command]
-        is_guarded = command.after == "&&" or bool(command.within) or has_errexit
+        is_guarded = command.operator_before == "&&" or bool(command.within) or has_errexit
         if before and not is_guarded and not _is_checked(before[-1], command, commands):
             return warned(
                 name,

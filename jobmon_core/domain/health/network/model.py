@@ -49,7 +49,7 @@ class NcclLines:
     multi_node_nvlink: bool = False
     gdr: bool | None = None  # whether the rings use GPUDirect RDMA, by NCCL 2.24 and later
     settings: dict[str, str] = field(default_factory=dict)  # variables that NCCL reports, e.g. NCCL_NET
-    # one line that shows each: e.g. ``channel Socket``, ``plugin missing``
+    # one line that shows each, by its key: e.g. ``channel Socket``, ``plugin missing``, ``NCCL_NET``
     evidence: dict[str, str] = field(default_factory=dict)
 
     @property

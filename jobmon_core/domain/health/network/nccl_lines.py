@@ -1,6 +1,6 @@
 """Read the lines in which NCCL and its network plugins say what they use.
 
-The forms are those of NCCL 2.18 to 2.30 with ``NCCL_DEBUG=INFO`` (src/transport/net_ib*, net_socket.cc,
+The formats are those of NCCL 2.18 to 2.30 with ``NCCL_DEBUG=INFO`` (src/transport/net_ib*, net_socket.cc,
 plugin/net.cc, init.cc, transport/net.cc) and of aws-ofi-nccl 1.4 to 1.17 (nccl_ofi_net.cpp, nccl_ofi_rdma).
 """
 
@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from jobmon_core.domain.health.network.model import NcclLines
 
-# the names of `NcclLines.evidence`; CHANNEL, NETWORK and PROVIDER are followed by the name of what is used
+# the keys of `NcclLines.evidence`, besides the names of variables; CHANNEL, NETWORK and PROVIDER are followed
+# by the name of what is used
 CHANNEL, NETWORK, PROVIDER = "channel", "network", "provider"
 IB_DEVICES, IB_NONE, SOCKETS = "IB devices", "no IB devices", "sockets"
 PLUGIN_MISSING, OFI, OFI_NONE, OFI_OLD = "plugin missing", "OFI", "no OFI provider", "libfabric too old"
@@ -32,7 +33,7 @@ _NODES = re.compile(r"\bnRanks \d+ nNodes (\d{1,9})\b")
 _RING_USE = re.compile(r"use ring PXN \d+ GDR (\d+)")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([^\s,(]+)")
 _SETTING = re.compile(r"\b((?:NCCL|RCCL|FI|OFI)_[A-Z0-9_]+) set (?:by environment )?to (.*?)\.?$")
-_OTHERS = (
+_FACTS = (
     (IB_DEVICES, re.compile(r"NET/IB : Using ")),
     (IB_NONE, re.compile(r"NET/IB : No device found")),
     (SOCKETS, re.compile(r"NET/Socket : Using ")),
@@ -46,8 +47,8 @@ _OTHERS = (
 )
 
 
-class _Reader:
-    """What the lines up to the last one say."""
+class _Collector:
+    """Collects what the lines say; each method takes a match and returns its key in `NcclLines.evidence`."""
 
     def __init__(self) -> None:
         self.channels: Counter[str] = Counter()
@@ -59,30 +60,30 @@ class _Reader:
         self.settings: dict[str, str] = {}
         self.evidence: dict[str, str] = {}
 
-    def channel(self, found: re.Match[str]) -> str:
-        self.channels[found[1]] += 1
-        self.rdma_channels += found[2] is not None
-        return f"{CHANNEL} {found[1]}"
+    def add_channel(self, match: re.Match[str]) -> str:
+        self.channels[match[1]] += 1
+        self.rdma_channels += match[2] is not None
+        return f"{CHANNEL} {match[1]}"
 
-    def network(self, found: re.Match[str]) -> str:
-        self.networks[found[1].strip()] += 1
-        return f"{NETWORK} {found[1].strip()}"
+    def add_network(self, match: re.Match[str]) -> str:
+        self.networks[match[1].strip()] += 1
+        return f"{NETWORK} {match[1].strip()}"
 
-    def provider(self, found: re.Match[str]) -> str:
-        self.providers[found[1]] += 1
-        return f"{PROVIDER} {found[1]}"
+    def add_provider(self, match: re.Match[str]) -> str:
+        self.providers[match[1]] += 1
+        return f"{PROVIDER} {match[1]}"
 
-    def node_count(self, found: re.Match[str]) -> str:
-        self.nodes.add(int(found[1]))
-        return ONE_NODE if int(found[1]) == 1 else SEVERAL_NODES
+    def add_node_count(self, match: re.Match[str]) -> str:
+        self.nodes.add(int(match[1]))
+        return ONE_NODE if int(match[1]) == 1 else SEVERAL_NODES
 
-    def rings(self, found: re.Match[str]) -> str:
-        self.gdr = bool(self.gdr) or found[1] != "0"
+    def add_ring_gdr(self, match: re.Match[str]) -> str:
+        self.gdr = bool(self.gdr) or match[1] != "0"
         return RINGS
 
-    def setting(self, found: re.Match[str]) -> str:
-        self.settings[found[1]] = found[2].strip().strip("\"'")
-        return found[1]
+    def add_setting(self, match: re.Match[str]) -> str:
+        self.settings[match[1]] = match[2].strip().strip("\"'")
+        return match[1]
 
     def result(self) -> NcclLines:
         return NcclLines(
@@ -98,44 +99,44 @@ class _Reader:
         )
 
 
-class _Form(NamedTuple):
-    """A form of a line, and what notes it; that returns the name of the evidence."""
+class _LineFormat(NamedTuple):
+    """A format of a line, and the method that collects what it says."""
 
     regex: re.Pattern[str]
-    note: Callable[[_Reader, re.Match[str]], str]
+    collect: Callable[[_Collector, re.Match[str]], str]
 
 
-_FORMS = (
-    _Form(_NET_CHANNEL, _Reader.channel),
-    _Form(_CHOSEN, _Reader.network),
-    _Form(_ASSIGNED, _Reader.network),
-    _Form(_NODES, _Reader.node_count),
-    _Form(_RING_USE, _Reader.rings),
-    _Form(_PROVIDER, _Reader.provider),
-    _Form(_SETTING, _Reader.setting),
+_LINE_FORMATS = (
+    _LineFormat(_NET_CHANNEL, _Collector.add_channel),
+    _LineFormat(_CHOSEN, _Collector.add_network),
+    _LineFormat(_ASSIGNED, _Collector.add_network),
+    _LineFormat(_NODES, _Collector.add_node_count),
+    _LineFormat(_RING_USE, _Collector.add_ring_gdr),
+    _LineFormat(_PROVIDER, _Collector.add_provider),
+    _LineFormat(_SETTING, _Collector.add_setting),
 )
 
 
 def read_nccl(lines: Iterable[str]) -> NcclLines:
     """Return what the lines of a log say; lines of other programs are skipped."""
-    reader = _Reader()
+    collector = _Collector()
     for line in lines:
         mark = _MARK.search(line)
         if mark is not None:
-            _read(reader, _plain(line[mark.start() :]), _plain(line))
-    return reader.result()
+            _read(collector, _plain(line[mark.start() :]), _plain(line))
+    return collector.result()
 
 
 def _plain(line: str) -> str:
     return _REPEATED.sub("", _TERMINAL_CODES.sub("", line)).strip()
 
 
-def _read(reader: _Reader, said: str, line: str) -> None:
-    names = []
-    for form in _FORMS:
-        if found := form.regex.search(said):
-            names.append(form.note(reader, found))
+def _read(collector: _Collector, message: str, line: str) -> None:
+    keys = []
+    for each in _LINE_FORMATS:
+        if match := each.regex.search(message):
+            keys.append(each.collect(collector, match))
             break
-    names += [name for name, regex in _OTHERS if regex.search(said)]
-    for name in names:
-        reader.evidence.setdefault(name, line[:_MAX_CHARS])
+    keys += [key for key, regex in _FACTS if regex.search(message)]
+    for key in keys:
+        collector.evidence.setdefault(key, line[:_MAX_CHARS])

@@ -11,7 +11,7 @@ _WORDS = (
 OVERLAP_BYTES = max(len(word) for word in _WORDS) - 1  # of the text before, in which a word may begin
 
 
-def is_suspicious(text: bytes) -> bool:
-    """Return whether ``text`` contains a word that is common in failures."""
+def is_suspicious(text: bytes, old_bytes: int = 0) -> bool:
+    """Return whether ``text`` contains a word that is common in failures and ends after ``old_bytes``."""
     lower = text.lower()
-    return any(word in lower for word in _WORDS)
+    return any(lower.find(word, max(0, old_bytes - len(word) + 1)) >= 0 for word in _WORDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.checks.facts import Partition
-from jobmon_core.scheduler.slurm import values
+from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.site.key_values import records, value
 from jobmon_core.system.runner import succeeded
 
@@ -20,8 +20,9 @@ _KEY = "PartitionName"
 
 def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
     """Return the limits of these partitions (``a,b``), or of the default one; None if not known."""
-    where = ["-M", cluster] if cluster else ["--local"]
-    answer = runner.capture(["scontrol", *where, "-o", "show", "partition"], _TIMEOUT_S)
+    answer = runner.capture(
+        ["scontrol", *commands.cluster_args(cluster), "-o", "show", "partition"], _TIMEOUT_S
+    )
     return read_partition(answer.stdout, names) if succeeded(answer) else None
 
 

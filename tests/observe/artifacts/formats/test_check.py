@@ -182,6 +182,14 @@ def test_a_damaged_file_is_corrupt(name: str, tmp_path: Path) -> None:
     assert name == "data.zst" or check.verdict is FileVerdict.CORRUPT, check.why
 
 
+def test_the_line_that_is_damaged_is_named(tmp_path: Path) -> None:
+    for line, why in (
+        (b'{"loss" 1}', "is not valid JSON in line 3"),
+        (b'{"loss": 1', "has an incomplete record in line 3"),
+    ):
+        assert _written(tmp_path / "a.jsonl", b"{}\n{}\n" + line + b"\n{}\n").why == why
+
+
 @pytest.mark.parametrize(
     "name", ["a.json", "a.jsonl", "a.csv", "a.npy", "a.npz", "a.h5", "a.parquet", "a.pt", "a.gz", "a.msgpack"]
 )

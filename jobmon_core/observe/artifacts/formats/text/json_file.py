@@ -19,13 +19,16 @@ from jobmon_core.observe.artifacts.formats.text.lines import (
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
-_MAX_LINE = 2**18  # bytes of a line that is decoded at once: that takes up to fifty times the memory
-_TAIL = 2**12
-_STEP = 64  # one step of the scan costs as much as to read so many bytes
+_MAX_DECODED = 2**18  # longer lines are scanned: decoding takes up to fifty times their size in memory
+_EDGE = 2**12  # bytes at the start or the end of a file
+_STEP = 64  # a step of the scan costs as much as reading this many bytes
 
 
 def check_json(source: Source, max_bytes: int) -> Content:
-    """Return the content of a JSON file, or of JSON lines. A larger file is checked at its start and end."""
+    """Return the content of a JSON file, or of JSON lines.
+
+    A file larger than ``max_bytes`` is checked at its start and end.
+    """
     scan, at = JsonScan(), 0
     for piece in pieces(source, 0, min(source.size, max_bytes)):
         reject_nul_bytes(piece, at)
@@ -33,7 +36,7 @@ def check_json(source: Source, max_bytes: int) -> Content:
         try:
             scan.feed(piece, is_last=at == source.size)
         except Corrupt:
-            if scan.is_complete and _first_line_is_value(source):
+            if scan.is_complete and _looks_like_json_lines(source):
                 return check_json_lines(source, max_bytes)
             raise
         if scan.steps > max_bytes // _STEP:
@@ -42,9 +45,9 @@ def check_json(source: Source, max_bytes: int) -> Content:
         return Content("json", scan.elements if _begins_with(source, b"[") else None)
     if at == source.size:
         raise Truncated(
-            {"]": "ends inside its array", "}": "ends inside its object"}.get(scan.closing, "is cut")
+            {"]": "ends inside its array", "}": "ends inside its object"}.get(scan.closing, "is cut off")
         )
-    tail = source.read_at(source.size - _TAIL, _TAIL).rstrip(b" \t\r\n")
+    tail = source.read_at(source.size - _EDGE, _EDGE).rstrip(b" \t\r\n")
     reject_nul_bytes(tail)
     if not tail.endswith(scan.closing.encode()):
         raise Truncated(f"does not end with {scan.closing}")
@@ -52,10 +55,10 @@ def check_json(source: Source, max_bytes: int) -> Content:
 
 
 def _begins_with(source: Source, mark: bytes) -> bool:
-    return source.read_at(0, _TAIL).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(mark)
+    return source.read_at(0, _EDGE).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(mark)
 
 
-def _first_line_is_value(source: Source) -> bool:
+def _looks_like_json_lines(source: Source) -> bool:
     head = source.read_at(0, PIECE).lstrip(b"\xef\xbb\xbf \t\r\n")
     line, newline, rest = head.partition(b"\n")
     try:
@@ -66,7 +69,10 @@ def _first_line_is_value(source: Source) -> bool:
 
 
 def check_json_lines(source: Source, max_bytes: int) -> Content:
-    """Return the content of JSON lines. Of a larger file, its start, its end and samples are checked."""
+    """Return the content of JSON lines.
+
+    Of a file larger than ``max_bytes``, its start, its end and samples are checked.
+    """
     if source.size <= max_bytes:
         records = sum(_check_line(line) for line in all_lines(source))
         return Content("jsonl", records)
@@ -77,14 +83,14 @@ def check_json_lines(source: Source, max_bytes: int) -> Content:
 
 
 def _check_line(line: Line) -> bool:
-    """Return whether a line is a record; it may be blank. A very long one is counted, but not checked."""
+    """Check a line; return False if it is blank. One over 1 MiB counts as a record and is not checked."""
     reject_nul_bytes(line.text, line.offset)
     if line.is_too_long:
         return True
     if not line.text.strip():
         return False
-    with suppress(ValueError, RecursionError):  # the scan knows why, or that it is valid but deeply nested
-        if len(line.text) <= _MAX_LINE:
+    with suppress(ValueError, RecursionError):  # the scan finds the fault, or that it is only deeply nested
+        if len(line.text) <= _MAX_DECODED:
             json.loads(line.text)
             return True
     scan = JsonScan()
@@ -93,9 +99,9 @@ def _check_line(line: Line) -> bool:
     except Damaged:
         if line.is_unterminated:
             raise Truncated("ends inside its last line") from None
-        raise Corrupt(f"has {line.where} that is not valid JSON") from None
+        raise Corrupt(f"is not valid JSON in {line.where}") from None
     if not scan.is_complete:
         if line.is_unterminated:
             raise Truncated("ends inside its last line")
-        raise Corrupt(f"has {line.where} that is cut")
+        raise Corrupt(f"has an incomplete record in {line.where}")
     return True

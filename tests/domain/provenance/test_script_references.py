@@ -6,9 +6,14 @@ import pytest
 
 from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
 from jobmon_core.domain.provenance.log_kinds import kind_of, new_kinds
-from jobmon_core.domain.provenance.script_words import named_files, python_prefix
+from jobmon_core.domain.provenance.script_references import named_files, python_prefix
 
-VARIABLES = {"HOME": "/home/me", "CONDA_EXE": "/opt/conda/bin/conda", "DATA": "/data"}
+VARIABLES = {
+    "HOME": "/home/me",
+    "CONDA_EXE": "/opt/conda/bin/conda",
+    "DATA": "/data",
+    "SLURM_SUBMIT_DIR": "/s",
+}
 
 
 @pytest.mark.parametrize(
@@ -17,7 +22,7 @@ VARIABLES = {"HOME": "/home/me", "CONDA_EXE": "/opt/conda/bin/conda", "DATA": "/
         ("python -u train.py --config conf/a.yaml", ["/w/train.py", "/w/conf/a.yaml"]),
         ("srun bash ./run.sh > out.log", ["/w/run.sh"]),
         ("python ~/tools/prep.py --set=$DATA/x.json", ["/home/me/tools/prep.py", "/data/x.json"]),
-        ('cd "$SLURM_SUBMIT_DIR"; python "$SLURM_SUBMIT_DIR/a.py"', ["/w/a.py"]),
+        ('cd "$SLURM_SUBMIT_DIR"; python "$SLURM_SUBMIT_DIR/a.py"', ["/s/a.py"]),
         ("python $WHO_KNOWS/train.py", []),
         ("# python old.py", []),
         ("python -m package.module; echo train.python v1.2", []),
@@ -47,6 +52,10 @@ def test_the_environment_is_that_of_the_script_before_the_active_one(
     text: str, active: dict[str, str], prefix: str
 ) -> None:
     assert python_prefix(text, "/w", {**VARIABLES, **active}) == prefix
+
+
+def test_the_working_directory_is_that_of_the_job_not_that_of_the_submitting_shell() -> None:
+    assert named_files("python $PWD/a.py", "/w", {**VARIABLES, "PWD": "/shell"}) == ["/w/a.py"]
 
 
 def test_of_variables_only_names_and_short_digests_are_kept_and_only_of_those_that_matter() -> None:

@@ -1,4 +1,4 @@
-"""The settings of one job, by its configuration or options, in a few words."""
+"""What the user says about one job, in its job configuration or by options, as rows of `jobmon show`."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ def _parts(settings: JobSettings) -> Iterator[str]:
         _counted(len(settings.progress_patterns) or None, "progress pattern"),
         _counted(len(settings.error_patterns) or None, "error pattern"),
         _labelled("check every", _time(settings.check_interval_s)),
-        _labelled("launched within", _time(settings.launch_timeout_s)),
-        _labelled("stalled after", _time(settings.stall_timeout_s)),
-        _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
+        _labelled("launch timeout", _time(settings.launch_timeout_s)),
+        _labelled("stall timeout", _time(settings.stall_timeout_s)),
+        _labelled("slowdown warning at", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
         _labelled(
-            "stalled below", settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check"
+            "minimum output growth",
+            settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
         ),
         _labelled("done", _done(settings.done)),
         f"stage {settings.chain.number} of {settings.chain.total} of a chain" if settings.chain else "",
-        "stacks at a stall" if settings.stacks_on_stall else "",
-        "" if settings.thresholds == Thresholds() else "own thresholds",
+        "stacks on stall" if settings.stacks_on_stall else "",
+        "no agent" if settings.no_agent else "",
+        "" if settings.thresholds == Thresholds() else "custom thresholds",
     )
     return filter(None, parts)
 

@@ -1,17 +1,17 @@
-"""What the text of a script names: files, and the Python environment that it activates. Reads nothing."""
+"""The files and the Python environment that the text of a script refers to. Does no I/O."""
 
 from __future__ import annotations
 
 import re
-from posixpath import normpath  # pure, unlike the rest of os.path
+from posixpath import normpath  # pure, unlike os.path.abspath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAX_FILES = 50
-# the last characters of names that are code or settings, not data
-_CODE = re.compile(
+# paths that end in an extension of code or settings, not of data
+_CODE_PATH = re.compile(
     r"(?<![\w./~${}-])(?P<path>[\w./~${}+-]*[\w}-]\.(?:py|sh|bash|R|r|jl|pl|lua|m|ya?ml|json|toml|ini|cfg|conf))"
     r"(?![\w.-])"
 )
@@ -23,38 +23,42 @@ _INTERPRETER = re.compile(r"(?:^|\s)[\"']?(?P<path>[\w./~${}-]+)/bin/python[\d.]
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def named_files(text: str, folder: str, variables: Mapping[str, str]) -> list[str]:
+def named_files(text: str, workdir: str, variables: Mapping[str, str]) -> list[str]:
     """Return absolute paths of the code and settings files that a script may use; they may not exist.
 
-    ``folder`` is the job's working directory. A path with a variable that is not known is left out.
+    ``variables`` are those of the job, which starts in ``workdir``. A path with a variable that is not known
+    is left out.
     """
-    paths = (_absolute(match["path"], folder, variables) for match in _CODE.finditer(_without_comments(text)))
+    paths = (
+        _absolute(match["path"], workdir, variables) for match in _CODE_PATH.finditer(_without_comments(text))
+    )
     return list(dict.fromkeys(path for path in paths if path))[:_MAX_FILES]
 
 
-def python_prefix(text: str, folder: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of the Python environment that the job uses, as far as the words show it.
+def python_prefix(text: str, workdir: str, variables: Mapping[str, str]) -> str:
+    """Return the folder of the Python environment that the job uses, as far as its script shows it.
 
-    The environment that the script activates counts first, then the path of an interpreter in it, then the
-    environment that is active; empty if there is none.
+    In this order: the last venv that the script activates, the last conda environment that it activates, the
+    first interpreter in it that is not the system's, the environment that is active at the submission. Empty
+    if there is none.
     """
     text = _without_comments(text)
     for match in reversed([*_ACTIVATE.finditer(text)]):
-        if prefix := _absolute(match["path"], folder, variables):
+        if prefix := _absolute(match["path"], workdir, variables):
             return prefix
     for match in reversed([*_CONDA.finditer(text)]):
-        if prefix := _conda_prefix(match["name"], folder, variables):
+        if prefix := _conda_prefix(match["name"], workdir, variables):
             return prefix
     for match in _INTERPRETER.finditer(text):
-        prefix = _absolute(match["path"], folder, variables)
+        prefix = _absolute(match["path"], workdir, variables)
         if prefix not in ("", "/usr", "/usr/local"):
             return prefix
     return variables.get("VIRTUAL_ENV", "") or variables.get("CONDA_PREFIX", "")
 
 
-def _conda_prefix(name: str, folder: str, variables: Mapping[str, str]) -> str:
+def _conda_prefix(name: str, workdir: str, variables: Mapping[str, str]) -> str:
     if "/" in name:
-        return _absolute(name, folder, variables)
+        return _absolute(name, workdir, variables)
     program = variables.get("CONDA_EXE", "")
     root = program.removesuffix("/bin/conda") if program.endswith("/bin/conda") else ""
     root = root or variables.get("MAMBA_ROOT_PREFIX", "")
@@ -68,13 +72,13 @@ def _without_comments(text: str) -> str:
     return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
 
 
-def _absolute(path: str, folder: str, variables: Mapping[str, str]) -> str:
-    """Return a path of a script as an absolute one; empty if it has a variable that is not known."""
-    known = {"SLURM_SUBMIT_DIR": folder, "PWD": folder, **variables}
+def _absolute(path: str, workdir: str, variables: Mapping[str, str]) -> str:
+    """Make a path from a script absolute; empty if it has a variable that is not known."""
+    known = {**variables, "PWD": workdir}
     home = variables.get("HOME", "")
     if path.startswith("~/") and home:
         path = f"{home}{path[1:]}"
     path = _VARIABLE.sub(lambda match: known.get(match[1] or match[2], "\0"), path)
-    if "\0" in path or "$" in path or path.startswith("~") or not folder.startswith("/"):
+    if "\0" in path or "$" in path or path.startswith("~") or not workdir.startswith("/"):
         return ""
-    return normpath(f"{folder}/{path}" if not path.startswith("/") else path)
+    return normpath(f"{workdir}/{path}" if not path.startswith("/") else path)

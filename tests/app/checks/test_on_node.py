@@ -1,0 +1,56 @@
+"""What `check --on-node` says about its short job if Slurm does not answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.checks.on_node import CheckNode
+from jobmon_core.context import Context
+from jobmon_core.domain.batch_script.parse import parse_script
+from jobmon_core.domain.batch_script.request import read_request
+from jobmon_core.domain.checks.facts import Facts
+from jobmon_core.domain.checks.model import Item, Status
+from jobmon_core.store.home import Home
+from jobmon_core.system.runner import Result, TimedOut
+from tests.support.clock import FakeClock
+from tests.support.fake_runner import FakeRunner, said
+
+SCRIPT = "#!/bin/bash\n./solver\n"
+FACTS = Facts(read_request(["job.sh"], {}, SCRIPT), parse_script(SCRIPT), folder="/work")
+NO_ANSWER = TimedOut((), 30.0)
+
+
+def _check(tmp_path: Path, runner: FakeRunner) -> tuple[Item, list[str]]:
+    told: list[str] = []
+    ctx = Context(Home(tmp_path), {}, clock=FakeClock())
+    (item,) = CheckNode(ctx, told.append, runner).check("slurm", FACTS, 60.0)
+    return item, told
+
+
+def test_a_timeout_of_sbatch_is_no_refusal_and_the_user_learns_what_became_of_the_job(tmp_path: Path) -> None:
+    runner = FakeRunner().on("sbatch", answers=[NO_ANSWER]).on("scancel", answers=[said()])
+    item, _ = _check(tmp_path, runner)
+    assert item.status is Status.WARN
+    unknown = "it is not known whether the short job was submitted: sbatch: no answer within 30 s; the job "
+    assert item.text.startswith(f"{unknown}jobmon-check-")
+    assert item.text.endswith(" was cancelled, if it exists")
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (said(), "was cancelled"),
+        (NO_ANSWER, "could not be cancelled (scancel: no answer within 30 s); `scancel 12` cancels it"),
+    ],
+)
+def test_a_job_that_stays_pending_is_called_cancelled_only_if_it_is(
+    tmp_path: Path, answer: Result, result: str
+) -> None:
+    runner = (
+        FakeRunner().on("sbatch", answers=[said("12\n")]).on("squeue", answers=[said("PENDING|Priority\n")])
+    )
+    item, told = _check(tmp_path, runner.on("scancel", answers=[answer]))
+    assert item.text == f"the short job 12 was still pending after 1m (Priority), and {result}"
+    assert told == ["job 12 looks at a node; Ctrl-C cancels it"]
