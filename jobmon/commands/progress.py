@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON object (see the README), a list for several tasks; with -f, one a line",
+        help="print one JSON object (see docs/progress.md), a list for several tasks; with -f, one a line",
     )
 
 

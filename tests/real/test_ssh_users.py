@@ -23,7 +23,7 @@ from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-PAGE = (Path(__file__).parents[2] / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
+PAGE = page("for-scripts-and-agents")
 pytestmark = [
     pytest.mark.xdist_group("ssh"),
     pytest.mark.skipif(bool(unusable()), reason=unusable()),
