@@ -9,6 +9,7 @@ from jobmon_core.domain.telemetry.measuring.gpu_csv import HEADER
 from jobmon_core.domain.telemetry.measuring.mean import rounded
 from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
+from tests.support.documentation import page
 
 START_S, MINUTE_S = 1_790_000_000.0, 60.0
 

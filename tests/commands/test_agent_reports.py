@@ -6,7 +6,6 @@ import json
 import re
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 

@@ -15,6 +15,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
+from tests.support.documentation import page
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import end_of, only, read, title
 from tests.support.receiver import Receiver

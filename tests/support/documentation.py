@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-# in the order of the README's table
+# in the order in which a test runs their commands: `groups` after `monitors`, because `jobmon patrol` would warn
+# of a group's message that is not delivered yet
 _PAGES = (
-    "checks", "progress", "gpus", "failures", "files", "groups", "messages", "monitors", "backends", "configuration",
-    "json", "commands",
+    "checks", "progress", "gpus", "failures", "files", "messages", "monitors", "groups", "backends",
+    "configuration", "json", "commands",
 )  # fmt: skip
 
 
