@@ -16,7 +16,7 @@ from jobmon.cli import COMMANDS
 from jobmon.parser import command_parser
 from jobmon_core.app.jobs.job_config import read_settings
 from tests.support.checkpoint_layouts import hf_trainer, plain_torch
-from tests.support.documentation import CHECKOUT, GUIDE
+from tests.support.documentation import CHECKOUT, GUIDE, page
 from tests.support.fake_discord import FakeDiscord
 from tests.support.processes import processes_of
 from tests.support.shell import Shell
@@ -172,10 +172,12 @@ def test_the_example_configuration_works_after_the_two_commands(user: Shell) -> 
     assert "success: Discord (discord.com" in user.jobmon("where").stdout
 
 
-def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
+def test_the_table_has_every_key_of_the_example_with_its_default() -> None:
+    rows = [line for line in page("configuration").splitlines() if line.startswith("|")]
     for key, default in _config_values(json.loads((CHECKOUT / "config.json.example").read_text())):
-        if f"`{key}`" in GUIDE and isinstance(default, int | str) and default:
-            row = next(line for line in GUIDE.splitlines() if line.startswith("|") and f"`{key}`" in line)
+        row = next((row for row in rows if f"`{key}`" in row.split("|")[1]), "")
+        assert row, key
+        if isinstance(default, int | str) and default:
             assert json.dumps(default).strip('"') in row, row
 
 
@@ -227,17 +229,17 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=lambda path: path.stem)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+@pytest.mark.parametrize("file", _PAGES, ids=lambda path: path.stem)
+def test_every_link_leads_somewhere(file: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", file.read_text(encoding="utf-8")):
         name, _, anchor = target.partition("#")
         if "://" not in target:
-            linked = page.parent / name if name else page
+            linked = file.parent / name if name else file
             assert linked.exists(), target
             assert not anchor or anchor in _anchors(linked.read_text(encoding="utf-8")), target
 
 
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    pages = [f"docs/{page.name}" for page in _PAGES if page.parent == CHECKOUT / "docs"]
-    assert [page for page in pages if page not in readme] == []
+    links = [f"docs/{file.name}" for file in _PAGES if file.parent == CHECKOUT / "docs"]
+    assert [link for link in links if link not in readme] == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-# in the order in which a test runs their commands: `groups` after `monitors`, because `jobmon patrol` would warn
-# of a group's message that is not delivered yet
+# in the order in which a test runs their commands: `groups` after `monitors`, because `jobmon patrol` would
+# warn of a group's message that is not delivered yet
 _PAGES = (
     "checks", "progress", "gpus", "failures", "files", "messages", "monitors", "groups", "backends",
     "configuration", "json", "commands",
