@@ -41,7 +41,7 @@ GROUPS = {
         "top": "follow the progress of the running jobs on a screen",
         "show": "show everything known about jobs",
         "logs": "show or follow the output of a job",
-        "progress": "show how far a program is, from its logs",
+        "progress": "show how far along a program is, from its logs",
         "report": "show the whole run of a job on one page, also as HTML",
         "efficiency": "show what ended jobs used of what they requested",
         "diagnose": "explain why a job failed, or what a log file shows",

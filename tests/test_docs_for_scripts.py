@@ -12,13 +12,13 @@ import pytest
 
 from jobmon.cli import COMMANDS
 from jobmon.parser import command_parser
+from tests.support.documentation import page
 from tests.support.fake_discord import FakeDiscord
 from tests.support.processes import processes_of
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-PAGE = (CHECKOUT / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
+PAGE = page("for-scripts-and-agents")
 
 
 def command_lines() -> list[str]:

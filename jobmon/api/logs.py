@@ -1,4 +1,4 @@
-"""What logs show: why a job failed, and how far it is."""
+"""What logs show: why a job failed, and how far along it is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def diagnose(*what: JobName | Path) -> Explanation:
 
 
 def progress(*what: JobName | Path) -> Progress:
-    """Return how far a program is: steps, epochs or items, loss, speed, and the time that is left.
+    """Return how far along a program is: steps, epochs or items, loss, speed, and the time that is left.
 
     Args:
         what: a job or array task, or log files of one program; a text that is an existing file is a log.

@@ -71,7 +71,7 @@ class WaitResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a program is, by its logs."""
+    """How far along a program is, by its logs."""
 
     current: float | None = None  # finished units; None if the logs show no progress
     total: float | None = None

@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
     parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object (see the README); a list for several jobs"
+        "--json",
+        action="store_true",
+        help="print one JSON object (see docs/json.md); a list for several jobs",
     )
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Write a page in Markdown for a colleague who takes over your jobs: the first commands after a login, what runs
-where and how far it is, which job waits for which, groups, logs, outputs, marker files, the newest complete
-checkpoints, and the exact commands to look at, stop or resume each job. What looks like a secret is hidden.
+where and how far along it is, which job waits for which, groups, logs, outputs, marker files, the newest
+complete checkpoints, and the exact commands to look at, stop or resume each job. What looks like a secret is
+hidden.
 The page quotes the last lines of the result files that a job configuration names.
 
 It is about the jobs that are watched, and those that ended in the last 7 days."""

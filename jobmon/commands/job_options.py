@@ -23,7 +23,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         "--job-config",
         type=Path,
         metavar="FILE",
-        help="a YAML file about the job, see README.md; the other options override it",
+        help="a YAML file about the job, see docs/configuration.md; the other options override it",
     )
     group.add_argument("--num-workers", type=positive, metavar="N", help="its number of worker processes")
     group.add_argument(

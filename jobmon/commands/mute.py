@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from jobmon_core.app.alerts.mute import Muted
 
 DESCRIPTION = """\
-Send no messages about a job, about the jobs of a group, or about all jobs for a while. Messages are counted
-meanwhile; when the mute ends, one message names them. Critical ones (e.g. a crash) are held and then sent in
-full. Without arguments, list what is muted."""
+Send no messages about a job, about the jobs of a group, or about all jobs for a while. When the
+mute ends, one message lists what was not sent. Critical messages (e.g. about a crash) are held and then sent
+in full. Without arguments, list what is muted."""
 EPILOG = """\
 examples:
   jobmon mute 8123 2h

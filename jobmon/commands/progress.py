@@ -1,4 +1,4 @@
-"""``jobmon progress``: show how far a program is, from its logs."""
+"""``jobmon progress``: show how far along a program is, from its logs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
-Show how far a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
+Show how far along a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
 speed and the time that is left. 12 is a job, 12_3 an array task; a name stands for the newest watched
 job of that name, `latest` for the newest of all. An argument that is an existing file is a log, and needs
 no job and no Slurm: several files are the logs of one program, e.g. its stdout and stderr; the counts of
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON object (see the README), a list for several tasks; with -f, one a line",
+        help="print one JSON object (see docs/progress.md), a list for several tasks; with -f, one a line",
     )
 
 

@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="list all jobs, however old")
     parser.add_argument("--watch", action="store_true", help="refresh every two seconds, until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="print a JSON list (see the README)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list (see docs/json.md)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job-config",
         metavar="FILE",
-        help="a YAML file about this job: its workers, logs, patterns and thresholds; see README.md "
-        "(default: jobmon.yaml beside the script, if there is one)",
+        help="a YAML file about this job: its workers, logs, patterns and thresholds; see "
+        "docs/configuration.md (default: jobmon.yaml beside the script, if there is one)",
     )
     parser.add_argument("--group", metavar="NAME", help="add the job to a group, see `jobmon help group`")
     parser.add_argument(

@@ -9,6 +9,7 @@ from jobmon_core.domain.telemetry.measuring.gpu_csv import HEADER
 from jobmon_core.domain.telemetry.measuring.mean import rounded
 from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
+from tests.support.documentation import page
 
 START_S, MINUTE_S = 1_790_000_000.0, 60.0
 
@@ -85,7 +86,6 @@ def full_sample(at_s: float) -> Sample:
     )
 
 
-def test_the_readme_explains_each_column_in_its_order() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    rows = text.partition("| columns | meaning |")[2].partition("\n\n")[0].splitlines()[2:]
+def test_the_documentation_explains_each_column_in_its_order() -> None:
+    rows = page("gpus").partition("| columns | meaning |")[2].partition("\n\n")[0].splitlines()[2:]
     assert [name for row in rows for name in row.split("|")[1].split("`")[1::2]] == HEADER.split(",")

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,11 @@ from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import Owner
 from jobmon_core.store.telemetry import LATEST
 from tests.support.agent_reports import report
+from tests.support.documentation import page
 from tests.support.job_records import job_of
 from tests.support.live_jobs import progress_of, running_task
 from tests.support.shell import Shell
 
-_README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 _LISTS = ("problems", "workers", "gpus", "nodes")
 
 
@@ -78,8 +77,8 @@ def test_json_has_problems_workers_gpus_and_nodes(shell: Shell, command: str) ->
     assert [without[each] for each in _LISTS] == [[], None, None, None]
 
 
-def test_the_readme_documents_every_key(shell: Shell) -> None:
+def test_the_documentation_has_every_key(shell: Shell) -> None:
     (found,) = json.loads(shell.jobmon("status", "12", "--json").stdout)
     for name in _LISTS:
-        row = next(line for line in _README.splitlines() if line.startswith(f"| `{name}` |"))
+        row = next(line for line in page("json").splitlines() if line.startswith(f"| `{name}` |"))
         assert [key for key in found[name][0] if f'"{key}"' not in row] == []

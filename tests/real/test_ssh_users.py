@@ -15,6 +15,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
+from tests.support.documentation import page
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import end_of, only, read, title
 from tests.support.receiver import Receiver
@@ -23,7 +24,7 @@ from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-PAGE = (Path(__file__).parents[2] / "docs" / "for-scripts-and-agents.md").read_text(encoding="utf-8")
+PAGE = page("for-scripts-and-agents")
 pytestmark = [
     pytest.mark.xdist_group("ssh"),
     pytest.mark.skipif(bool(unusable()), reason=unusable()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from jobmon.views.console import Console
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
@@ -12,6 +11,7 @@ from jobmon_core.domain.efficiency.model import Efficiency
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState
+from tests.support.documentation import page
 
 GIB = 2**30
 GPU = GpuUsage(GpuSource.AGENTS, 83.0, 0, 30 * GIB, 7000.0)
@@ -60,12 +60,11 @@ def test_json_has_null_for_what_is_not_recorded() -> None:
     assert found["totals"]["gpu_hours"] == 52.0
 
 
-def test_the_readme_shows_what_is_printed() -> None:
+def test_the_documentation_shows_what_is_printed() -> None:
     evaluation = replace(LONG, wall_s=3605.0, limit_s=3600.0)
     usage = Usage(26 * GIB, 64 * GIB, cpu_s=54_000.0, cpus=16, nodes=1, gpus=1)
     runs = (
         replace(RUN, name="train"),
         RunEfficiency(JobRef(8124), "eval", replace(evaluation, usage=usage), 1, 2),
     )
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(efficiency_lines(runs, Console(80))) in readme
+    assert "\n".join(efficiency_lines(runs, Console(80))) in page("gpus")

@@ -1,4 +1,4 @@
-"""The README: its commands run, its examples are what jobmon prints, and it names only what exists."""
+"""The README and its pages: commands run, examples are what jobmon prints, and what they name exists."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from jobmon.cli import COMMANDS
 from jobmon.parser import command_parser
 from jobmon_core.app.jobs.job_config import read_settings
 from tests.support.checkpoint_layouts import hf_trainer, plain_torch
+from tests.support.documentation import CHECKOUT, GUIDE, page
 from tests.support.fake_discord import FakeDiscord
 from tests.support.processes import processes_of
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 EXAMPLE_ID = "8123"
 LOG = """\
 epoch 1/30  loss 1.600
@@ -50,30 +49,30 @@ _STDIN = {"jobmon init": "printf '%s\\n' $URLS | "}
 
 
 def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 def _command_lines() -> list[str]:
-    """Return every command line of the README, without its remark."""
+    """Return every command line of the documentation, without its remark."""
     lines = [line for block in _blocks("console") for line in block.splitlines() if line.startswith("$ ")]
     return [re.sub(r"\s+#.*", "", line.removeprefix("$ ")) for line in lines]
 
 
 def _runs() -> str:
-    """Return the file of runs that the README shows."""
+    """Return the file of runs that the documentation shows."""
     (block,) = (each for each in _blocks("console") if "$ cat runs.yaml\n" in each)
     return block.partition("$ cat runs.yaml\n")[2].partition("$")[0]
 
 
 def _inline_commands() -> Iterator[list[str]]:
-    for code in re.findall(r"`(jobmon [^`]+)`", README):
+    for code in re.findall(r"`(jobmon [^`]+)`", GUIDE):
         words = code.replace("\\|", "|").split()
         yield [re.sub(r"[][…]", "", word) for word in words[1:]]
 
 
 @pytest.fixture
 def user(shell: Shell) -> Shell:
-    """A user who has the files that the README mentions, in a copy of what a checkout holds."""
+    """A user who has the files that the documentation mentions, in a copy of what a checkout holds."""
     (shell.work / "train.sbatch").write_text("#!/bin/bash\necho epoch 1/1 loss 0.1\n", encoding="utf-8")
     (shell.work / "prepare.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
     (shell.work / "runs.yaml").write_text(_runs(), encoding="utf-8")
@@ -122,7 +121,7 @@ def _run(user: Shell, command: str, environment: dict[str, str]) -> CompletedPro
     return user.line(command, **environment)
 
 
-def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:
+def test_diagnose_prints_what_the_documentation_shows(user: Shell) -> None:
     shown = next(block for block in _blocks("console") if block.startswith("$ jobmon diagnose train"))
     printed = user.jobmon("diagnose", "train-8123.err").stdout.splitlines()
     expected = shown.splitlines()[1:]
@@ -131,7 +130,7 @@ def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:
         assert full.startswith(line.removesuffix("…").rstrip()), line
 
 
-def test_progress_prints_what_the_readme_shows(user: Shell) -> None:
+def test_progress_prints_what_the_documentation_shows(user: Shell) -> None:
     shown = next(block for block in _blocks("console") if block.startswith("$ jobmon progress train.log"))
     assert user.jobmon("progress", "train.log").stdout in shown
 
@@ -173,10 +172,12 @@ def test_the_example_configuration_works_after_the_two_commands(user: Shell) -> 
     assert "success: Discord (discord.com" in user.jobmon("where").stdout
 
 
-def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
+def test_the_table_has_every_key_of_the_example_with_its_default() -> None:
+    rows = [line for line in page("configuration").splitlines() if line.startswith("|")]
     for key, default in _config_values(json.loads((CHECKOUT / "config.json.example").read_text())):
-        if f"`{key}`" in README and isinstance(default, int | str) and default:
-            row = next(line for line in README.splitlines() if line.startswith("|") and f"`{key}`" in line)
+        row = next((row for row in rows if f"`{key}`" in row.split("|")[1]), "")
+        assert row, key
+        if isinstance(default, int | str) and default:
             assert json.dumps(default).strip('"') in row, row
 
 
@@ -189,11 +190,11 @@ def _config_values(section: dict[str, object], prefix: str = "") -> Iterator[tup
 
 
 def test_no_code_block_escapes_these_tests() -> None:
-    assert set(re.findall(r"^```(\w+)$", README, re.MULTILINE)) == _LANGUAGES
-    assert README.count("\n```") == 2 * sum(len(_blocks(each)) for each in _LANGUAGES)
+    assert set(re.findall(r"^```(\w+)$", GUIDE, re.MULTILINE)) == _LANGUAGES
+    assert GUIDE.count("\n```") == 2 * sum(len(_blocks(each)) for each in _LANGUAGES)
 
 
-def test_no_installer_is_listed_that_the_readme_does_not_mention() -> None:
+def test_no_installer_is_listed_that_the_documentation_does_not_mention() -> None:
     assert set(_INSTALLERS) <= set(_command_lines())
 
 
@@ -214,5 +215,31 @@ def test_every_command_and_option_in_the_text_exists() -> None:
                 assert option in known, f"jobmon {command} {option}"
 
 
-def test_every_command_is_in_the_readme() -> None:
+def test_every_command_is_in_the_documentation() -> None:
     assert set(COMMANDS) == {command for command, *_ in _inline_commands() if command in COMMANDS}
+
+
+_PAGES = [path for folder in (CHECKOUT, CHECKOUT / "docs") for path in sorted(folder.glob("*.md"))]
+
+
+def _anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub makes of the headings of a page."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("file", _PAGES, ids=lambda path: path.stem)
+def test_every_link_leads_somewhere(file: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", file.read_text(encoding="utf-8")):
+        name, _, anchor = target.partition("#")
+        if "://" not in target:
+            linked = file.parent / name if name else file
+            assert linked.exists(), target
+            assert not anchor or anchor in _anchors(linked.read_text(encoding="utf-8")), target
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    links = [f"docs/{file.name}" for file in _PAGES if file.parent == CHECKOUT / "docs"]
+    assert [link for link in links if link not in readme] == []
