@@ -18,12 +18,8 @@ from jobmon_core.domain.triage.rules.gpu_health import (
 from jobmon_core.domain.triage.rules.launch import no_processes
 from jobmon_core.domain.triage.rules.leaks import gpu_memory_leak, memory_leak
 from jobmon_core.domain.triage.rules.memory import memory_near_limit, memory_spike, oom_kill
-from jobmon_core.domain.triage.rules.slow import (
-    checkpoint_overhead,
-    noisy_neighbour,
-    oversubscribed,
-    starved_gpus,
-)
+from jobmon_core.domain.triage.rules.neighbours import noisy_neighbour
+from jobmon_core.domain.triage.rules.slow import checkpoint_overhead, oversubscribed, starved_gpus
 from jobmon_core.domain.triage.rules.stuck import (
     block_buffered,
     collective_stuck,
