@@ -34,7 +34,7 @@ _jobmon() {
         "wait") options="-h --help --for --json" words= kind="job" ;;
         "note") options="-h --help" words= kind="job" ;;
         "notify") options="-h --help -l --level -t --title --wait" words= kind="text" ;;
-        "archive") options="-h --help" words= kind="job" ;;
+        "archive") options="-h --help --checkpoint" words= kind="job" ;;
         "mute") options="-h --help --off --json" words= kind="job" ;;
         "ack") options="-h --help" words= kind="job" ;;
         "replay") options="-h --help" words= kind="job" ;;

@@ -19,22 +19,27 @@ Put everything about a job into one folder, or into one file if DEST ends in .ta
 the job and of its monitor, the report as HTML, the notes, the record of what was run, including the script,
 and what agents measured. Text that looks like a password or a token is hidden. For a log larger than 32
 MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must not exist, or be an empty
-folder. jobmon's own records stay; `jobmon forget` removes them."""
+folder. jobmon's own records stay; `jobmon forget` removes them. With --checkpoint, the newest complete
+checkpoint is copied, too, unchanged and whatever its size."""
 EPILOG = """\
 examples:
   jobmon archive 8123 job-8123
-  jobmon archive latest /archive/train-8123.tar.gz"""
+  jobmon archive latest /archive/train-8123.tar.gz
+  jobmon archive --checkpoint 8123 /archive/job-8123"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("--checkpoint", action="store_true", help="also copy the newest complete checkpoint")
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument("dest", type=Path, metavar="DEST", help="a new folder, or a new file *.tar.gz")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the archive; say what is missing."""
-    archive = archive_job(open_context(), options.job, options.dest, report_html)
+    archive = archive_job(
+        open_context(), options.job, options.dest, report_html, with_checkpoint=options.checkpoint
+    )
     print(f"{archive.path}: {count(archive.files, 'file')} about job {archive.ref}")
     for each in archive.left_out:
         say(f"left out: {each}")

@@ -1,4 +1,4 @@
-"""Parts for a monitor of your own: workers, logs, and the time that is left.
+"""Parts for a monitor of your own: workers, logs, files, and the time that is left.
 
 They are for a program that watches its own processes in the foreground. `jobmon.api` follows whole jobs, and
 needs none of them.
@@ -7,17 +7,25 @@ needs none of them.
 from __future__ import annotations
 
 from jobmon.parts.eta import Eta, ProgressEstimator, Slowdown
+from jobmon.parts.files import CheckpointStatus, DiskSpace, FileMonitor, OutputStatus
 from jobmon.parts.logs import LogError, LogParser
 from jobmon.parts.processes import LaunchCheck, ProcessMonitor, Worker
+from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.telemetry.model import WorkerStatus
 
 __all__ = [
+    "CheckpointStatus",
     "Confidence",
+    "DiskSpace",
     "Eta",
+    "FileCheck",
+    "FileMonitor",
+    "FileVerdict",
     "LaunchCheck",
     "LogError",
     "LogParser",
+    "OutputStatus",
     "ProcessMonitor",
     "ProgressEstimator",
     "Slowdown",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from jobmon.parts import LogParser, ProcessMonitor, ProgressEstimator, WorkerStatus
+from jobmon.parts import (
+    CheckpointStatus,
+    FileMonitor,
+    FileVerdict,
+    LogParser,
+    ProcessMonitor,
+    ProgressEstimator,
+    WorkerStatus,
+)
 from jobmon_core.app.processes.workers import Workers
 from jobmon_core.domain.errors import JobmonError, PatternsInvalid
 from jobmon_core.system.runner import Ran, Result, Runner
@@ -150,3 +159,53 @@ def test_the_end_is_estimated_once_there_are_enough_data() -> None:
     assert found.ends_s == pytest.approx(1_002_000, rel=0.01)
     done = _estimator([1.0] * 2_001).estimate_eta()
     assert (done.fraction, done.remaining_s) == (1.0, 0.0)
+
+
+def test_outputs_grow_stall_and_are_whole(tmp_path: Path) -> None:
+    done, growing, none = (tmp_path / name for name in ("a.json", "b.json", "c.json"))
+    done.write_text('[{"x": 1}, {"x": 2}]', encoding="utf-8")
+    growing.write_text('[{"x": 1}, ', encoding="utf-8")
+    monitor = FileMonitor([tmp_path / "[ab].json", none], min_growth_rate=100)
+    first = monitor.check_outputs(validate=True, now_s=1000.0)
+    assert [(each.exists, each.is_stalled, each.growth_bytes_per_s) for each in first.values()] == [
+        (True, False, None), (True, False, None), (False, False, None),
+    ]  # fmt: skip
+    assert [each.check and each.check.verdict for each in first.values()] == [
+        FileVerdict.VALID, FileVerdict.TRUNCATED, None,
+    ]  # fmt: skip
+    growing.write_text('[{"x": 1}, ' * 50, encoding="utf-8")
+    whole, partial, missing = monitor.check_outputs(validate=True, now_s=1010.0).values()
+    assert (whole.is_stalled, whole.growth_bytes_per_s, whole.check and whole.check.records) == (True, 0.0, 2)
+    assert (partial.is_stalled, partial.growth_bytes_per_s) == (False, 49 * 11 / 10)
+    assert partial.check is not None
+    assert partial.check.verdict is FileVerdict.UNKNOWN  # it is still written
+    assert not missing.exists
+    growing.write_text("[]", encoding="utf-8")  # written anew
+    assert not monitor.check_outputs(now_s=1020.0)[str(growing)].is_stalled
+
+
+def test_the_next_checkpoint_is_expected_after_the_usual_interval(tmp_path: Path) -> None:
+    monitor = FileMonitor((), tmp_path / "step_*")
+    assert monitor.check_checkpoints(now_s=1000.0) == CheckpointStatus()
+    for number in range(1, 5):
+        (tmp_path / f"step_{number}").mkdir()
+        os.utime(tmp_path / f"step_{number}", (1000 + 600 * number,) * 2)
+    found = monitor.check_checkpoints(now_s=3500.0)
+    assert found == CheckpointStatus(
+        last_checkpoint=str(tmp_path / "step_4"), count=4, interval_s=600.0, age_s=100.0, next_in_s=500.0
+    )
+
+
+def test_the_room_is_that_of_the_folder_of_the_files(tmp_path: Path) -> None:
+    (space,) = FileMonitor(tmp_path / "not" / "yet" / "*.json").verify_disk_space().items()
+    folder, room = space
+    assert folder == str(tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    assert room.total_bytes == pytest.approx(usage.used + usage.free, rel=0.01)
+    assert room.is_low == (room.free_bytes < max(10 * 2**30, room.total_bytes / 10))
+
+
+def test_a_damaged_file_is_named_without_a_look_at_its_growth(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text('a,b\n1,2\n"3', encoding="utf-8")
+    assert FileMonitor(()).validate_file_integrity(file).is_bad

@@ -54,6 +54,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number, done in enumerate((15_000, 14_000)):
         text = f"Processed {done}/100000 items\n" + number * "torch.OutOfMemoryError: CUDA out of memory.\n"
         (folder / f"worker_{number}.log").write_text(text, encoding="utf-8")
+    (folder / "results_0.json").write_text('[{"x": 1}, {"x": 2}]', encoding="utf-8")
     monkeypatch.chdir(folder)
     return folder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files.run_record import RunRecordFile
 from jobmon_core.store.jobs import JobStore
+from tests.support.checkpoint_layouts import hf_trainer, plain_torch, tensorflow
 from tests.support.job_records import NOW_S, OOM, failed, job_of
 from tests.support.shell import Shell, complaint
 
@@ -184,3 +186,41 @@ def test_only_a_script_that_the_job_had_is_left_out(shell: Shell, kind: ScriptKi
     RunRecordFile(home.run_file(state_id)).write(RunRecord(NOW_S, ("true",), script=Script(kind)))
     done = shell.jobmon("archive", "12", "a12")
     assert (done.returncode, done.stderr) == (0, left_out)
+
+
+_OF_TRAINER = ("model.safetensors", "optimizer.pt", "scheduler.pt", "config.json", "trainer_state.json")
+_OF_TENSORFLOW = ("ckpt-100.index", "ckpt-100.data-00000-of-00002", "ckpt-100.data-00001-of-00002")
+
+
+@pytest.mark.parametrize(
+    ("save_checkpoint", "files"),
+    [
+        (plain_torch, {"ckpt_100.pt"}),
+        (hf_trainer, {f"checkpoint-100/{name}" for name in _OF_TRAINER}),
+        (tensorflow, set(_OF_TENSORFLOW)),
+    ],
+)
+def test_an_archive_has_the_newest_complete_checkpoint_if_asked_for(
+    shell: Shell, save_checkpoint: Callable[[Path, int], Path], files: set[str]
+) -> None:
+    work = shell.work / "run"
+    work.mkdir()
+    save_checkpoint(work, 100)
+    JobStore(shell.state).save(replace(JobStore(shell.state).load(save(shell, 12)), workdir=str(work)))
+    done = shell.jobmon("archive", "--checkpoint", "12", "a12")
+    assert done.returncode == 0, done
+    copied = shell.work / "a12" / "checkpoints"
+    found = {path.relative_to(copied).as_posix(): path for path in copied.rglob("*") if path.is_file()}
+    assert set(found) == files
+    assert all(path.read_bytes() == (work / name).read_bytes() for name, path in found.items())
+    assert "checkpoints    the newest complete" in (shell.work / "a12" / "README.txt").read_text("utf-8")
+    shell.jobmon("archive", "12", "b12")
+    assert not (shell.work / "b12" / "checkpoints").exists()
+
+
+def test_an_archive_without_a_complete_checkpoint_says_so(shell: Shell) -> None:
+    save(shell, 12)
+    done = shell.jobmon("archive", "--checkpoint", "12", "a12")
+    assert done.returncode == 0, done
+    assert "left out: the checkpoints in " in done.stderr
+    assert ": none is complete" in (shell.work / "a12" / "README.txt").read_text("utf-8")

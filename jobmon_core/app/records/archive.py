@@ -17,6 +17,7 @@ from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
+from jobmon_core.app.records.checkpoint_copy import copy_checkpoints
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.provenance.model import ScriptKind
@@ -44,6 +45,7 @@ _CONTENTS = {
     "monitor.log": "the log of jobmon's monitor",
     "logs": "the job's own output",
     "telemetry": "what agents measured beside the job",
+    "checkpoints": "the newest complete checkpoint, as it was saved",
 }
 
 
@@ -57,10 +59,18 @@ class Archive:
     left_out: list[str] = field(default_factory=list)  # what is missing, and why
 
 
-def archive_job(ctx: Context, argument: str, target: Path, html: Callable[[ReportData], str]) -> Archive:
+def archive_job(
+    ctx: Context,
+    argument: str,
+    target: Path,
+    html: Callable[[ReportData], str],
+    *,
+    with_checkpoint: bool = False,
+) -> Archive:
     """Write the archive of a job to ``target``, a folder, or one file if the name ends in .tar.gz or .tgz.
 
-    ``html`` makes a report a page. Nothing is left at ``target`` if this fails.
+    ``html`` makes a report a page. ``with_checkpoint``: the newest complete checkpoint is copied, too,
+    whatever its size. Nothing is left at ``target`` if this fails.
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
@@ -77,6 +87,8 @@ def archive_job(ctx: Context, argument: str, target: Path, html: Callable[[Repor
         ) as temporary:
             folder = Path(temporary, f"job-{ref}")
             folder.mkdir(mode=0o700)
+            if with_checkpoint:
+                archive.left_out += copy_checkpoints(ctx, job, ref, folder / "checkpoints")
             _fill(ctx, job, archive, folder, html)
             _publish(folder, target)
     except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.triage.rules.disk import disk_full
+from jobmon_core.domain.triage.rules.endless_loop import endless_loop
 from jobmon_core.domain.triage.rules.gpu_health import (
     ecc_errors,
     gpu_lost,
@@ -18,12 +19,8 @@ from jobmon_core.domain.triage.rules.gpu_health import (
 from jobmon_core.domain.triage.rules.launch import no_processes
 from jobmon_core.domain.triage.rules.leaks import gpu_memory_leak, memory_leak
 from jobmon_core.domain.triage.rules.memory import memory_near_limit, memory_spike, oom_kill
-from jobmon_core.domain.triage.rules.slow import (
-    checkpoint_overhead,
-    noisy_neighbour,
-    oversubscribed,
-    starved_gpus,
-)
+from jobmon_core.domain.triage.rules.neighbours import noisy_neighbour
+from jobmon_core.domain.triage.rules.slow import checkpoint_overhead, oversubscribed, starved_gpus
 from jobmon_core.domain.triage.rules.stuck import (
     block_buffered,
     collective_stuck,
@@ -47,6 +44,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     collective_stuck,
     gpu_hang,
     deadlock,
+    endless_loop,
     memory_near_limit,
     no_processes,
     disk_full,
@@ -74,7 +72,9 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
 _EXPLAINED = {
     "dead-worker": ("missing-workers",),
     "zombie-workers": ("missing-workers",),
-    "collective-stuck": ("gpu-hang", "deadlock", "idle-allocation", "idle-gpu", "odd-gpu", "odd-rank"),
+    "collective-stuck": (
+        *("gpu-hang", "deadlock", "endless-loop", "idle-allocation", "idle-gpu", "odd-gpu", "odd-rank"),
+    ),
     "gpu-hang": ("block-buffered-output", "outputs-stopped"),
     "deadlock": ("idle-allocation", "idle-gpu", "block-buffered-output"),
     "idle-allocation": ("idle-gpu",),

@@ -18,7 +18,7 @@ class Thresholds:
     memory_full_within_s: float = 604_800.0  # growth that fills the memory only later is not a leak
     network_mb_per_s: float = 20.0  # 10^6 bytes; a program that receives less does not wait for the network
     saving_percent: float = 20.0  # checkpoints that take more of the time are reported
-    node_full_percent: float = 90.0  # a node that uses less of its cores is not full
+    node_full_percent: float = 90.0  # a node that uses less of its cores and memory is not full
     throttled_percent: float = (
         25.0  # too many threads: the CPU quota holds them back for more than this share of the time
     )

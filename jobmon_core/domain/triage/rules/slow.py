@@ -27,7 +27,6 @@ _BUSY_CORES = 0.85  # share of the cores
 _MB = 1e6
 _READ_BYTES_PER_S = 1e6
 _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
-_OWN_SHARE = 0.5  # share of the work of a busy node
 _CROWDED_CORES = 0.5  # cores are not crowded below this share of use, however many threads there are
 _MANY_THREADS = 8  # for each core: most of them must wait
 _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever they were told
@@ -147,38 +146,6 @@ def checkpoint_overhead(situation: Situation) -> Verdict | None:
         "Save less often, save asynchronously, or save to a faster disk.",
         is_quiet=True,
     )
-
-
-def noisy_neighbour(situation: Situation) -> Verdict | None:
-    """Find a node that is full with the work of others."""
-    seconds = _LONG * situation.thresholds.must_last_s
-    for node in situation.nodes:
-        latest = node.latest
-        of = window(node, situation.now_s, seconds)
-        whole = average(of, lambda sample: sample.node.cpu_percent)
-        own = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
-        if (
-            not latest.node.cores
-            or whole is None
-            or own is None
-            or whole < situation.thresholds.node_full_percent
-        ):
-            continue
-        own_percent = own / latest.node.cores
-        if own_percent < _OWN_SHARE * whole:
-            return Verdict(
-                "noisy-neighbour",
-                "The node is full with other work",
-                f"all cores of {node.name} are busy, only {own_percent:.0f} % by this job",
-                situation.since_s("noisy-neighbour", situation.now_s - seconds),
-                (
-                    f"node: {whole:.0f} % of {latest.node.cores} cores busy for {duration(seconds)}",
-                    f"this job: {own_percent:.0f} %",
-                ),
-                "Ask for whole nodes (`--exclusive`), or exclude this node (`--exclude`) next time.",
-                is_quiet=True,
-            )
-    return None
 
 
 def oversubscribed(situation: Situation) -> Verdict | None:

@@ -73,13 +73,6 @@ def test_saving_that_takes_much_of_the_time_is_only_shown() -> None:
     assert (verdict.name, verdict.is_quiet) == ("checkpoint-overhead", True)
 
 
-def test_a_node_that_others_fill_is_only_shown() -> None:
-    full = Node("n1", 16, 40.0, 99.0)
-    (verdict,) = judge(situation(sample([worker(0, 150)], node=full)))
-    assert (verdict.name, verdict.is_quiet) == ("noisy-neighbour", True)
-    assert names(situation(sample([worker(0, 1500)], node=full, cpu=Cpu(16.0, 1500.0)))) == []
-
-
 @pytest.mark.parametrize(
     ("figures", "throttled"), [({"omp_threads": 64, "threads": 64}, None), ({"threads": 80}, 60.0)]
 )

@@ -1,0 +1,144 @@
+"""Watch output files and checkpoints: whether they exist, grow, are whole, and have room to grow."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.artifacts.named_files import checked, disks_of, named_files
+from jobmon_core.domain.artifacts.look import checkpoints_after
+from jobmon_core.domain.artifacts.model import Listing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon.api.arguments import FileName
+    from jobmon_core.domain.artifacts.file_check import FileCheck
+    from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
+
+_LOW_BYTES = 10 * 2**30
+_LOW_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputStatus:
+    """An output file at one moment."""
+
+    exists: bool
+    size_bytes: int = 0
+    modified_s: float | None = None  # Unix seconds
+    growth_bytes_per_s: float | None = None  # since the previous call; None in the first call
+    is_stalled: bool = False  # it grew by less than ``min_growth_rate`` bytes since the previous call
+    check: FileCheck | None = None  # whether it is whole, and its records; None unless asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointStatus:
+    """The checkpoints at one moment. Seconds are None if they are not known."""
+
+    last_checkpoint: str = ""  # its path; empty if there is none
+    count: int = 0
+    interval_s: float | None = None  # the usual time between two, known after three
+    age_s: float | None = None  # since the last one was written
+    next_in_s: float | None = None  # until the next one is expected; negative: it is overdue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskSpace:
+    """The room on a file system."""
+
+    free_bytes: int  # for this user
+    total_bytes: int
+    is_low: bool  # less than 10 GiB or 10 % is free
+
+
+class FileMonitor:
+    """Watches the outputs and checkpoints of a program, in a process of the caller."""
+
+    def __init__(
+        self,
+        output_patterns: FileName | Sequence[FileName],
+        checkpoint_patterns: FileName | Sequence[FileName] = (),
+        min_growth_rate: float = 1024,
+    ) -> None:
+        """Begin without data.
+
+        Args:
+            output_patterns: globs of the outputs, e.g. ``out/worker_*.json``; new files are found at each
+                call. A name without wildcards is reported even while there is no such file.
+            checkpoint_patterns: globs of the checkpoints, which may be files or folders.
+            min_growth_rate: bytes; an output that grows by less from one call to the next has stalled.
+        """
+        self._outputs = _globs(output_patterns)
+        self._checkpoints = _globs(checkpoint_patterns)
+        self._min_growth_bytes = min_growth_rate
+        self._seen: dict[str, tuple[float, int]] = {}  # when each file was looked at, and its size
+        self._saved: Checkpoints | None = None
+
+    def check_outputs(self, *, validate: bool = False, now_s: float | None = None) -> dict[str, OutputStatus]:
+        """Return how each output is, by its path.
+
+        Args:
+            validate: also read the beginning and the end of each file, to see whether it is whole; see
+                `validate_file_integrity`. A file that has grown since the previous call may end anywhere.
+            now_s: Unix seconds; by default now.
+        """
+        now_s = time.time() if now_s is None else now_s
+        return {
+            path: self._status(path, file, now_s, validate=validate) if file else OutputStatus(exists=False)
+            for path, file in named_files(self._outputs).items()
+        }
+
+    def _status(self, path: str, file: ListedFile, now_s: float, *, validate: bool) -> OutputStatus:
+        before_s, before_bytes = self._seen.get(path, (now_s, 0))
+        is_known = path in self._seen
+        grown_bytes = file.size_bytes - before_bytes
+        self._seen[path] = (now_s, file.size_bytes)
+        return OutputStatus(
+            exists=True,
+            size_bytes=file.size_bytes,
+            modified_s=file.modified_s,
+            growth_bytes_per_s=max(0, grown_bytes) / (now_s - before_s) if now_s > before_s else None,
+            is_stalled=is_known and 0 <= grown_bytes < self._min_growth_bytes,
+            check=checked(path, still_written=is_known and grown_bytes != 0) if validate else None,
+        )
+
+    def check_checkpoints(self, now_s: float | None = None) -> CheckpointStatus:
+        """Return the latest checkpoint, how often one is saved, and when the next one is due."""
+        now_s = time.time() if now_s is None else now_s
+        files = named_files(self._checkpoints, folders=True).values()
+        listing = Listing("", tuple(file for file in files if file))
+        self._saved, _ = checkpoints_after(self._saved, listing, 0.0, now_s)
+        newest, next_s = self._saved.newest, self._saved.next_s
+        return CheckpointStatus(
+            last_checkpoint=newest.name if newest else "",
+            count=self._saved.count,
+            interval_s=self._saved.interval_s,
+            age_s=now_s - newest.modified_s if newest else None,
+            next_in_s=None if next_s is None else next_s - now_s,
+        )
+
+    def verify_disk_space(self) -> dict[str, DiskSpace]:
+        """Return the room for outputs and checkpoints, by the folder whose file system it is."""
+        return {
+            folder: DiskSpace(
+                free_bytes=disk.free_bytes,
+                total_bytes=disk.total_bytes,
+                is_low=disk.free_bytes < max(_LOW_BYTES, _LOW_SHARE * disk.total_bytes),
+            )
+            for folder, disk in disks_of((*self._outputs, *self._checkpoints)).items()
+        }
+
+    def validate_file_integrity(self, filepath: FileName) -> FileCheck:
+        """Return whether a file is whole, as its format shows it: JSON, CSV, HDF5, torch and others.
+
+        Only the beginning and the end of a large file are read; nothing is unpickled or executed.
+        """
+        return checked(os.fspath(filepath))
+
+
+def _globs(patterns: FileName | Sequence[FileName]) -> tuple[str, ...]:
+    each = (patterns,) if isinstance(patterns, str | os.PathLike) else patterns
+    return tuple(os.fspath(pattern) for pattern in each)
