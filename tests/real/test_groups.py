@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.groups.model import Group
-from tests.support.documentation import page
+from tests.support.documentation import GUIDE
 from tests.support.messages import only, title
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -78,8 +78,8 @@ def test_a_run_is_submitted_once_though_jobmon_is_killed_before_or_after_slurm_h
     assert (waited.returncode, waited.stdout.startswith("3 jobs: 3 cancelled")) == (1, True), waited
 
 
-def test_the_sweep_of_the_documentation_runs_as_written_until_its_digest(user: User) -> None:
-    blocks = re.findall(r"^```console\n(.*?)^```$", page("groups"), re.MULTILINE | re.DOTALL)
+def test_the_sweep_of_the_readme_runs_as_written_until_its_digest(user: User) -> None:
+    blocks = re.findall(r"^```console\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (block,) = (each for each in blocks if "$ cat runs.yaml" in each)
     assert block.count("\n") == 10
     user.script("echo epoch 1/1 loss 0.1", name="train.sbatch")
