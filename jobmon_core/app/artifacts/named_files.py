@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import ListedFile
@@ -57,7 +58,5 @@ def disks_of(patterns: Iterable[str]) -> dict[str, Disk]:
 
 def _folder(pattern: str) -> str:
     """Return the deepest existing folder above a glob that contains no wildcard."""
-    folder = os.path.dirname(os.path.abspath(pattern))  # noqa: PTH100, PTH120 - any path
-    while folder != "/" and (glob.has_magic(folder) or not os.path.isdir(folder)):  # noqa: PTH112
-        folder = os.path.dirname(folder)  # noqa: PTH120
-    return folder
+    parents = Path(pattern).absolute().parents
+    return str(next(each for each in parents if not glob.has_magic(str(each)) and each.is_dir()))
