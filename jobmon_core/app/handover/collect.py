@@ -39,7 +39,7 @@ _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class HandedJob:
+class HandoverJob:
     """One job, and how to go on with it."""
 
     status: JobStatus
@@ -68,7 +68,7 @@ class Handover:
     at_s: float  # Unix seconds
     user: str
     host: str  # where the page was written
-    jobs: tuple[HandedJob, ...]  # those to go on with: active or not successful
+    jobs: tuple[HandoverJob, ...]  # those to go on with: active or not successful
     done: tuple[JobStatus, ...] = ()  # those that succeeded
     groups: tuple[Group, ...] = ()  # those that are not complete
     problems: tuple[str, ...] = ()  # what could not be looked at
@@ -94,7 +94,7 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
     checkpoints, problem = _checkpoints(ctx, [each.job for each in left])
     files = read_files(each.job for each in left)
     jobs = tuple(
-        _handed(
+        _handover_job(
             ctx,
             each,
             checkpoints.get(each.job.id, ()),
@@ -128,19 +128,19 @@ def _has_succeeded(job: WatchedJob) -> bool:
     return job.outcome is Outcome.SUCCESS and not job.is_doubtful_success
 
 
-def _handed(
+def _handover_job(
     ctx: Context,
     status: JobStatus,
     checkpoints: tuple[FoundCheckpoints, ...],
     files: JobFiles,
     now_s: float,
-) -> HandedJob:
+) -> HandoverJob:
     job = status.job
     progress = ctx.progress_file(job.id).read()
     record = ctx.run_record(job.id).taken()
     script = record.script.text if record and record.script else None
     task = worst_task(job.tasks.values())
-    return HandedJob(
+    return HandoverJob(
         status,
         progress,
         (*live_tasks(status, progress, now_s),),
@@ -148,7 +148,7 @@ def _handed(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
-        () if job.closed else by_hand(ctx, job).look,
+        by_hand(ctx, job).look if job.may_still_run else (),
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,

@@ -288,6 +288,13 @@ class WatchedJob:
         return self.concluded_s is not None or self.unwatched_s is not None
 
     @property
+    def may_still_run(self) -> bool:
+        """Whether a task is not known to have ended: also if the job is not watched any more."""
+        return not self.ended or any(
+            task.end.outcome is Outcome.UNKNOWN for task in self.tasks.values() if task.end
+        )
+
+    @property
     def finished(self) -> bool:
         """Whether its monitor may leave it: closed with nothing left to send, or unwatched."""
         is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
