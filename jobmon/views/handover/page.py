@@ -13,7 +13,7 @@ from jobmon_core.domain.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jobmon_core.app.handover.collect import HandoverJob, Handover
+    from jobmon_core.app.handover.collect import Handover, HandoverJob
     from jobmon_core.domain.groups.model import Group
 
 _MAX_DONE = 20

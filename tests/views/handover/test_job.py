@@ -1,4 +1,4 @@
-"""The section of a handover page about one job: what it says about jobs that may still run, and about ends."""
+"""The section of a handover page about one job: jobs that may still run, and ends."""
 
 from __future__ import annotations
 
