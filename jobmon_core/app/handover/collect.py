@@ -15,7 +15,7 @@ from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
-from jobmon_core.app.remote.by_hand import by_hand
+from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
@@ -148,7 +148,7 @@ def _handover_job(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
-        by_hand(ctx, job).look if job.may_still_run else (),
+        manual_commands(ctx, job).look if job.may_still_run else (),
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,
