@@ -50,7 +50,8 @@ def _look(host: str, job: HostJob) -> Iterator[str]:
     if job.target.tmux:
         yield f"{_attach(host, job.target.tmux)}    # its terminal; Ctrl-B D leaves it"
     elif job.run_id:
-        yield f"{_attach(host, f'jobmon-{job.run_id}')}    # its terminal, if tmux runs it; Ctrl-B D leaves it"
+        session = _attach(host, f"jobmon-{job.run_id}")
+        yield f"{session}    # its terminal, if tmux runs it; Ctrl-B D leaves it"
     if job.process:
         yield f"ssh {host} {quote(f'ps -o pid,stat,etime,args -p {job.process.pid}')}    # its process"
 
