@@ -106,14 +106,17 @@ class RunCommand:
 
     def _notify_monitor(self, ref: JobRef) -> None:
         """Make the monitor see the end now, rather than when its next check is due."""
-        for job in self.ctx.store.find(ref)[-1:]:
-            file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
-            queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
-            status = job_status(self.ctx, job)
-            with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
-                queue.view(job.user, job.job_id, max_age_s=0.0)  # the monitor reads this answer
-                if status.health is Health.ALIVE and status.owner:
-                    os.kill(status.owner.pid, signal.SIGUSR1)
+        jobs = self.ctx.store.find(ref)
+        if not jobs:
+            return
+        job = jobs[-1]
+        file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
+        queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
+        status = job_status(self.ctx, job)
+        with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
+            queue.view(job.user, job.job_id, max_age_s=0.0)  # the monitor reads this answer
+            if status.health is Health.ALIVE and status.owner:
+                os.kill(status.owner.pid, signal.SIGUSR1)
 
     def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
         if record is None:
