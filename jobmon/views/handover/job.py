@@ -9,6 +9,7 @@ from jobmon.views.console import one_line
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
@@ -205,7 +206,7 @@ def _resume(entry: HandoverJob) -> Iterator[str]:
 
 
 def _resume_heading(job: WatchedJob) -> str:
-    if not job.may_still_run:
+    if not may_still_run(job):
         return "Resume:"
     if not job.closed:
         return "Resume, but only after it has ended (else it runs twice):"

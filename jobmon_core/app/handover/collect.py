@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
 from jobmon_core.app.handover.commands import Resume, how_to_resume, how_to_stop
 from jobmon_core.app.jobs.array_summary import worst_task
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select
@@ -148,7 +149,7 @@ def _handover_job(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
-        manual_commands(ctx, job).look if job.may_still_run else (),
+        manual_commands(ctx, job).look if may_still_run(job) else (),
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
@@ -106,7 +107,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
         record.job_config,
         bool(job.settings and job.settings.no_agent),
         f"job {job.ref} is not known to have ended: both may run at the same time"
-        if job.may_still_run
+        if may_still_run(job)
         else "",
         (*changes, *_other_changes(record)),
         lines,

@@ -284,18 +284,8 @@ class WatchedJob:
 
     @property
     def closed(self) -> bool:
-        """Whether there is nothing left to watch: it is concluded, or the user stopped the monitoring.
-
-        In the second case it may still run, see `may_still_run`.
-        """
+        """Whether it is concluded, or the user stopped the monitoring of a job that may still run."""
         return self.concluded_s is not None or self.unwatched_s is not None
-
-    @property
-    def may_still_run(self) -> bool:
-        """Whether a task is not known to have ended: also if the job is not watched any more."""
-        return not self.ended or any(
-            task.end.outcome is Outcome.UNKNOWN for task in self.tasks.values() if task.end
-        )
 
     @property
     def needs_no_monitor(self) -> bool:
