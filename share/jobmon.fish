@@ -248,7 +248,7 @@ complete -c jobmon -n '__jobmon_at show' -l all -d 'show all tasks of an array, 
 complete -c jobmon -n '__jobmon_at show' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '__jobmon_at show' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at logs' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at logs' -s f -l follow -d 'go on with what the job writes'
+complete -c jobmon -n '__jobmon_at logs' -s f -l follow -d 'keep printing what the job writes'
 complete -c jobmon -n '__jobmon_at logs' -s n -l lines -r -d 'show the last N lines of each file (default: 20)'
 complete -c jobmon -n '__jobmon_at logs' -l out -d 'show only stdout'
 complete -c jobmon -n '__jobmon_at logs' -l err -d 'show only stderr'

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show the end of a job's own output: its stdout and stderr, each under a header if they are different
-files, then the logs that its job configuration names. For an array, one task is shown, the worst one;
-`12_3` names another. Rotated and compressed logs are read too. Control characters are removed, and of a
+files, then the logs that its job configuration names. For an array, it shows the task with the worst outcome;
+`12_3` selects another. Rotated and compressed logs are read too. Control characters are removed, and of a
 progress bar only the last state is shown."""
 EPILOG = """\
--f follows the output until the job has ended or until Ctrl-C; a job that is pending is waited for.
+-f follows the output until the job has ended or until Ctrl-C; if the job is pending, it waits for the start.
 --monitor shows what jobmon's monitor of the job saw and did, from its beginning.
 
 examples:
@@ -47,7 +47,7 @@ _INTERVAL_S = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what the job writes")
+    parser.add_argument("-f", "--follow", action="store_true", help="keep printing what the job writes")
     parser.add_argument(
         "-n",
         "--lines",
@@ -62,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the output; return 1 if no file of it can be read."""
+    """Print the output; without ``--follow``, return 1 if no file of it can be read."""
     ctx = open_context()
     job, ref = find_job(ctx, options.job)
     if options.monitor:
         return _show_monitor_log(ctx, job, options)
     output = job_output(ctx, job, ref)
     if output is None and options.follow and not job.closed:
-        say(f"{_not_started(ctx, job, ref)}; waiting for its output, Ctrl-C ends this")
+        say(f"{_not_started(ctx, job, ref)}; waiting for its output (Ctrl-C stops waiting)")
         job = wait_for_start(ctx, job, ref)
         output = job_output(ctx, job, ref)
     if output is None:
@@ -117,7 +117,7 @@ def _follow(follow: FollowOutput, lines: int) -> int:
 
 def _screen(files: list[str]) -> OutputScreen:
     console = stdout_console()
-    return OutputScreen(console, has_headers=len(files) > 1 or bool(console.width))
+    return OutputScreen(console, has_headers=len(files) > 1 or bool(console.width))  # width 0: not a terminal
 
 
 def _write(text: str) -> None:
@@ -129,19 +129,21 @@ def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace
     log = ctx.monitor_log(job.id)
     if options.follow:
         lines = _LINES if options.lines is None else options.lines
-        return _follow(FollowOutput(ctx, job, "", [str(log.path)]), lines)
+        return _follow(FollowOutput(ctx, job, "", [str(log.path)]), lines)  # "": of no single task
     text = log.read()
+    if not text:
+        say(f"{log.path} is empty or missing")
+        return 1
     if options.lines is not None:
         text = "".join(text.splitlines(keepends=True)[-options.lines :] if options.lines else [])
     sys.stdout.write(text)
-    if not text:
-        say(f"{log.path} is empty or missing")
     return 0
 
 
 def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
     if not ref.key and len(job.tasks) > 1:
         end = output.task.end
+        # the log shows the start of a task before the scheduler reports it
         state = "started" if is_waiting(output.task) else output.task.raw_state
         state = state_text(end) if end else state
         shown = f"task {output.ref} ({state or 'state unknown'}) of {len(job.tasks)}"
@@ -150,7 +152,7 @@ def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
 
 def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
     if job.concluded_s is not None:
-        return f"job {ref} ended, but is not known to have started, so it has no output"
+        return f"job {ref} ended, but is not known to have started, so jobmon knows of no output"
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"
         return f"job {ref} is no longer watched, and jobmon never saw it start; {again}"

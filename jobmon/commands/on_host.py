@@ -82,15 +82,15 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     ctx = open_context()
     starter = MonitorStarter(ctx)
     try:
-        files = options.files or ""
+        output_dir = options.files or ""
         started = run_on_host(
             ctx,
             starter,
             options.host,
             command,
             workdir=options.chdir or "",
-            files=files,
-            settings=_settings_there(job_settings(options), has_files=bool(files)),
+            output_dir=output_dir,
+            settings=_settings_there(job_settings(options), has_files=bool(output_dir)),
         )
     finally:
         starter.discard()

@@ -21,9 +21,9 @@ DESCRIPTION = """\
 Submit again what a job ran: the recorded script, with its options and arguments, in the folder that the job
 was submitted from. The text of the script is the recorded one even if the file has changed since; jobmon
 says so, and shows the change. Everything else is used in its current state: the environment, the modules,
-the programs that the script starts. jobmon shows what it will submit, asks for confirmation, submits it as
-`jobmon submit` does, and watches the new job. sbatch options after JOB are added and override the recorded
-ones."""
+the programs that the script starts. jobmon shows what it will submit, warns if the job is not known to have
+ended, asks for confirmation, submits it as `jobmon submit` does, and watches the new job. sbatch options
+after JOB are added and override the recorded ones."""
 EPILOG = """\
 `rerun` refuses jobs that jobmon did not submit. jobmon keeps no copy of a script that is longer than 1 MiB or
 contains what looks like a password; `rerun` refuses such a job if the file has changed or is gone since, or

@@ -103,13 +103,15 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
 
 
 def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
-    """Yield what `jobmon rerun` will submit, and what is not as it was."""
+    """Yield what `jobmon rerun` will submit, what may go wrong, and what is not as it was."""
     yield from (
         console.styled(line, Style.BOLD) for line in console.prose(f"Submit again what job {plan.ref} ran:")
     )
     rows = [("folder", plan.folder), ("command", shlex.join([plan.program, *plan.shown_arguments]))]
     for name, value in rows:
         yield from console.prose(value, f"{_INDENT}{name:<8} ", _INDENT * 2)
+    if plan.may_run_twice:
+        yield from console.prose(plan.may_run_twice, f"{_INDENT}{'warning':<8} ", " " * 11)
     for change in plan.changes:
         yield from console.prose(change, f"{_INDENT}{'note':<8} ", " " * 11)
     for line in plan.script_diff:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.recover import RecoveryResult, name_of
-from jobmon_core.app.remote.by_hand import by_hand
+from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
@@ -78,6 +78,6 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
     command = cancel_command(job.backend, str(job.ref), job.name, job.cluster)
-    command = command or " && ".join(by_hand(ctx, job).stop)
+    command = command or " && ".join(manual_commands(ctx, job).stop)
     hint = f" (`{command}` ends it)" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"

@@ -272,13 +272,13 @@ class RemoteJobs(Protocol):
         ...
 
 
-class ByHand(NamedTuple):
-    """What a user types about a job of a service, without jobmon; parts that are not known are empty."""
+class ManualCommands(NamedTuple):
+    """The commands with which a user handles a job of a service; parts that are not known are empty."""
 
-    look: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()  # programs of the service or of the system, as are those of `stop`
     stop: tuple[str, ...] = ()
-    start: str = ""  # starts again what the job ran
-    start_note: str = ""  # what to know about that, or why there is no command
+    start: str = ""  # runs again what the job ran; may be a command of jobmon
+    start_note: str = ""  # what to know about `start`, or why there is none
 
 
 class Backend(NamedTuple):
@@ -307,7 +307,8 @@ class Backend(NamedTuple):
         cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
         machine_sample: returns what the latest look showed of the named machine, and of the job with this
             number there; None if agents measure that.
-        by_hand: what a user types about the remote job with this number and name, of the named service.
+        manual_commands: returns the commands with which a user handles the remote job with this number and
+            name, of the named service.
         machine_files: what the latest look showed of the outputs of the job with this number; None if the
             files of jobs can be read here.
         outage_words: what the message about an outage says; None: what it says of a scheduler.
@@ -329,7 +330,7 @@ class Backend(NamedTuple):
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
-    by_hand: Callable[[BackendResources, str, int, str], ByHand] = lambda *_: ByHand()
+    manual_commands: Callable[[BackendResources, str, int, str], ManualCommands] = lambda *_: ManualCommands()
     outage_words: OutageWords | None = None
     machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None
     machine_files: Callable[[BackendResources, int], tuple[Listing, ...]] | None = None

@@ -8,7 +8,7 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.system.users import user_name
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode were changed (nanoseconds)
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -32,8 +31,22 @@ _FOREIGN_KINDS = {
 _BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
 
 
+class Stamp(NamedTuple):
+    """Values of a file that change whenever it is replaced or written."""
+
+    inode: int
+    size_bytes: int
+    modified_ns: int  # when its content was changed
+    changed_ns: int  # when its inode was changed
+
+    @property
+    def modified_s(self) -> float:
+        """When its content was changed (Unix seconds)."""
+        return self.modified_ns / 1e9
+
+
 def file_stamp(path: Path) -> Stamp | None:
-    """Return values that change whenever a file is replaced or written, None if they cannot be read."""
+    """Return the stamp of a file; None if it cannot be read."""
     try:
         status = path.stat()
     except OSError:
@@ -42,8 +55,8 @@ def file_stamp(path: Path) -> Stamp | None:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the values of `file_stamp` for the status of a file."""
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    """Return the stamp of a file with this status."""
+    return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def blocking_file(path: Path) -> str:

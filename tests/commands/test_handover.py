@@ -60,4 +60,4 @@ def test_the_page_is_written_into_a_private_file_and_an_unknown_job_is_refused(s
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "No job is running, pending or failed." in path.read_text(encoding="utf-8")
     assert "neither a job id" in complaint(shell.jobmon("handover", "trian"))
-    assert shell.line("jobmon handover | head -n 1").stdout.startswith("# Hand-over: the jobs of ")
+    assert shell.line("jobmon handover | head -n 1").stdout.startswith("# Handover: the jobs of ")

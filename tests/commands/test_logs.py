@@ -63,7 +63,7 @@ def test_a_job_without_output_says_why(shell: Shell) -> None:
     cancelled = replace(PENDING, end=End(JobState.CANCELLED, "CANCELLED", Outcome.CANCELLED, Source.QUEUE))
     save(shell, job_of(cancelled, concluded_s=1.0))
     assert complaint(shell.jobmon("logs", "-f", "12")) == (
-        "job 12 ended, but is not known to have started, so it has no output"
+        "job 12 ended, but is not known to have started, so jobmon knows of no output"
     )
     save(shell, job_of(RUNNING))
     done = shell.jobmon("logs", "12")
@@ -105,7 +105,11 @@ def test_the_log_of_the_monitor_is_shown_on_request(shell: Shell) -> None:
     (shell.home / "logs" / "slurm-12-x.log").write_text("one\ntwo\n")
     assert shell.jobmon("logs", "12", "--monitor").stdout == "one\ntwo\n"
     assert shell.jobmon("logs", "12", "--monitor", "-n", "1").stdout == "two\n"
-    assert "is empty or missing" in complaint(shell.jobmon("logs", "12", "--monitor", "-n", "0"))
+    done = shell.jobmon("logs", "12", "--monitor", "-n", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (shell.home / "logs" / "slurm-12-x.log").unlink()
+    done = shell.jobmon("logs", "12", "--monitor")
+    assert (done.returncode, "is empty or missing" in complaint(done)) == (1, True)
 
 
 @pytest.mark.parametrize("is_array", [False, True])

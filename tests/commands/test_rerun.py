@@ -85,6 +85,24 @@ def test_that_the_new_job_has_no_sentinel_is_said(user: Shell) -> None:
     when_ended(user, second)
 
 
+def test_a_rerun_of_a_job_that_may_still_run_is_shown_with_a_warning(user: Shell) -> None:
+    (user.work / "job.sh").write_text(
+        f"{SCRIPT}until [ -e go ]; do read -rt 0.1 <> <(:); done\n", encoding="ascii"
+    )
+    first = user.jobmon("submit", "--backend", "local", "job.sh").stdout.split()[-1]
+    warning = f"job {first} is not known to have ended: both may run at the same time"
+    _, screen = user.talk(["rerun", first], ("[y/N] ", "n\n"))
+    assert warning in " ".join(screen.split())
+    user.jobmon("cancel", first)  # it runs on, without jobmon
+    _, screen = user.talk(["rerun", first], ("[y/N] ", "n\n"))
+    assert warning in " ".join(screen.split())
+    (user.work / "go").touch()
+    assert user.jobmon("watch", "--backend", "local", first).returncode == 0
+    when_ended(user, first)
+    _, screen = user.talk(["rerun", first], ("[y/N] ", "n\n"))
+    assert warning not in " ".join(screen.split())
+
+
 def test_scripts_on_stdin_and_wrapped_commands_run_again(user: Shell) -> None:
     piped = submit(user, stdin="#!/bin/bash\n#SBATCH -o out-%j.txt\necho from a pipe\n")
     again = when_ended(user, user.jobmon("rerun", "--yes", piped).stdout.split()[-1])

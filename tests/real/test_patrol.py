@@ -1,4 +1,4 @@
-"""A patrol and a hand-over page on the real Slurm: a stranger stops and resumes a job by the page alone."""
+"""A patrol and a handover page on the real Slurm: a stranger stops and resumes a job by the page alone."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_outputs_there_are_counted_and_a_patrol_and_a_wait_need_no_ssh(box: Box,
 
 
 def block(page: str, label: str) -> str:
-    """Return the commands below a label of a hand-over page."""
+    """Return the commands below a label of a handover page."""
     found = re.search(rf"^{label}\n\n(?:[^`\n]+\n\n)?```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found, page
     return found[1]

@@ -10,7 +10,7 @@ import pytest
 from jobmon.cli import main
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.recover import RecoverJobs
-from jobmon_core.app.remote.by_hand import by_hand
+from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing
@@ -134,7 +134,7 @@ def test_each_backend_has_a_name_for_messages() -> None:
 def test_users_learn_how_to_look_at_a_job_of_ray_and_stop_it(
     ctx: Context, name: str, look: str, stop: tuple[str, ...]
 ) -> None:
-    found = by_hand(
+    found = manual_commands(
         ctx, WatchedJob("ray-3-x", 3, 100.0, backend="ray", cluster="head:8265", remote=True, name=name)
     )
     assert found.look[0].startswith(f"ray job {look}")

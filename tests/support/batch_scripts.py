@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -90,7 +91,9 @@ class Case:
         (folder / "job.sbatch").write_bytes(text.encode())
         for name, content in self.files.items():
             (folder / name).write_text(content, encoding="utf-8")
-        return [*self.options, "job.sbatch", *self.arguments]
+        # without a limit, it would also be judged as a job that may run for days
+        limit = () if re.search(r"#SBATCH.*(-t|--time)[ =]", self.script) else ("--time=60",)
+        return [*limit, *self.options, "job.sbatch", *self.arguments]
 
 
 def problems(items: tuple[Item, ...]) -> dict[str, Status]:

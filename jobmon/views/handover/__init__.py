@@ -1,1 +1,1 @@
-"""The hand-over page."""
+"""The handover page."""

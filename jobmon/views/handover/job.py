@@ -1,4 +1,4 @@
-"""The section of a hand-over page about one job."""
+"""The section of a handover page about one job."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jobmon.views.console import one_line
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
@@ -20,55 +21,61 @@ from jobmon_core.domain.slurm.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.handover.collect import HandedJob
+    from jobmon_core.app.handover.collect import HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _TIME = "%Y-%m-%d %H:%M"
-_MAX_TASKS = 8
+_MAX_FAILED = 8  # tasks that are named
 
 
-def job_section(handed: HandedJob, now_s: float) -> Iterator[str]:
+def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     """Yield the lines of the section: what is known, then how to look, stop and resume."""
-    job = handed.job
+    job = entry.job
     yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}"
     yield ""
-    yield from (f"- {label}: {text}" for label, text in _facts(handed, now_s) if text)
-    for quote in handed.files.results:
+    yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
+    for quote in entry.files.results:
         yield f"- result {code(quote.name)}:"
         yield ""
         yield from _fenced("text", quote.text.split("\n"))
     yield ""
     yield "Look:"
     yield ""
-    yield from shell(*_look(handed))
-    yield from _stop(handed)
-    yield from _resume(handed)
+    yield from shell(*_look(entry))
+    yield from _stop(entry)
+    yield from _resume(entry)
 
 
-def _facts(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
-    job = handed.job
+def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
+    job = entry.job
     yield "time", f"{elapsed(job, now_s)} (elapsed/limit)"
     yield "nodes", ", ".join(dict.fromkeys(task.nodes for task in job.tasks.values() if task.nodes))
-    yield "ended", ", ".join(stamp(at_s, _TIME) for at_s in [_ended_s(handed)] if at_s)
-    yield "why", one_line(cause(job) or doubt(job) or _why_pending(handed))
-    for task in _failed(job)[:_MAX_TASKS] if len(job.tasks) > 1 else ():
+    ended_s = _ended_s(entry)
+    yield "ended", stamp(ended_s, _TIME) if ended_s else ""
+    yield "cause", one_line(cause(job))
+    yield "doubt", one_line(doubt(job))
+    yield "pending", _pending_reason(entry)
+    failed = _failed(job) if len(job.tasks) > 1 else []
+    for task in failed[:_MAX_FAILED]:
         yield "failed", one_line(failed_task(job, task))
-    yield "progress", job_progress(handed.status, handed.progress, now_s)
-    for live in handed.tasks:
+    if len(failed) > _MAX_FAILED:
+        yield "failed", f"{count(len(failed) - _MAX_FAILED, 'more task')}"
+    yield "progress", job_progress(entry.status, entry.progress, now_s)
+    for live in entry.tasks:
         yield from (("wrong now", one_line(event.text)) for event in live.ongoing)
-    yield "submitted", _submitted(handed)
+    yield "submitted", _submitted(entry)
     yield "script", code(job.command) if job.command else ""
-    yield "logs", ", ".join(map(code, handed.logs))
-    yield from _files(handed, now_s)
-    for found in handed.checkpoints:
+    yield "logs", ", ".join(map(code, entry.logs))
+    yield from _files(entry, now_s)
+    for found in entry.checkpoints:
         yield from _checkpoints(found, now_s)
-    for note in handed.notes:
+    for note in entry.notes:
         yield f"note of {stamp(note.at_s, _TIME)}", one_line(note.text)
 
 
-def _why_pending(handed: HandedJob) -> str:
-    reason = pending_reason(handed.job) if group_of(handed.job) is Group.PENDING else ""
+def _pending_reason(entry: HandoverJob) -> str:
+    reason = pending_reason(entry.job) if group_of(entry.job) is Group.PENDING else ""
     return f"{pending_words(reason)} ({reason})" if reason else ""
 
 
@@ -76,28 +83,28 @@ def _failed(job: WatchedJob) -> list[Task]:
     return in_order([task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE])
 
 
-def _ended_s(handed: HandedJob) -> int | None:
+def _ended_s(entry: HandoverJob) -> int | None:
     """Return when the last task ended; None if not all have, or that is not known."""
-    ends = [task.end for task in handed.job.tasks.values()]
-    if not handed.job.ended or not all(ends):
+    ends = [task.end for task in entry.job.tasks.values()]
+    if not entry.job.ended or not all(ends):
         return None
     return max((end.ended_s or 0 for end in ends if end), default=0) or None
 
 
-def _submitted(handed: HandedJob) -> str:
-    record = handed.record
+def _submitted(entry: HandoverJob) -> str:
+    record = entry.record
     if record is None or record.arguments_hidden:
-        return f"in {code(handed.job.workdir)}" if handed.job.workdir else ""
+        return f"in {code(entry.job.workdir)}" if entry.job.workdir else ""
     is_command = record.script is not None and record.script.kind is ScriptKind.COMMAND
     arguments = record.arguments if is_command else without_values(record.arguments)
-    backend = [] if handed.job.backend == DEFAULT_BACKEND else ["--backend", handed.job.backend]
+    backend = [] if entry.job.backend == DEFAULT_BACKEND else ["--backend", entry.job.backend]
     words = ("jobmon", "run", "--") if is_command else ("jobmon", "submit", *backend)
     return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}" if arguments else ""
 
 
-def _files(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
-    expected = handed.job.settings.expected_outputs if handed.job.settings else None
-    for artifacts in handed.progress.artifacts.values():
+def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
+    expected = entry.job.settings.expected_outputs if entry.job.settings else None
+    for artifacts in entry.progress.artifacts.values():
         if outputs := artifacts.outputs:
             number = (
                 f"{outputs.count:,} of {count(expected, 'file')}"
@@ -108,8 +115,8 @@ def _files(handed: HandedJob, now_s: float) -> Iterator[tuple[str, str]]:
         if artifacts.disk:
             looked = age(max(0.0, now_s - artifacts.looked_s))
             yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
-    for sign, exists in handed.files.markers.items():
-        yield "shows that it is done", f"{code(sign)} ({'is there' if exists else 'not there yet'})"
+    for sign, is_seen in entry.files.markers.items():
+        yield "sign that it is done", f"{code(sign)} ({'seen' if is_seen else 'not seen yet'})"
 
 
 def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
@@ -127,67 +134,84 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
         yield "how a program resumes from it", code(best.resume)
 
 
-def _look(handed: HandedJob) -> Iterator[str]:
-    ref = handed.job.ref
+def _look(entry: HandoverJob) -> Iterator[str]:
+    ref = entry.job.ref
     yield f"jobmon show {ref}          # everything known about it"
-    if handed.logs:
+    if entry.logs:
         yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
-    yield from handed.look
-    if handed.checkpoints:
+    yield from entry.look
+    if entry.checkpoints:
         yield f"jobmon checkpoints {ref}"
-    if group_of(handed.job) is Group.PENDING:
+    if group_of(entry.job) is Group.PENDING:
         yield f"jobmon why {ref}           # why it is pending, and what to do"
-    elif handed.job.closed:
-        yield f"jobmon diagnose {ref}      # why it failed, with the proof and what to do"
+    elif entry.job.closed:
+        yield f"jobmon diagnose {ref}      # {_purpose_of_diagnose(entry.job)}"
 
 
-def _stop(handed: HandedJob) -> Iterator[str]:
-    if not handed.stop:
+def _purpose_of_diagnose(job: WatchedJob) -> str:
+    if job.outcome is None:
+        return "whether it still runs, and what its log shows"
+    if job.outcome is Outcome.FAILURE:
+        return "why it failed, with the proof and what to do"
+    return "what its log shows" if job.outcome is Outcome.UNKNOWN else "how it ended, with the proof"
+
+
+def _stop(entry: HandoverJob) -> Iterator[str]:
+    if not entry.stop:
         return
-    owner, backend = handed.status.owner, handed.job.backend
+    owner, backend = entry.status.owner, entry.job.backend
     where = f", on {owner.host}" if owner and is_local(backend) else ""
     yield f"Stop the job{where}:"
     yield ""
     if is_local(backend):
-        yield f"First see with `jobmon status {handed.job.ref}` that it still runs: its process may be gone."
+        yield f"First check with `jobmon status {entry.job.ref}` that it still runs: its process may be gone."
         yield ""
-    yield from shell(*handed.stop)
+    yield from shell(*entry.stop)
     yield (
-        f"`jobmon status {handed.job.ref}` then shows that it ended. `jobmon cancel` only stops the watching."
+        f"`jobmon status {entry.job.ref}` then shows that it ended. `jobmon cancel` only stops the watching."
     )
     yield ""
 
 
-def _resume(handed: HandedJob) -> Iterator[str]:
-    resume = handed.resume
+def _resume(entry: HandoverJob) -> Iterator[str]:
+    resume = entry.resume
     if not resume.command:
         yield f"Resume: {one_line(resume.note)}"
         yield ""
         return
-    yield "Resume:" if handed.job.closed else "Resume, but only after it has ended (else it runs twice):"
+    yield _resume_heading(entry.job)
     yield ""
-    if handed.job.outcome is Outcome.FAILURE:
-        yield "First mend what made it fail; otherwise it may fail again at the same point."
+    if entry.job.outcome is Outcome.FAILURE:
+        yield "First fix what made it fail; otherwise it may fail again at the same point."
         yield ""
     yield from _fenced("sh", [resume.command])
     if resume.command.startswith("jobmon rerun"):
         yield (
-            "It shows what it submits, and asks first; `--yes` answers for you. The new job has a number of"
-            " its own, which the other commands need from then on."
+            "It shows what it submits, and asks first; `--yes` answers for you. The new job has its own"
+            " id; use that with the other commands."
         )
     if resume.note:
         yield f"Note: {one_line(resume.note)}"
-    if handed.waits_for and resume.command.startswith("jobmon rerun"):
-        jobs = ", ".join(each.job for each in handed.waits_for)
-        yield f"It waits for {jobs} again; add `--dependency=...` with another job if that one failed."
-    if handed.checkpoints:
+    if entry.waits_for and resume.command.startswith("jobmon rerun"):
+        jobs = ", ".join(each.job for each in entry.waits_for)
+        yield f"It waits for {jobs} again; add `--dependency=...` with another job if one of them failed."
+    if entry.checkpoints:
         yield (
-            "It runs the same command again and passes no checkpoint to it. See in the script, and in the"
-            " program that it starts, whether that looks for the newest checkpoint by itself. If not, have"
-            f" the script name the newest complete one, which `jobmon checkpoints {handed.job.ref}` shows."
+            "It runs the same command again and passes no checkpoint to it. Check whether the script, or the"
+            " program that it starts, looks for the newest checkpoint by itself. If not, have"
+            f" the script name the newest complete one, which `jobmon checkpoints {entry.job.ref}` shows."
             " Once the new job runs, `jobmon logs` shows whether it goes on from there."
         )
     yield ""
+
+
+def _resume_heading(job: WatchedJob) -> str:
+    if not may_still_run(job):
+        return "Resume:"
+    if not job.closed:
+        return "Resume, but only after it has ended (else it runs twice):"
+    why = "found no proof that it has" if job.outcome else "does not watch it any more"
+    return f"Resume, but only if it has ended (else it runs twice): jobmon {why}."
 
 
 def code(text: str) -> str:

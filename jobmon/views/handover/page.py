@@ -1,4 +1,4 @@
-"""The hand-over page, in Markdown: a stranger can look at, resume and stop each job by it alone."""
+"""The handover page, in Markdown: a stranger can look at, resume and stop each job by it alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobmon_core.domain.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jobmon_core.app.handover.collect import HandedJob, Handover
+    from jobmon_core.app.handover.collect import Handover, HandoverJob
     from jobmon_core.domain.groups.model import Group
 
 _MAX_DONE = 20
@@ -34,7 +34,7 @@ def handover_page(found: Handover, setting: Setting) -> str:
 
 
 def _page(found: Handover, setting: Setting) -> Iterator[str]:
-    yield f"# Hand-over: the jobs of {setting.user}"
+    yield f"# Handover: the jobs of {setting.user}"
     yield ""
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     yield (
@@ -56,7 +56,7 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
 
 
 def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
-    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.finished}
+    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.needs_no_monitor}
     yield "## The first commands"
     yield ""
     yield f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:"
@@ -93,7 +93,7 @@ def _overview(found: Handover) -> Iterator[str]:
     yield ""
 
 
-def _order(jobs: Sequence[HandedJob]) -> Iterator[str]:
+def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
     """Yield which job starts after which: the chains."""
     names = {str(job.job.job_id): job.job.name for job in jobs}
     jobs = [job for job in jobs if not job.job.closed]
@@ -118,7 +118,7 @@ def _order(jobs: Sequence[HandedJob]) -> Iterator[str]:
     yield ""
 
 
-def _before(job: HandedJob, chained: Sequence[HandedJob]) -> HandedJob | None:
+def _before(job: HandoverJob, chained: Sequence[HandoverJob]) -> HandoverJob | None:
     """Return the job of the stage before that of a job: the newest one that names this stage as its next."""
     stage = job.job.settings.chain if job.job.settings else None
     found = [
@@ -158,7 +158,7 @@ def _done(found: Handover) -> Iterator[str]:
     yield ""
 
 
-def _title(job: HandedJob) -> str:
+def _title(job: HandoverJob) -> str:
     return f"{job.job.ref} {job.job.name}".rstrip()
 
 

@@ -108,8 +108,7 @@ def add_job(
         free = run or free_name(group, (*job.names, job_name, str(ref))[0], str(ref))
         member = group.members.get(free, Member())
         if member.state_id:
-            other = member.state_id.split("-")[1]
-            raise JobmonError(f"the run {free} of group {name} is job {other} already")
+            raise JobmonError(f"the run {free} of group {name} is job {member.job_id} already")
         result.append((free, True))
         return group.with_member(free, replace(member, state_id=job.id, submitting_since_s=None))
 

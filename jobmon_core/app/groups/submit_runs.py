@@ -217,7 +217,7 @@ class SubmitRuns:
 
     def _find(self, run: Run, member: Member) -> JobRef | NotListed | Unreachable:
         group = self.ctx.groups.load(self.group)
-        others = {ref for each in group.members.values() if (ref := _ref(each.state_id))}
+        others = {ref for each in group.members.values() if (ref := _ref(each))}
         attempt = Attempt(
             member.submitting_session,
             member.submitting_host,
@@ -250,14 +250,12 @@ def _submitted_as(member: Member, state_id: str) -> Member:
     return replace(_without_attempt(member), state_id=state_id, outcome=None, cause="", has_metrics=False)
 
 
-def _ref(state_id: str) -> JobRef | None:
-    """Return the job of a state id, e.g. ``slurm-12-20260131T221315``."""
-    number = state_id.split("-")[1:2]
-    return JobRef(int(number[0])) if number and number[0].isdecimal() else None
+def _ref(member: Member) -> JobRef | None:
+    return JobRef(int(member.job_id)) if member.job_id.isdecimal() else None
 
 
 def _job_id(member: Member) -> str:
-    return str(_ref(member.state_id) or member.state_id)
+    return str(_ref(member) or member.state_id)
 
 
 def _runs(pid: int) -> bool:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
 from jobmon_core.app.handover.commands import Resume, how_to_resume, how_to_stop
 from jobmon_core.app.jobs.array_summary import worst_task
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.files import JobFiles, read_files
 from jobmon_core.app.patrol.targets import open_groups
-from jobmon_core.app.remote.by_hand import by_hand
+from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see _Found
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
@@ -39,7 +40,7 @@ _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class HandedJob:
+class HandoverJob:
     """One job, and how to go on with it."""
 
     status: JobStatus
@@ -68,7 +69,7 @@ class Handover:
     at_s: float  # Unix seconds
     user: str
     host: str  # where the page was written
-    jobs: tuple[HandedJob, ...]  # those to go on with: active or not successful
+    jobs: tuple[HandoverJob, ...]  # those to go on with: active or not successful
     done: tuple[JobStatus, ...] = ()  # those that succeeded
     groups: tuple[Group, ...] = ()  # those that are not complete
     problems: tuple[str, ...] = ()  # what could not be looked at
@@ -94,7 +95,7 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
     checkpoints, problem = _checkpoints(ctx, [each.job for each in left])
     files = read_files(each.job for each in left)
     jobs = tuple(
-        _handed(
+        _handover_job(
             ctx,
             each,
             checkpoints.get(each.job.id, ()),
@@ -128,19 +129,19 @@ def _has_succeeded(job: WatchedJob) -> bool:
     return job.outcome is Outcome.SUCCESS and not job.is_doubtful_success
 
 
-def _handed(
+def _handover_job(
     ctx: Context,
     status: JobStatus,
     checkpoints: tuple[FoundCheckpoints, ...],
     files: JobFiles,
     now_s: float,
-) -> HandedJob:
+) -> HandoverJob:
     job = status.job
     progress = ctx.progress_file(job.id).read()
     record = ctx.run_record(job.id).taken()
     script = record.script.text if record and record.script else None
     task = worst_task(job.tasks.values())
-    return HandedJob(
+    return HandoverJob(
         status,
         progress,
         (*live_tasks(status, progress, now_s),),
@@ -148,7 +149,7 @@ def _handed(
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
         checkpoints,
-        () if job.closed else by_hand(ctx, job).look,
+        manual_commands(ctx, job).look if may_still_run(job) else (),
         how_to_stop(ctx, job),
         how_to_resume(ctx, job, record),
         files,

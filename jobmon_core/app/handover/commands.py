@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.remote.by_hand import by_hand
+from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
@@ -46,7 +46,7 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
         on_cluster = f" -M {shlex.quote(job.cluster)}" if job.remote and job.cluster else ""
         return (command.replace("scancel", f"scancel{on_cluster}", 1),)
     if job.remote:
-        return by_hand(ctx, job).stop
+        return manual_commands(ctx, job).stop
     pids = _pids(ctx, job)
     return (f"kill {' '.join(map(str, pids))}",) if pids else ()
 
@@ -82,7 +82,7 @@ def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Re
             return Resume(_last_stage(job, record), note)
     if is_local(job.backend) and not _runs_scripts_here(job):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
-    start = by_hand(ctx, job)
+    start = manual_commands(ctx, job)
     if start.start or start.start_note:
         return Resume(start.start, start.start_note)
     if record and record.script and record.script.kind is ScriptKind.COMMAND and not record.arguments_hidden:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import canceller_name
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
-    from jobmon_core.domain.tracking.model import End, EndInquiry, Task
+    from jobmon_core.domain.tracking.model import End, EndInquiry, Task, WatchedJob
 
 
 class Ending(NamedTuple):
@@ -52,6 +52,12 @@ def ending_of(task: Task) -> Ending | None:
 def _final_row(inquiry: EndInquiry) -> AccountingRow | Record | None:
     rows = (inquiry.row, inquiry.record)
     return next((row for row in rows if row and not row.state.is_alive), None)
+
+
+def may_still_run(job: WatchedJob) -> bool:
+    """Whether a task of a job is not known to have ended, e.g. because nobody watches it any more."""
+    ends = [task.end for task in job.tasks.values() if task.end]
+    return not job.ended or any(end.outcome is Outcome.UNKNOWN for end in ends)
 
 
 def state_text(end: End) -> str:

@@ -12,7 +12,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.triage.all_problems import all_problems
-from jobmon_core.domain.triage.judge import judge, overall, unseen
+from jobmon_core.domain.triage.judge import judge, unseen, verdict_without_problems
 from jobmon_core.domain.triage.local_advice import advised_for
 from jobmon_core.domain.triage.state import TriageState
 
@@ -50,6 +50,6 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
     events = ongoing_events(known.events, task.key)
     judged = advised_for(judge(situation), job.backend)
-    verdicts = all_problems(judged, events, job.backend) or (overall(situation),)
+    verdicts = all_problems(judged, events, job.backend) or (verdict_without_problems(situation),)
     not_seen = unseen(situation, log_was_read=task.key in known.tasks)
     return LiveVerdict(verdicts[0], verdicts[1:], not_seen, situation)

@@ -6,6 +6,7 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain
@@ -23,6 +24,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.scheduler.command_name import INTERPRETER, SCRIPT_SUFFIXES
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
@@ -39,9 +41,9 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.local.job_dir import TaskRecord
 
-NO_EXIT_STATUS = 1  # the exit code if nothing recorded how the command ended
+_NO_EXIT_CODE = 1  # the exit code if the command never started, or nothing recorded how it ended
 _SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
-_CLOSED = 129  # its report of SIGHUP
+_TERMINAL_CLOSED = _SIGNAL_BASE + signal.SIGHUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,43 +82,48 @@ class RunCommand:
                 raise StateUnreadable(f"job {ref} runs, but {folder.path} does not name its supervisor")
             foreground = ForegroundJob(folder, supervisor)
 
-            def tell(text: str) -> None:
+            def tell_on_new_line(text: str) -> None:
                 foreground.end_line()
                 self.tell(text)
 
             try:
                 signals.forward_to(supervisor)
-                record = foreground.copy_output(self._progress_warnings(ref, tell))
+                record = foreground.copy_output(self._progress_warnings(ref, tell_on_new_line))
                 foreground.end_line()
             except TerminalClosed:
                 self.tell(f"the terminal was closed; job {ref} goes on in the background")
-                return _CLOSED
+                return _TERMINAL_CLOSED
         self._tell_end(ref, record)
         self._notify_monitor(ref)
-        return NO_EXIT_STATUS if record is None else _exit_code(record)
+        return _NO_EXIT_CODE if record is None else _exit_code(record)
 
     def _progress_warnings(self, ref: JobRef, tell: Callable[[str], None]) -> Callable[[], None]:
         """Return a function that tells what the monitor finds wrong with the progress of the job."""
-        for job in self.ctx.store.find(ref)[-1:]:
-            return ProgressWarnings(self.ctx.progress_file(job.id), self.ctx.clock, tell).look
-        return lambda: None  # it is not watched
+        jobs = self.ctx.store.find(ref)
+        if not jobs:  # it is not watched
+            return lambda: None
+        return ProgressWarnings(self.ctx.progress_file(jobs[-1].id), self.ctx.clock, tell).look
 
     def _notify_monitor(self, ref: JobRef) -> None:
         """Make the monitor see the end now, rather than when its next check is due."""
-        for job in self.ctx.store.find(ref)[-1:]:
-            file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
-            queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
-            status = job_status(self.ctx, job)
-            with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
-                queue.view(job.user, job.job_id, max_age_s=0.0)
-                if status.health is Health.ALIVE and status.owner:
-                    os.kill(status.owner.pid, signal.SIGUSR1)
+        jobs = self.ctx.store.find(ref)
+        if not jobs:
+            return
+        job = jobs[-1]
+        file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
+        queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
+        status = job_status(self.ctx, job)
+        with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
+            queue.view(job.user, job.job_id, max_age_s=0.0)  # the monitor reads this answer
+            if status.health is Health.ALIVE and status.owner:
+                os.kill(status.owner.pid, signal.SIGUSR1)
 
     def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return
-        if record.pid is None and record.reason:  # a diagnosis would be in terms of Slurm, and name no file
+        if record.pid is None and record.reason:  # it has the form "JobLaunchFailure: could not open ..."
+            # a diagnosis would be in Slurm's terms, and not name the file
             self.tell(f"job {ref} could not start: {record.reason.partition(': ')[2]}")
             return
         try:
@@ -153,12 +160,15 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs: the first of its words that names a file; empty without one."""
-    return next((word for word in command if os.path.isfile(word)), "")  # noqa: PTH113 - see job_config
+    """Return the script that a command runs, else its program; empty if neither is a file named by a word."""
+    files = [word for word in command if os.path.isfile(word)]  # noqa: PTH113 - Path.is_file raises without permission
+    scripts = [word for word in files if word.endswith(SCRIPT_SUFFIXES)]
+    others = [word for word in files if not INTERPRETER.fullmatch(Path(word).name)]
+    return next(iter((*scripts, *others)), "")
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:
-    """Return the environment variables of the job: Python is not to hold output back, GPUs are selected."""
+    """Return the variables to set for the job: those of unbuffered Python output and of the selected GPUs."""
     variables = {} if "PYTHONUNBUFFERED" in os.environ else {"PYTHONUNBUFFERED": "1"}
     if settings and settings.gpu_ids:
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))
@@ -175,5 +185,7 @@ def _exit_text(end: End | None) -> str:
 def _exit_code(record: TaskRecord) -> int:
     """Return the exit code of an ended task as a shell reports it; 1 if it never started."""
     if record.pid is None:
-        return NO_EXIT_STATUS
-    return record.exit_code or 0 if record.signal is None else _SIGNAL_BASE + record.signal
+        return _NO_EXIT_CODE
+    if record.signal is not None:
+        return _SIGNAL_BASE + record.signal
+    return _NO_EXIT_CODE if record.exit_code is None else record.exit_code

@@ -33,22 +33,22 @@ def run_on_host(
     command: Sequence[str],
     *,
     workdir: str = "",
-    files: str = "",
+    output_dir: str = "",
     settings: JobSettings | None = None,
 ) -> StartedOnHost:
     """Start a command in the folder ``workdir`` of a host (empty: the home directory there), and watch it.
 
-    ``files`` is the folder there whose files are counted as its outputs; empty: none.
-    It is recorded first. Should the connection be lost, the monitor finds out whether it was started; if not,
-    it sees to it that it never will be.
+    ``output_dir`` is the folder there whose files are counted as its outputs; empty: none.
+    The command is recorded first. If the connection is lost, the monitor finds out whether the command
+    started; if not, the monitor makes sure that it never will.
 
     Raises:
-        JobmonError: the name of the host is wrong; nothing was started.
+        JobmonError: the name of the host is invalid; nothing was started.
         ConfigInvalid: the configuration of the hosts is invalid; nothing was started.
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)
-    remote = commands.record(command, settings.name if settings else "", workdir, files)
+    remote = commands.record(command, settings.name if settings else "", workdir, output_dir)
     job = new_job(ctx, SSH.name, remote, settings)
     ctx.store.save(job)
     problem = commands.start(remote.ref.job_id, command, workdir)

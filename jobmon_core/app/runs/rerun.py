@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
@@ -53,6 +54,7 @@ class RerunPlan:
     needs_copy: bool  # the file has another content now, so the recorded text is submitted
     job_config: str = ""
     no_agent: bool = False
+    may_run_twice: str = ""  # a warning; empty if the job is known to have ended
     changes: tuple[str, ...] = ()  # what is not as it was, one sentence each
     script_diff: tuple[str, ...] = ()  # from the recorded text to the file
 
@@ -104,6 +106,9 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
         needs_copy,
         record.job_config,
         bool(job.settings and job.settings.no_agent),
+        f"job {job.ref} is not known to have ended: both may run at the same time"
+        if may_still_run(job)
+        else "",
         (*changes, *_other_changes(record)),
         lines,
     )

@@ -108,6 +108,13 @@ class Request:
         return None
 
     @property
+    def is_unlimited(self) -> bool:
+        """Whether it asks for no time limit, e.g. ``--time=UNLIMITED``; not if it does not name one."""
+        with suppress(SchedulerRejected):
+            return "time" in self.options and parse_time_limit_s(self.options["time"]) is None
+        return False
+
+    @property
     def array(self) -> IndexSet | None:
         """The indices of the array; None if it is none."""
         indices = IndexSet.parse(self.options.get("array", ""))

@@ -25,7 +25,7 @@ _RULES = (
     *(environment.environments, environment.packages, shell.variables),
     *(gpus.workers, gpus.gpu_ids),
     *(safety.checkpoints, safety.signals, shell.exit_status, shell.marker, shell.buffering),
-    *(safety.past_runs, safety.running, setup.webhooks, setup.monitor_returns, setup.progress),
+    *(safety.past_runs, safety.running, setup.channels, setup.monitor_returns, setup.progress),
 )
 
 

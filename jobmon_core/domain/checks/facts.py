@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -167,6 +168,20 @@ class Facts:
     shell_files: tuple[PathFact, ...] = ()  # further shell scripts that the script runs
     checkpoint_dir: str = ""  # as the job configuration names it
     output_dir: str = ""
+
+    @property
+    def time_limit_s(self) -> float | None:
+        """The limit that the job will get, its own or the partition's default; None if it is not known.
+
+        Infinite if the job has none.
+        """
+        if limit_s := self.request.time_limit_s:
+            return limit_s
+        if self.request.is_unlimited:
+            return math.inf
+        if "time" in self.request.options or self.partition is None:
+            return None
+        return self.partition.default_time_s or self.partition.max_time_s or math.inf
 
     def path(self, path: str) -> PathFact:
         """Return what is at an absolute path."""

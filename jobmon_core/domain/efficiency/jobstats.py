@@ -1,9 +1,9 @@
-"""The summary of a job that the site's jobstats puts into AdminComment: the part about GPUs.
+"""The summary of a job that jobstats, a monitoring system of some sites, puts into AdminComment: its GPUs.
 
 Format: ``JS1:`` and then base64 of gzip of JSON; ``JS1:Short`` and ``JS1:None`` for jobs without a summary.
-The JSON has, for each node, ``gpu_utilization`` (percent, the mean over the run), ``gpu_used_memory`` and
-``gpu_total_memory`` (bytes), each by the index of the GPU. Source: "Generating Job Summaries" in the
-documentation of jobstats.
+The JSON has, for each node, ``gpu_utilization`` (percent, the mean over the run) and ``gpu_used_memory``
+(bytes), each by the index of the GPU. Source: "Generating Job Summaries" in the documentation of jobstats,
+https://github.com/PrincetonUniversity/jobstats.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def gpu_usage_of_comment(comment: str) -> GpuUsage | None:
 
 
 def _nodes(encoded: str) -> list[Any]:
-    # not at the top: few sites have jobstats, and a monitor stays small
+    # imported here to keep monitors small: few sites have jobstats
     import binascii
     import json
     import zlib

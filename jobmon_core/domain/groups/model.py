@@ -52,6 +52,11 @@ class Member:
     submitting_session: int = 0  # of the process that submits it: Slurm records it with the job
     submitting_host: str = ""
 
+    @property
+    def job_id(self) -> str:
+        """The job id in its state id, e.g. ``12`` of ``slurm-12-20260131T221315``; empty without one."""
+        return self.state_id.partition("-")[2].partition("-")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:

@@ -1,6 +1,6 @@
 """One poll of a group: what the members' state files show is folded into the group and its log.
 
-Nothing here is done twice: what a poll wants done (text for the log, messages, a program) is part of the
+Nothing here is done twice: what a poll decides to do (text for the log, messages, a program) is part of the
 group, and so is saved before it is done.
 """
 
@@ -21,7 +21,7 @@ RESOURCES_EVERY = 5  # polls
 _SOON_S = 60.0  # a member that fails within this time of its start failed "soon"
 
 
-def polled(
+def after_poll(
     group: Group, views: Mapping[str, MemberView], gpus: Mapping[str, GpuFigures], text: EventText
 ) -> Group:
     """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run.
@@ -61,13 +61,13 @@ def is_complete(views: Mapping[str, MemberView]) -> bool:
     return bool(views) and all(view.is_over or view.never_starts for view in views.values())
 
 
-def due_now(group: Group, views: Mapping[str, MemberView], now_s: float) -> bool:
+def is_due(group: Group, views: Mapping[str, MemberView], now_s: float) -> bool:
     """Whether a poll is due: the interval has passed, or all members have ended."""
     due_s = group.next_due_s()
     return due_s is not None and (due_s <= now_s or is_complete(views))
 
 
-def wants_resources(group: Group) -> bool:
+def logs_gpu_figures(group: Group) -> bool:
     """Whether the next poll logs the figures of GPUs."""
     return (group.polls + 1) % RESOURCES_EVERY == 0
 

@@ -1,1 +1,1 @@
-"""What a hand-over page says about chains of jobs. Pure."""
+"""What a handover page says about chains of jobs. Pure."""

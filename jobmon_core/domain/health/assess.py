@@ -148,7 +148,7 @@ def _issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
 
 
 def _running_issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
-    found = [verdict for verdict in facts.verdicts if not (_is_note(verdict) or _is_overall(verdict))]
+    found = [verdict for verdict in facts.verdicts if not (_is_note(verdict) or _is_no_problem(verdict))]
     yield from (_Issue(_sentence(verdict), verdict.advice) for verdict in found)
     if not any(verdict.name in _ABOUT_IDLE_GPUS for verdict in found):
         yield from _unused_gpus(facts, gpus)
@@ -195,12 +195,12 @@ def _notes(facts: HealthFacts) -> Iterator[str]:
         yield from (f"the cluster cannot place yet: {each}" for each in facts.cluster.waiting)
 
 
-def _is_overall(verdict: Verdict) -> bool:
+def _is_no_problem(verdict: Verdict) -> bool:
     return verdict.name in (HEALTHY, NOT_KNOWN)
 
 
 def _is_note(verdict: Verdict) -> bool:
-    return verdict.is_quiet and not _is_overall(verdict)
+    return verdict.is_quiet and not _is_no_problem(verdict)
 
 
 def _sentence(verdict: Verdict) -> str:

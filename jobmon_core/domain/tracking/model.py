@@ -284,12 +284,12 @@ class WatchedJob:
 
     @property
     def closed(self) -> bool:
-        """Whether there is nothing left to watch: it ended, or the user stopped the monitoring."""
+        """Whether it is concluded, or the user stopped the monitoring of a job that may still run."""
         return self.concluded_s is not None or self.unwatched_s is not None
 
     @property
-    def finished(self) -> bool:
-        """Whether its monitor may leave it: closed with nothing left to send, or unwatched."""
+    def needs_no_monitor(self) -> bool:
+        """Whether its monitor may leave it: it is concluded with nothing left to send, or not watched."""
         is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
         return self.unwatched_s is not None or (self.closed and self.outage_s is None and not is_sending)
 

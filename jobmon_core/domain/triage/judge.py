@@ -1,4 +1,4 @@
-"""The table of rules: what is wrong with a task now, the worst first."""
+"""Applies all rules to a running task: which problems it has, the worst first, or that it is healthy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, utilizations
 
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
-_RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first, and causes before effects
+# causes before effects; `judge` puts critical verdicts first, and those without a message last
+_RULES: tuple[Callable[[Situation], Verdict | None], ...] = (
     gpu_lost,
     oom_kill,
     dead_worker,
@@ -68,7 +69,7 @@ _RULES: tuple[Callable[[Situation], Verdict | None], ...] = (  # the worst first
     odd_rank,
     memory_spike,
 )
-# what a verdict explains: these say nothing new beside it
+# by verdict: those that follow from it, and are left out
 _EXPLAINED = {
     "dead-worker": ("missing-workers",),
     "zombie-workers": ("missing-workers",),
@@ -93,16 +94,14 @@ def judge(situation: Situation) -> tuple[Verdict, ...]:
     return tuple(sorted(kept, key=lambda verdict: (not verdict.is_critical, verdict.is_quiet)))
 
 
-def overall(situation: Situation) -> Verdict:
-    """Return the verdict about a task about which no rule found anything."""
+def verdict_without_problems(situation: Situation) -> Verdict:
+    """Return the verdict on a task in which no rule found a problem: healthy, or not known."""
     figures = tuple(_figures(situation))
     if situation.is_advancing or _is_working(situation):
-        return Verdict(
-            HEALTHY, "Nothing is wrong", "runs as it should", situation.now_s, figures, is_quiet=True
-        )
+        return Verdict(HEALTHY, "Healthy", "runs as it should", situation.now_s, figures, is_quiet=True)
     return Verdict(
         NOT_KNOWN,
-        "Nothing wrong found",
+        "Health not known",
         "no sign of trouble, but no sign of progress either",
         situation.now_s,
         figures,
@@ -112,8 +111,8 @@ def overall(situation: Situation) -> Verdict:
 
 def _is_working(situation: Situation) -> bool:
     seconds = situation.thresholds.must_last_s
-    gpus, busy = utilizations(situation, seconds), situation.thresholds.gpu_busy_percent
-    return bool(gpus) and min(gpus) >= busy and situation.pause_s is None
+    gpus, least = utilizations(situation, seconds), situation.thresholds.gpu_busy_percent
+    return bool(gpus) and min(gpus) >= least and situation.pause_s is None
 
 
 def _figures(situation: Situation) -> Iterator[str]:
@@ -136,7 +135,7 @@ def _ago(situation: Situation, at_s: float) -> str:
 
 
 def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...]:
-    """Return what could not be looked at, and why; ``log_was_read``: whether its monitor has read its log."""
+    """Return what could not be looked at, and why; ``log_was_read``: whether the monitor has read the log."""
     if not any(node.samples for node in situation.nodes):
         return ("processes, GPUs, memory and node: no agent reports about this job",)
     found = [

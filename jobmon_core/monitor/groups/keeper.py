@@ -1,6 +1,7 @@
-"""Polls the groups of jobs: reads the state files of their members, and does what a poll decides.
+"""Polls the groups of jobs: reads the members' state files, and does what `domain.groups.poll` decides.
 
-Any monitor may do it, one at a time for each group. A group causes no query: its members are watched anyway.
+A poll of a group only reads files: its members are watched anyway, so it sends no query to Slurm. Any monitor
+may poll a group, one at a time.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from jobmon_core.system.helper import Helper
 
 _FIGURES_TIMEOUT_S = 20.0
-_OVERDUE_S = 60.0  # then its own monitors are gone, and another one polls a group
-_RETRY_S = 30.0
-_LOOK_S = 1.0
-_SETTLED_S = 5.0  # a folder may change again at the same modification time
+_OVERDUE_S = (
+    60.0  # after it, the monitors of the members are presumed dead, and any other one polls the group
+)
+_LOOK_S = 1.0  # between two looks at the folder of groups
+_SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
 
 @dataclass(slots=True)
@@ -44,12 +46,13 @@ class GroupKeeper:
     _views: dict[str, tuple[Stamp, MemberView]] = field(default_factory=dict, init=False)  # by state id
     _problems: dict[str, str] = field(default_factory=dict, init=False)  # by name, as last logged
 
-    def run_due(self, own: Collection[str] | None) -> float | None:
+    def run_due(self, own_state_ids: Collection[str] | None) -> float | None:
         """Poll each group that is due; return when the next is due (Unix seconds), None without one.
 
-        ``own`` are the jobs (state ids) of this monitor: it polls a group without any of them only if that is
-        long overdue. None is for a monitor that ends, or a command: it polls every group whose members have
-        all ended, and waits for its turn.
+        ``own_state_ids`` are the jobs of this monitor: it polls a group without any of them only if that is
+        long overdue, and leaves out a group that another process polls now. With None, for a monitor that is
+        about to end and for a command, every group is polled that is due or whose members have all ended,
+        and the lock of a group is waited for.
 
         Raises:
             StorageFailed: a group cannot be saved; it will be polled again.
@@ -58,14 +61,14 @@ class GroupKeeper:
         due_s: list[float] = []
         failure: StorageFailed | None = None
         for name, group in self._read_groups().items():
-            next_s = group.next_due_s()
-            if next_s is None and not _is_unfinished(group):
+            if group.next_due_s() is None and not _is_unfinished(group):
                 continue
-            if own is not None and not _is_due(group, own, now_s):
-                due_s.append(_looks_again_s(group, own, now_s))
+            group_due_s = now_s if own_state_ids is None else _due_s(group, own_state_ids)
+            if group_due_s > now_s:
+                due_s.append(group_due_s)
                 continue
             try:
-                self._poll(name, must_wait=own is None)
+                self._poll(name, must_wait=own_state_ids is None)
             except StorageFailed as error:  # the other groups may be on another disk
                 failure = error
             due_s.append(now_s + group.settings.interval_s)
@@ -83,14 +86,14 @@ class GroupKeeper:
     def _read_groups(self) -> Mapping[str, Group]:
         """Return all groups; their files are read again only if one was changed, at most once a second."""
         now_s = self.ctx.clock.now()
-        if 0 <= now_s - self._looked_s < _LOOK_S:  # each member asks
+        if 0 <= now_s - self._looked_s < _LOOK_S:  # `settings_of` is called for each job
             return self._groups
         self._looked_s = now_s
         stamp = file_stamp(self.ctx.home.groups)
         if stamp is None:
             self._groups = {}
         elif stamp != self._folder_stamp:
-            is_settled = abs(now_s - stamp[2] / 1e9) > _SETTLED_S
+            is_settled = abs(now_s - stamp.modified_s) > _SETTLED_S
             self._folder_stamp = stamp if is_settled else None
             self._groups = dict(self._loaded())
         return self._groups
@@ -105,38 +108,40 @@ class GroupKeeper:
     def _poll(self, name: str, *, must_wait: bool) -> None:
         """Poll one group, unless another process does so now."""
         store = self.ctx.groups
-        self._looked_s = 0.0
+        self._looked_s = 0.0  # the poll changes the group: read it again next time
         try:
             with store.locked(name) if must_wait else store.locked_if_free(name) as group:
                 if group is not None:
                     self._poll_locked(group)
         except StorageFailed:
             raise
-        except JobmonError as error:  # the user has forgotten or damaged it
+        except JobmonError as error:  # removed by the user, or damaged
             self._log_problem(name, str(error))
 
     def _poll_locked(self, group: Group) -> None:
         from jobmon_core.domain.groups.log_text import EventText  # only for users with groups
-        from jobmon_core.domain.groups.poll import due_now, polled, wants_resources
+        from jobmon_core.domain.groups.poll import after_poll, is_due, logs_gpu_figures
         from jobmon_core.monitor.groups.actions import perform_saved
 
         views = {name: self._view(member) for name, member in group.members.items()}
-        group = perform_saved(self.ctx, group, views)  # what a killed process may have left
+        group = perform_saved(
+            self.ctx, group, views
+        )  # finish what a process saved and was killed before doing
         now_s = self.ctx.clock.now()
-        if not due_now(group, views, now_s):
+        if not is_due(group, views, now_s):
             return
-        figures = self._figures(group, views) if wants_resources(group) else {}
+        figures = self._gpu_figures(group, views) if logs_gpu_figures(group) else {}
         if figures and self.ctx.groups.load(group.name) != group:
-            return  # locks may not reach the host that changed it meanwhile: the next pass reads it again
+            return  # another host, which locks may not reach, changed it meanwhile: try again later
         log = (
             group.log if group.log.path else replace(group.log, path=str(self.ctx.home.group_log(group.name)))
         )
-        group = polled(replace(group, log=log), views, figures, EventText(now_s, _local_time))
+        group = after_poll(replace(group, log=log), views, figures, EventText(now_s, _local_time))
         self.ctx.groups.save(group)
         perform_saved(self.ctx, group, views)
 
     def _view(self, member: Member) -> MemberView:
-        """Return how a member is; its state file is read again only if it has changed."""
+        """Return what is known about a member; its state file is read again only if it has changed."""
         from jobmon_core.domain.groups.member_view import UNREADABLE, UNWATCHED, MemberView, view_of
         from jobmon_core.store.jobs import Unreadable
 
@@ -144,10 +149,9 @@ class GroupKeeper:
             return MemberView()
         path = self.ctx.store.path(member.state_id)
         stamp = file_stamp(path)
-        if stamp is None:  # forgotten, or removed as old
-            job_id = member.state_id.split("-")[1]
+        if stamp is None:  # removed by `jobmon forget` or `prune`, or because it was old
             state = member.logged_state if member.outcome else UNWATCHED
-            return MemberView(state, job_id, member.outcome, is_over=True, cause=member.cause)
+            return MemberView(state, member.job_id, member.outcome, is_over=True, cause=member.cause)
         known = self._views.get(member.state_id)
         if known is None or known[0] != stamp:
             job = self.ctx.store.read(path)
@@ -155,8 +159,8 @@ class GroupKeeper:
             known = self._views[member.state_id] = (stamp, view)
         return known[1]
 
-    def _figures(self, group: Group, views: Mapping[str, MemberView]) -> dict[str, GpuFigures]:
-        """Return the latest figures of the GPUs of running members, read in a child process."""
+    def _gpu_figures(self, group: Group, views: Mapping[str, MemberView]) -> dict[str, GpuFigures]:
+        """Return the latest GPU figures of running members, read in a child process."""
         running = {name: member.state_id for name, member in group.members.items() if not views[name].is_over}
 
         def read() -> dict[str, GpuFigures]:
@@ -171,7 +175,7 @@ class GroupKeeper:
         try:
             return self.helper.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
         except HelperFailed as error:
-            self._log_problem(group.name, f"the figures of its GPUs could not be read: {error}")
+            self._log_problem(group.name, f"its GPU figures could not be read: {error}")
             return {}
 
     def _job(self, state_id: str) -> WatchedJob | None:
@@ -186,27 +190,19 @@ class GroupKeeper:
             self.log(f"group {name}: {problem}")
 
 
-def _is_due(group: Group, own: Collection[str], now_s: float) -> bool:
-    """Whether a monitor with these jobs should look at a group now."""
+def _due_s(group: Group, own_state_ids: Collection[str]) -> float:
+    """Return when a monitor of these jobs polls a group; a monitor without a member of it waits longer."""
     next_s = group.next_due_s()
-    if next_s is None:
-        return _is_unfinished(group)
-    return now_s >= _looks_again_s(group, own, now_s)
-
-
-def _looks_again_s(group: Group, own: Collection[str], now_s: float) -> float:
-    """Return when a monitor with these jobs looks at a group again: one without a member waits longer."""
-    next_s = group.next_due_s()
-    if next_s is None:
-        return now_s + _RETRY_S
-    is_own = any(member.state_id in own for member in group.members.values())
+    if next_s is None:  # complete, but its last poll is unfinished: at once
+        return 0.0
+    is_own = any(member.state_id in own_state_ids for member in group.members.values())
     overdue_s = 0.0 if is_own else group.settings.interval_s + _OVERDUE_S
     # a group that nobody has polled yet is due for its own monitor at once
     return max(next_s, group.created_s) + overdue_s
 
 
 def _is_unfinished(group: Group) -> bool:
-    """Whether a poll was saved of which something is still to be done."""
+    """Whether a saved poll still has something to be done."""
     return bool(group.log.pending or group.unsent or group.hold or group.then_is_due)
 
 

@@ -36,7 +36,7 @@ _RETRY_S = 30.0  # after the disk was full
 _PAUSE_S = 1.0
 _LOOK_S = 60.0  # between two looks at the folder; a wait is never longer
 _SEND_S = 30.0  # then a monitor looks at its jobs again
-_SETTLED_S = 5.0  # a folder may change again at the same modification time
+_SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class MessageSender:
         stamp = file_stamp(self._store.folder)
         if stamp is not None and stamp == self._folder_stamp:
             return False
-        modified_s = stamp[2] / 1e9 if stamp else now_s
+        modified_s = stamp.modified_s if stamp else now_s
         self._folder_stamp = stamp if abs(now_s - modified_s) > _SETTLED_S else None
         return True
 
@@ -159,7 +159,7 @@ class MessageSender:
         now_s = self.ctx.clock.now()
         for path in self._store.paths():
             stamp = file_stamp(path)
-            if stamp and now_s - stamp[2] / 1e9 > KEPT_S:
+            if stamp and now_s - stamp.modified_s > KEPT_S:
                 stored = self._store.read(path)
                 if isinstance(stored, StoredMessage) and stored.is_outdated(now_s):
                     self._store.remove(stored.id)

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import OutageWords, url_of
-from jobmon_core.scheduler.base import Backend, ByHand
+from jobmon_core.scheduler.base import Backend, ManualCommands
 
 if TYPE_CHECKING:
     from jobmon_core.domain.health.cluster_resources import ClusterResources
@@ -41,14 +41,14 @@ _START_NOTE = (
 )
 
 
-def _by_hand(_resources: BackendResources, service: str, _number: int, name: str) -> ByHand:
+def _manual_commands(_resources: BackendResources, service: str, _number: int, name: str) -> ManualCommands:
     url = url_of(service)
     browser = f"    # or see {url} in a browser"
     if _DRIVER.fullmatch(name):
         note = "no submission of Ray started it: start its program again as it was started"
-        return ByHand((f"ray job list --address {quote(url)}{browser}",), start_note=note)
+        return ManualCommands((f"ray job list --address {quote(url)}{browser}",), start_note=note)
     look = f"ray job status --address {quote(url)} {quote(name)}{browser}"
-    return ByHand((look,), (_STOP.format(url=quote(url), name=quote(name)),), start_note=_START_NOTE)
+    return ManualCommands((look,), (_STOP.format(url=quote(url), name=quote(name)),), start_note=_START_NOTE)
 
 
 _OUTAGE = OutageWords(
@@ -67,6 +67,6 @@ RAY = Backend(
     cancel_command=_STOP,
     remote_jobs=_remote_jobs,
     cluster_resources=_cluster_resources,
-    by_hand=_by_hand,
+    manual_commands=_manual_commands,
     outage_words=_OUTAGE,
 )

@@ -1,4 +1,4 @@
-"""Parse the output of sacct. Pure and total: invalid rows are skipped.
+"""Parse the output of sacct. Never raises: invalid rows are skipped.
 
 The first line names the columns. The rows of a job's steps follow its own row and are merged into it.
 

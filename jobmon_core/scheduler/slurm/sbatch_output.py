@@ -1,4 +1,4 @@
-"""Parse the output of sbatch. Pure and total.
+"""Parse the output of sbatch. Never raises.
 
 Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may print additional lines.
 """

@@ -1,4 +1,4 @@
-"""Parse the output of ``scontrol show job``. Pure and total: invalid records are skipped.
+"""Parse the output of ``scontrol show job``. Never raises: invalid records are skipped.
 
 A record is several lines of ``Key=value``; all but the first are indented, and an empty line ends it. A text
 that the user chose, such as a path, is alone on its line, whereas ``scontrol -o`` puts other keys behind it,

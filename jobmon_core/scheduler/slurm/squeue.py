@@ -1,4 +1,4 @@
-"""Parse the output of squeue. Pure and total: invalid rows are skipped."""
+"""Parse the output of squeue. Never raises: invalid rows are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times, sizes, exit codes and job ids as Slurm prints them. Pure and total: an invalid value is None.
+"""Times, sizes, exit codes and job ids as Slurm prints them. Never raises: an invalid value is None.
 
 Source: ``secs2time_str`` and ``convert_num_unit`` of Slurm's ``src/common``; the commands are run with
 ``SLURM_TIME_FORMAT=%s``, so a point in time is printed in Unix seconds.

@@ -10,7 +10,7 @@ from jobmon_core.scheduler.base import Backend
 if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.scheduler.base import BackendResources, ByHand
+    from jobmon_core.scheduler.base import BackendResources, ManualCommands
     from jobmon_core.scheduler.ssh.client import SshScheduler
     from jobmon_core.scheduler.ssh.jobs import HostJobs
 
@@ -27,10 +27,10 @@ def _remote_jobs(resources: BackendResources, host: str) -> HostJobs:
     return HostJobs(resources, host)
 
 
-def _by_hand(resources: BackendResources, _host: str, number: int, _name: str) -> ByHand:
-    from jobmon_core.scheduler.ssh.by_hand import by_hand
+def _manual_commands(resources: BackendResources, _host: str, number: int, _name: str) -> ManualCommands:
+    from jobmon_core.scheduler.ssh.manual_commands import manual_commands
 
-    return by_hand(resources, number)
+    return manual_commands(resources, number)
 
 
 def _machine_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
@@ -60,7 +60,7 @@ SSH = Backend(
     submitter=None,
     scheduler=_scheduler,
     remote_jobs=_remote_jobs,
-    by_hand=_by_hand,
+    manual_commands=_manual_commands,
     outage_words=_OUTAGE,
     machine_sample=_machine_sample,
     machine_files=_machine_files,

@@ -199,8 +199,8 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
     """
     for number, (folder, job) in jobs.items():
         if job.run_id:
-            may_take = job.process is None and not folder.is_starting()
-            yield script.run_line(number, job.run_id, take=may_take)
+            is_lost = job.process is None and not folder.is_starting()
+            yield script.run_line(number, job.run_id, prevent_start=is_lost)
         if job.process:
             yield script.process_line(job.process)
         if job.target.marker:

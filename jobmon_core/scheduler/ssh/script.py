@@ -189,9 +189,9 @@ def files_line(job: int, folder: str) -> str:
     return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
 
 
-def run_line(job: int, run_id: str, *, take: bool) -> str:
-    """Return the line that looks at a command of jobmon; ``take``: and keeps it from starting later."""
-    return f"run {job} {shlex.quote(run_id)} {'take' if take else '-'}"
+def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
+    """Return the line that looks at a command of jobmon, and that may keep it from starting later."""
+    return f"run {job} {shlex.quote(run_id)} {'take' if prevent_start else '-'}"
 
 
 def remove_line(job: int, run_id: str) -> str:

@@ -1,11 +1,12 @@
 """Starts a command on a host, at most once, with a wrapper that records its exit code.
 
-The wrapper is a shell script in a folder of its own on the host. First it creates ``taken`` there; who
-cannot create it does nothing. So the command starts once, however often the start is repeated after a cut
-connection. Then it records its processes in ``pid``, waits, and records in ``exit`` how the command ended.
+The wrapper is a shell script in a folder of its own on the host, and runs there as two processes. The first
+one creates the folder ``taken``. A wrapper that cannot create it exits, so the command starts at most once,
+however often the start is repeated after a lost connection. Then it starts itself again as a child, records
+both processes in ``pid``, waits, and records in ``exit`` how the command ended.
 
-The command gets the environment of a login by ssh from the file ``env``, which it removes: a server of tmux
-that was started earlier has another one.
+The child, with the argument ``command``, becomes the command. First it loads the environment of an ssh login
+from the file ``env`` and removes it, because a tmux server that ran before has an environment of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import shlex
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.hosts.judge import apply_look
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources, RemoteJob
     from jobmon_core.scheduler.ssh.records import JobFolder
 
-_ATTEMPTS_S = (0.0, 2.0, 8.0)  # the pauses before the attempts to start
-_FOLDER_THERE = ".local/state/jobmon"  # `script.RUNS`, from the home directory
+_PAUSES_S = (0.0, 2.0, 8.0)  # before each attempt to start
+_RUNS = ".local/state/jobmon"  # `script.RUNS`, relative to the home directory
 
 _WRAPPER = """\
 #!/bin/sh
 folder=${0%%/*}
-if [ "$1" = command ]; then
+if [ "$1" = command ]; then  # the child
   . "$folder/env"
   command -p rm -f "${0%%/*}/env"
   cd %(workdir)s || exit 1
@@ -48,7 +49,9 @@ if [ "$1" = command ]; then
   exec "$@"
 fi
 mkdir "$folder/taken" 2>/dev/null || exit 0
-stat_of() { read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start=$1; }
+read_start_ticks() {  # of a process: field 22 of its stat; ") " ends field 2
+  read -r line < "/proc/$1/stat"; set -- ${line##*) }; shift 19; start_ticks=$1
+}
 finish() {
   rm -f "$folder/env"
   echo "$1 $(date +%%s)" > "$folder/exit.new" && mv "$folder/exit.new" "$folder/exit"
@@ -60,16 +63,19 @@ trap 'kill -TERM $child' TERM INT HUP
 read -r boot < "${JOBMON_BOOT_ID_FILE:-/proc/sys/kernel/random/boot_id}"
 read -r machine < "${JOBMON_HOSTNAME_FILE:-/proc/sys/kernel/hostname}"
 namespace=$(readlink /proc/self/ns/pid)
-stat_of $$; wrapper=$start; stat_of $child
-echo "$$ $wrapper $child $start $boot ${namespace:--} $machine" > "$folder/pid.new"
+read_start_ticks $$; wrapper_ticks=$start_ticks; read_start_ticks $child
+echo "$$ $wrapper_ticks $child $start_ticks $boot ${namespace:--} $machine" > "$folder/pid.new"
 mv "$folder/pid.new" "$folder/pid"
+# in tmux, its terminal shows the output
 if [ -t 1 ]; then tail -n +1 -f "$log" & shown=$!; fi
+# a signal that the trap passes on interrupts `wait`, too
 while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
 finish $code
 if [ -n "$shown" ]; then sleep 1; kill $shown; fi
 exit $code
 """
 
+# `limited` is defined in script.py; connection.py keeps what the login had in `own_*` and `has_lc_all`
 _START = """\
 start() { # ID
   folder=%(runs)s/$1
@@ -97,13 +103,6 @@ start() { # ID
 start %(run_id)s"""
 
 
-class Started(NamedTuple):
-    """A command that was started, or of which it is not known yet whether it was."""
-
-    job: RemoteJob
-    problem: str = ""  # why it is not known
-
-
 class CommandStarter:
     """Starts commands on one host."""
 
@@ -114,19 +113,20 @@ class CommandStarter:
         runner: Runner | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Set up without any I/O; ``host`` is the name of the host, ``pause`` waits some seconds."""
+        """Set up without any I/O; ``host`` is the name of the host, ``pause`` sleeps."""
         self._jobs = HostJobs(resources, host, runner)
         self._host = host
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
         self._pause = pause
 
-    def record(self, command: Sequence[str], name: str, workdir: str, files: str = "") -> RemoteJob:
+    def record(self, command: Sequence[str], name: str, workdir: str, output_dir: str = "") -> RemoteJob:
         """Record a command before it is started.
 
-        ``workdir`` is a folder of the host (empty: the home), ``files`` that of its outputs (empty: none).
+        Both folders are on the host: ``workdir`` (empty: the home directory), and ``output_dir``, whose files
+        are counted as its outputs (empty: none).
 
         Raises:
-            JobmonError: the name of the host is wrong.
+            JobmonError: the name of the host is invalid.
             StorageFailed: it cannot be recorded.
         """
         host = self._jobs.host
@@ -135,7 +135,7 @@ class CommandStarter:
         job = HostJob(
             host=host.name,
             name=name or name_of_command(command),
-            target=Target(log=f"{_FOLDER_THERE}/{run_id}/output.log", files=files),
+            target=Target(log=f"{_RUNS}/{run_id}/output.log", files=output_dir),
             run_id=run_id,
             registered_s=now_s,
             command=shlex.join(command),
@@ -149,12 +149,12 @@ class CommandStarter:
         return remote_job(folder, job)
 
     def start(self, number: int, command: Sequence[str], workdir: str) -> str:
-        """Start a recorded command; return why it is not known whether it runs, empty if it was started."""
+        """Start a recorded command; return why it is not known whether it started, empty if it did."""
         folder = self._jobs.records.of(number)
         job = folder.load()
         text = script.examine((_start_text(job.run_id, command, workdir), _run_line(folder, job)))
         problem = ""
-        for pause_s in _ATTEMPTS_S:
+        for pause_s in _PAUSES_S:
             self._pause(pause_s)
             try:
                 look = ask_host(self._runner, self._jobs.host, text).look
@@ -163,17 +163,16 @@ class CommandStarter:
                 continue
             if _has_started(look.runs.get(number)):
                 known, _ = apply_look(number, job, look, time.time())
-                with suppress(StorageFailed):  # a look learns it, too
-                    folder.save(
-                        replace(known, end=None)
-                    )  # a look also copies the log of a job that has ended
+                with suppress(StorageFailed):  # else the next look records it
+                    # without an end: the look that records it also copies the log
+                    folder.save(replace(known, end=None))
                 return ""
-            problem = f"{self._host} answered, but the command has not started within five seconds"
+            problem = f"{self._host} answered, but the command did not start in time"
         return problem
 
 
 def _run_line(folder: JobFolder, job: HostJob) -> str:
-    return script.run_line(folder.number, job.run_id, take=False)
+    return script.run_line(folder.number, job.run_id, prevent_start=False)
 
 
 def _has_started(run: SeenRun | None) -> bool:

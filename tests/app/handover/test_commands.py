@@ -1,4 +1,4 @@
-"""Which tasks of an array a hand-over page submits again."""
+"""Which tasks of an array a handover page submits again."""
 
 from __future__ import annotations
 

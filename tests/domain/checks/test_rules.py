@@ -104,13 +104,13 @@ def test_a_job_of_the_same_script_that_writes_to_the_same_folder() -> None:
     ],
 )
 def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
-    assert setup.webhooks(_facts(setup=known)).status is status
+    assert setup.channels(_facts(setup=known)).status is status
 
 
 def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
     assert setup.progress(_facts()).status is Status.NOT_APPLICABLE
     unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
-    assert unread.text == "jobmon could not read the progress of the last run"
+    assert unread.text == "jobmon could not read the progress of any earlier run"
     assert "jobmon.yaml" in unread.advice
     read = setup.progress(_facts(past=(_RUN._replace(had_progress=True),)))
     assert (read.status, read.advice) == (Status.PASS, "")
@@ -123,6 +123,28 @@ def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "partition", "is_long"),
+    [
+        (("--time=UNLIMITED",), None, True),
+        (("-t", "0"), Partition("main", 3600), True),
+        ((), Partition("main", 3 * 86_400), True),  # the partition's limit is the default
+        ((), Partition("main", 3 * 86_400, 3600), False),
+        ((), Partition("main"), True),  # neither has a limit
+        ((), None, False),  # not known, e.g. a local job
+        (("-t", "soon"), Partition("main"), False),  # sbatch refuses it
+    ],
+)
+def test_a_job_without_a_time_limit_of_its_own_may_be_long(
+    options: tuple[str, ...], partition: Partition | None, *, is_long: bool
+) -> None:
+    facts = _facts(*options, partition=partition)
+    assert (setup.monitor_returns(facts).status is Status.WARN) == is_long
+    run = _RUN._replace(checkpoint_interval_s=40 * 3600.0)
+    saves = replace(facts, past=(run,), checkpoint_dir="/c")
+    assert (safety.checkpoints(saves).status is Status.NOT_APPLICABLE) == (not is_long)
+
+
+@pytest.mark.parametrize(
     ("limit", "partition", "status"),
     [
         ("2:00:00", Partition("main", 3600, None, "UP"), Status.FAIL),
@@ -130,6 +152,8 @@ def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
         ("2:00:00", Partition("main", None, None, "UP"), Status.PASS),
         ("2:00:00", Partition("main", None, None, "DRAIN"), Status.WARN),
         ("2:00:00", None, Status.NOT_APPLICABLE),
+        ("UNLIMITED", Partition("main", 3600, None, "UP"), Status.FAIL),
+        ("UNLIMITED", Partition("main", None, None, "UP"), Status.PASS),
     ],
 )
 def test_the_time_limit_against_the_partition(

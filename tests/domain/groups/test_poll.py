@@ -11,7 +11,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.groups.log_text import EventText, GpuFigures
 from jobmon_core.domain.groups.member_view import MemberView
 from jobmon_core.domain.groups.model import Group, GroupSettings, Member
-from jobmon_core.domain.groups.poll import due_now, is_complete, polled, to_append, wants_resources
+from jobmon_core.domain.groups.poll import after_poll, is_complete, is_due, logs_gpu_figures, to_append
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -52,7 +52,7 @@ STUCK = PENDING._replace(never_starts="DependencyNeverSatisfied")
 def test_the_log_has_the_shape_that_other_programs_read() -> None:
     name = "r8_lr1e-5/capitalization/epoch0"
     group = replace(group_of(name), members={name: Member("slurm-1-x", logged_state="RUNNING")})
-    assert polled(group, {name: COMPLETED}, {}, text()).log.pending == (
+    assert after_poll(group, {name: COMPLETED}, {}, text()).log.pending == (
         "[2025-11-11 14:48:12] STATUS_CHECK: Polling SLURM\n"
         "Result: 1 job found - 0 PENDING, 0 RUNNING, 1 COMPLETED\n\n"
         "[2025-11-11 14:48:12] STATE_CHANGE: r8_lr1e-5/capitalization/epoch0\n"
@@ -75,30 +75,30 @@ def test_the_log_has_the_shape_that_other_programs_read() -> None:
 
 def test_a_start_has_the_job_id_and_a_poll_without_news_still_counts() -> None:
     group = group_of("a", "b")
-    group = polled(group, {"a": PENDING, "b": PENDING}, {}, text())
+    group = after_poll(group, {"a": PENDING, "b": PENDING}, {}, text())
     assert (
         "Previous: none\nCurrent: PENDING\nJob ID: 12345690\nAction: Updated run state" in group.log.pending
     )
     group = replace(group, log=replace(group.log, pending=""))
-    group = polled(group, {"a": RUNNING, "b": PENDING}, {"a": GpuFigures(57.4, 30.2, 79.6)}, text())
+    group = after_poll(group, {"a": RUNNING, "b": PENDING}, {"a": GpuFigures(57.4, 30.2, 79.6)}, text())
     assert "Result: 2 jobs found - 1 PENDING, 1 RUNNING, 0 COMPLETED" in group.log.pending
     assert "STATE_CHANGE: a\nPrevious: PENDING\nCurrent: RUNNING\nJob ID: 12345690\n" in group.log.pending
     assert "RESOURCE_STATUS: a\nGPU Utilization: 57% | GPU Memory: 30.2/79.6 GB" in group.log.pending
     assert "STATE_CHANGE: b" not in group.log.pending
     group = replace(group, log=replace(group.log, pending=""))
-    quiet = polled(group, {"a": RUNNING, "b": PENDING}, {}, text()).log.pending
+    quiet = after_poll(group, {"a": RUNNING, "b": PENDING}, {}, text()).log.pending
     assert quiet.count("\n\n") == 1
     assert "Result: 2 jobs found" in quiet
 
 
 def test_every_fifth_poll_shows_resources() -> None:
     group = group_of("a")
-    assert [number for number in range(12) if wants_resources(replace(group, polls=number))] == [4, 9]
+    assert [number for number in range(12) if logs_gpu_figures(replace(group, polls=number))] == [4, 9]
 
 
 def test_a_run_over_its_limit_is_flagged_and_what_is_not_recorded_is_said_so() -> None:
     late = COMPLETED._replace(state="TIMEOUT", outcome=Outcome.FAILURE, usage=Usage())
-    log = polled(group_of("a"), {"a": late}, {}, text()).log.pending
+    log = after_poll(group_of("a"), {"a": late}, {}, text()).log.pending
     assert "GPU Time: 4m 52s / 10m 00s (**EXCEEDED**)" in log
     assert "⚠️ Time limit exceeded — consider increasing the time limit (`--time`)" in log
     assert "Memory: not recorded / not recorded\nCPU Efficiency: not recorded" in log
@@ -106,15 +106,15 @@ def test_a_run_over_its_limit_is_flagged_and_what_is_not_recorded_is_said_so() -
 
 def test_an_end_is_logged_once_it_is_explained() -> None:
     unexplained = FAILED._replace(is_over=False)
-    group = polled(group_of("a"), {"a": unexplained}, {}, text())
+    group = after_poll(group_of("a"), {"a": unexplained}, {}, text())
     assert "STATE_CHANGE" not in group.log.pending
     assert group.complete_s is None
-    assert "Current: FAILED" in polled(group, {"a": FAILED}, {}, text()).log.pending
+    assert "Current: FAILED" in after_poll(group, {"a": FAILED}, {}, text()).log.pending
 
 
 def test_the_digest_has_all_members_and_their_causes_and_comes_once() -> None:
     views = {"a": COMPLETED, "b": FAILED, "c": STUCK}
-    group = polled(group_of("a", "b", "c"), views, {}, text())
+    group = after_poll(group_of("a", "b", "c"), views, {}, text())
     (message,) = group.unsent
     assert message.title == "sweep1 is complete: 1 completed, 1 can never start, 1 failed"
     assert message.route is Route.ERROR
@@ -128,15 +128,15 @@ def test_the_digest_has_all_members_and_their_causes_and_comes_once() -> None:
 
 
 def test_a_digest_of_successes_goes_to_the_channel_for_successes() -> None:
-    (message,) = polled(group_of("a"), {"a": COMPLETED}, {}, text()).unsent
+    (message,) = after_poll(group_of("a"), {"a": COMPLETED}, {}, text()).unsent
     assert (message.route, message.advice) == (Route.SUCCESS, "")
 
 
 def test_a_member_that_can_never_start_is_logged_once_and_not_waited_for() -> None:
     views = {"a": RUNNING, "b": STUCK}
-    group = polled(group_of("a", "b"), views, {}, text())
+    group = after_poll(group_of("a", "b"), views, {}, text())
     assert "NEVER_STARTS: b" in group.log.pending
-    group = polled(replace(group, log=replace(group.log, pending="")), views, {}, text())
+    group = after_poll(replace(group, log=replace(group.log, pending="")), views, {}, text())
     assert "NEVER_STARTS" not in group.log.pending
     assert is_complete({"a": COMPLETED, "b": STUCK})
     assert not is_complete({"a": COMPLETED, "b": MemberView()})  # not submitted yet
@@ -162,15 +162,15 @@ def test_a_sweep_that_looks_broken_is_told_once(
     views: list[MemberView], settings: dict[str, object], title: str | None
 ) -> None:
     by_name = {str(number): view for number, view in enumerate(views)}
-    group = polled(group_of(*by_name, **settings), by_name, {}, text())
+    group = after_poll(group_of(*by_name, **settings), by_name, {}, text())
     assert [message.title.startswith(title or "") for message in group.unsent] == [True] * (title is not None)
-    assert len(polled(group, by_name, {}, text()).unsent) == len(group.unsent)
+    assert len(after_poll(group, by_name, {}, text()).unsent) == len(group.unsent)
     assert not group.hold
 
 
 def test_the_pending_members_of_a_broken_sweep_are_held_only_where_the_user_wants_it() -> None:
     views = {"a": FAILED, "b": FAILED, "c": FAILED, "d": PENDING}
-    group = polled(group_of(*views, hold_when_broken=True), views, {}, text())
+    group = after_poll(group_of(*views, hold_when_broken=True), views, {}, text())
     assert group.hold
     assert "Action: Holding the pending members" in group.log.pending
     assert "release sweep1" in group.unsent[0].advice
@@ -178,9 +178,9 @@ def test_the_pending_members_of_a_broken_sweep_are_held_only_where_the_user_want
 
 def test_a_poll_is_due_after_the_interval_or_when_all_have_ended() -> None:
     group = replace(group_of("a"), polled_s=START_S)
-    assert not due_now(group, {"a": RUNNING}, START_S + 59)
-    assert due_now(group, {"a": RUNNING}, START_S + 60)
-    assert due_now(group, {"a": COMPLETED}, START_S + 1)
+    assert not is_due(group, {"a": RUNNING}, START_S + 59)
+    assert is_due(group, {"a": RUNNING}, START_S + 60)
+    assert is_due(group, {"a": COMPLETED}, START_S + 1)
 
 
 @pytest.mark.parametrize("cut", range(8))
@@ -191,7 +191,7 @@ def test_what_a_killed_process_wrote_is_not_appended_again(cut: int) -> None:
 
 
 def test_a_new_member_makes_a_complete_group_open_again() -> None:
-    group = polled(group_of("a"), {"a": COMPLETED}, {}, text())
+    group = after_poll(group_of("a"), {"a": COMPLETED}, {}, text())
     assert group.with_member("b", Member("slurm-9-x")).complete_s is None
     assert group.with_member("a", group.members["a"]).complete_s is not None
 
@@ -201,7 +201,7 @@ def test_metrics_say_what_would_have_been_enough_and_the_digest_counts_gpu_hours
     view = COMPLETED._replace(limit_s=8000, usage=usage, gpu_hours=8.0)
     timeout = view._replace(state="TIMEOUT", outcome=Outcome.FAILURE, gpu_hours=0.5)
     group = replace(group_of("a"), members={name: Member(f"slurm-{name}-x") for name in "ab"})
-    done = polled(group, {"a": view, "b": timeout}, {}, text())
+    done = after_poll(group, {"a": view, "b": timeout}, {}, text())
     assert "CPU Efficiency: 97.2%\nAdvice: `--mem 2G` would have been enough\n\n" in done.log.pending
     assert "GPU Time: 2h 00m 00s / 2h 13m 20s (**EXCEEDED**)" in done.log.pending
     assert {field.name: field.value for field in done.unsent[0].fields}["GPU hours"] == "8.5"

@@ -15,7 +15,7 @@ from jobmon_core.domain.launch.model import Item, LaunchState, Result
 from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.progress.model import Sample as Step
 from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Node, Sample
-from jobmon_core.domain.triage.judge import judge, overall
+from jobmon_core.domain.triage.judge import judge, verdict_without_problems
 from jobmon_core.domain.triage.situation import Situation, Verdict
 from tests.support.situations import gpu, sample, situation, worker
 
@@ -25,7 +25,7 @@ NOW_S = 1_700_003_600.0
 def _running(of: Situation, **known: object) -> HealthFacts:
     """Return what is known of a running job."""
     reports = tuple(AgentReport(node.latest) for node in of.nodes)
-    verdicts = judge(of) or (overall(of),)
+    verdicts = judge(of) or (verdict_without_problems(of),)
     facts = HealthFacts(of.now_s, "12", "train", "RUNNING", situation=of, verdicts=verdicts, reports=reports)
     return replace(facts, **known)  # type: ignore[arg-type]  # any field
 

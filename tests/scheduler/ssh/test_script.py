@@ -131,10 +131,10 @@ def test_a_process_is_found_by_the_log_that_it_writes_or_by_its_command_line(
 
 
 def test_a_command_that_never_started_is_kept_from_starting(tmp_path: Path) -> None:
-    untaken = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs
+    untaken = look(tmp_path, script.run_line(1, "r1", prevent_start=False)).look.runs
     assert untaken == {1: SeenRun(has_begun=False)}
     for _ in range(2):  # later looks say the same
-        taken = look(tmp_path, script.run_line(1, "r1", take=True)).look.runs
+        taken = look(tmp_path, script.run_line(1, "r1", prevent_start=True)).look.runs
         assert taken == {1: SeenRun(has_begun=True, is_unstarted=True)}
 
 
@@ -153,7 +153,7 @@ def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
     folder = tmp_path / ".local/state/jobmon/r1"
     (folder / "taken").mkdir(parents=True)
     (folder / "pid").write_text(f"76 990 77 1000 boot-1 {written}\n")
-    run = look(tmp_path, script.run_line(1, "r1", take=False)).look.runs[1]
+    run = look(tmp_path, script.run_line(1, "r1", prevent_start=False)).look.runs[1]
     assert run.wrapper == Process(76, 990, "boot-1", namespace)
     assert run.command == Process(77, 1000, "boot-1", namespace)
     assert run.machine == machine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -23,21 +24,22 @@ _SMALL_GPU_HOURS = 24.0
 
 def checkpoints(facts: Facts) -> Item:
     """A long run saves checkpoints, and often enough."""
-    name, limit_s = "checkpoints", facts.request.time_limit_s
+    name, limit_s = "checkpoints", facts.time_limit_s
     if limit_s is None or limit_s < _LONG_S:
-        return not_applicable(name, f"the time limit is at most {duration(_LONG_S)}")
+        limit = "not known" if limit_s is None else f"less than {duration(_LONG_S)}"
+        return not_applicable(name, f"the time limit is {limit}")
     line = " ".join(word for each in facts.work for word in each.arguments if word)
     if _NEVER.search(line):
         return warned(
             name,
-            f"checkpoints are turned off, with a time limit of {duration(limit_s)}",
+            f"checkpoints are turned off, {_with_limit(limit_s)}",
             "Save them regularly.",
         )
     intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
     if intervals and intervals[0] > limit_s / 2:
         return warned(
             name,
-            f"the last run saved every {duration(intervals[0])}, with a time limit of {duration(limit_s)}",
+            f"the last run saved every {duration(intervals[0])}, {_with_limit(limit_s)}",
             "Save more often.",
         )
     if _saves(facts, line):
@@ -48,9 +50,13 @@ def checkpoints(facts: Facts) -> Item:
         return not_applicable(name, "the script does not show whether the program saves checkpoints")
     return warned(
         name,
-        f"nothing in the program saves a checkpoint, with a time limit of {duration(limit_s)}",
+        f"nothing in the program saves a checkpoint, {_with_limit(limit_s)}",
         "Save checkpoints regularly: a crash or the time limit loses all work since the last one.",
     )
+
+
+def _with_limit(limit_s: float) -> str:
+    return "without a time limit" if math.isinf(limit_s) else f"with a time limit of {duration(limit_s)}"
 
 
 def _saves(facts: Facts, line: str) -> bool:
@@ -116,7 +122,7 @@ def _blocking(facts: Facts) -> int | None:
 
 def past_runs(facts: Facts) -> Item:
     """The time limit is enough for runs like the earlier ones, and the last failure was dealt with."""
-    name, limit_s = "past_runs", facts.request.time_limit_s
+    name, limit_s = "past_runs", facts.time_limit_s
     if not facts.past:
         return passed(name, "jobmon has watched no job of this script", _small_first(facts))
     last = facts.past[0]
@@ -135,7 +141,7 @@ def past_runs(facts: Facts) -> Item:
     return _compared(facts, limit_s)
 
 
-def _compared(facts: Facts, limit_s: int | None) -> Item:
+def _compared(facts: Facts, limit_s: float | None) -> Item:
     """Compare the time limit with the longest run that succeeded."""
     done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
     if not done:
@@ -157,8 +163,8 @@ def _rounded(seconds: float) -> int:
 
 
 def _small_first(facts: Facts) -> str:
-    gpus, limit_s = facts.request.gpus or 0, facts.request.time_limit_s or 0
-    if gpus * limit_s / _HOUR_S < _SMALL_GPU_HOURS:
+    gpus, limit_s = facts.request.gpus, facts.time_limit_s
+    if not gpus or not limit_s or gpus * limit_s / _HOUR_S < _SMALL_GPU_HOURS:
         return ""
     return "Try it on a small part of the data first, with a short --time."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 
 from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind, SubmissionAnswer
@@ -42,7 +43,8 @@ def _start(facts: Facts, answer: SubmissionAnswer) -> str:
 
 def time_limit(facts: Facts) -> Item:
     """The time limit is no longer than the partition's."""
-    name, limit_s, partition = "time_limit", facts.request.time_limit_s, facts.partition
+    name, partition = "time_limit", facts.partition
+    limit_s = math.inf if facts.request.is_unlimited else facts.request.time_limit_s
     if partition is None:
         return not_applicable(name, "the limits of the partition are not known")
     if partition.state not in _RUNNABLE:
@@ -59,14 +61,15 @@ def time_limit(facts: Facts) -> Item:
             name, f"none given; the default of partition {partition.name} is {default}",
             "A shorter --time may let the job start earlier.",
         )  # fmt: skip
+    limit = "no time limit" if math.isinf(limit_s) else duration(limit_s)
     if longest_s is not None and limit_s > longest_s:
         judged = warned if "qos" in facts.request.options else failed  # a QOS may allow more
         return judged(
             name,
-            f"{duration(limit_s)} is more than partition {partition.name} allows ({duration(longest_s)})",
+            f"{limit} is more than partition {partition.name} allows ({duration(longest_s)})",
             f"Ask for at most {duration(longest_s)}, or for another partition (`sinfo -o '%P %l'`).",
         )
-    return passed(name, f"{duration(limit_s)}, within the limit of partition {partition.name}")
+    return passed(name, f"{limit}, within the limit of partition {partition.name}")
 
 
 def logs(facts: Facts) -> Item:

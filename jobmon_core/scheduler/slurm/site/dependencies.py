@@ -1,4 +1,4 @@
-"""Parse a dependency, e.g. ``afterok:12(unfulfilled),afterany:7_3(failed)``. Pure and total."""
+"""Parse a dependency, e.g. ``afterok:12(unfulfilled),afterany:7_3(failed)``. Never raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the one-line records of ``scontrol -o show``: ``Key=value Key=value``. Pure and total."""
+"""Read the one-line records of ``scontrol -o show``: ``Key=value Key=value``. Never raises."""
 
 from __future__ import annotations
 

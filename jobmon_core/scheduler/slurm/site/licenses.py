@@ -1,4 +1,4 @@
-"""Parse ``scontrol -o show licenses``. Pure and total."""
+"""Parse ``scontrol -o show licenses``. Never raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse ``scontrol -o show assoc_mgr``: the limits that are set, and their use. Pure and total.
+"""Parse ``scontrol -o show assoc_mgr``: the limits that are set, and their use. Never raises.
 
 Limits are ``GrpJobs=5(2)`` (allowed, used) or ``MaxWallPJ=60``; ``N`` is none. Those on resources are lists:
 ``GrpTRES=cpu=100(1),mem=N(1024)``. Those per user or account come in braces: ``0={MaxJobsPU=1(1) ...}``.

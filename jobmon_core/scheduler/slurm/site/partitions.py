@@ -1,4 +1,4 @@
-"""Parse ``scontrol -o show partition`` and ``show node``. Pure and total."""
+"""Parse ``scontrol -o show partition`` and ``show node``. Never raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse ``scontrol -o show reservation``. Pure and total."""
+"""Parse ``scontrol -o show reservation``. Never raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse the rows of `commands.job`. Pure and total: invalid rows are skipped."""
+"""Parse the rows of `commands.job`. Never raises: invalid rows are skipped."""
 
 from __future__ import annotations
 

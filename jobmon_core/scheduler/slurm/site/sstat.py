@@ -1,8 +1,8 @@
 """What Slurm itself samples of running jobs: memory and CPU time, by sstat.
 
-It is asked once, for a user who looks at a job that no agent can watch. A monitor never asks: a query goes to
-slurmd on every node of every job, and its figures would tell the rules too little (the job's GPUs, processes
-and limits are missing, and Slurm samples every 30 s by default).
+sstat runs only for a user who looks at jobs that no agent can watch, once for all of them. A monitor never
+runs it: a query goes to slurmd on every node of every job, and its figures are too few for a live verdict
+(`domain/triage`): a job's GPUs, processes and limits are missing, and Slurm samples every 30 s by default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 5.0  # the user waits
 _FIELDS = "JobID,TRESUsageInTot"
-_NOT_OF_THE_JOB = "extern"  # the step of what is started beside the job, e.g. a login by ssh
+_EXTERN_STEP = "extern"  # of what is started beside the job, e.g. a login by ssh
 
 
 def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, StepUsage]:
@@ -35,15 +35,17 @@ def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, Step
 
 
 def read_step_usage(text: str) -> dict[int, StepUsage]:
-    """Parse the output of sstat, a line for each step, and add up the steps of each job. Pure and total."""
+    """Parse the output of sstat, a line for each step, and add up the steps of each job. Never raises."""
     found: dict[int, StepUsage] = {}
     for line in text.splitlines():
-        step, _, usage = line.partition("|")
-        job_id, _, name = step.partition(".")
+        step_id, _, usage = line.partition("|")
+        job_id, _, step = step_id.partition(".")
         raw_id = values.number(job_id)
-        if raw_id is None or name == _NOT_OF_THE_JOB:
+        if raw_id is None or step == _EXTERN_STEP:
             continue
         amounts = values.tres(usage)
-        one = StepUsage(values.size_bytes(amounts.get("mem", "")), values.duration_s(amounts.get("cpu", "")))
-        found[raw_id] = found.get(raw_id, StepUsage()).plus(one)
+        step_usage = StepUsage(
+            values.size_bytes(amounts.get("mem", "")), values.duration_s(amounts.get("cpu", ""))
+        )
+        found[raw_id] = found.get(raw_id, StepUsage()).plus(step_usage)
     return found

@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Growth, ListedFile, Outputs
 from jobmon_core.domain.progress.model import Progress
 from jobmon_core.domain.telemetry.model import Sample, WorkerStatus
-from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN, judge, overall, unseen
+from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN, judge, unseen, verdict_without_problems
 from jobmon_core.domain.triage.situation import NodeView
 from tests.support.situations import START_S, gpu, names, sample, situation, worker
 
@@ -33,8 +33,8 @@ def written(at_s: float) -> Artifacts:
 def test_a_program_at_work_is_healthy_and_its_figures_are_shown() -> None:
     healthy = situation(ranks(100, 100, 100, 100, gpus=(90, 88, 91, 90)))
     assert judge(healthy) == ()
-    verdict = overall(healthy)
-    assert verdict.name == HEALTHY
+    verdict = verdict_without_problems(healthy)
+    assert (verdict.name, verdict.title) == (HEALTHY, "Healthy")
     assert any("90 %, 88 %, 91 %, 90 % busy" in line for line in verdict.evidence)
     assert unseen(healthy) == ()
 
@@ -42,7 +42,8 @@ def test_a_program_at_work_is_healthy_and_its_figures_are_shown() -> None:
 def test_without_an_agent_it_is_said_what_could_not_be_seen() -> None:
     blind = situation(None, steps=False)
     assert judge(blind) == ()
-    assert overall(blind).name == NOT_KNOWN
+    verdict = verdict_without_problems(blind)
+    assert (verdict.name, verdict.title) == (NOT_KNOWN, "Health not known")
     assert unseen(blind) == ("processes, GPUs, memory and node: no agent reports about this job",)
 
 

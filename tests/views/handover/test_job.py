@@ -1,0 +1,81 @@
+"""The section of a handover page about one job: jobs that may still run, and ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon.views.handover.job import job_section
+from jobmon_core.app.handover.collect import HandoverJob
+from jobmon_core.app.handover.commands import Resume
+from jobmon_core.app.patrol.files import JobFiles
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import WatchedJob
+from tests.support.job_records import NOW_S, RUNNING, ended, failed, job_of, status_of, succeeded
+
+CANCELLED = ended(JobState.CANCELLED, Outcome.CANCELLED)
+UNKNOWN = ended(JobState.UNKNOWN, Outcome.UNKNOWN)
+UNWATCHED = replace(job_of(RUNNING), unwatched_s=NOW_S)
+
+
+def section(job: WatchedJob) -> str:
+    """Return the section of a job that `jobmon rerun` can submit again."""
+    page = HandoverJob(
+        status=status_of(job),
+        progress=JobProgress(),
+        tasks=(),
+        record=None,
+        logs=(),
+        waits_for=(),
+        checkpoints=(),
+        look=(),
+        stop=(),
+        resume=Resume(f"jobmon rerun {job.ref}"),
+        files=JobFiles(),
+        notes=(),
+    )
+    return "\n".join(job_section(page, NOW_S))
+
+
+@pytest.mark.parametrize(
+    ("job", "heading"),
+    [
+        (job_of(failed(), concluded_s=NOW_S), "Resume:"),
+        (job_of(RUNNING), "Resume, but only after it has ended (else it runs twice):"),
+        (
+            UNWATCHED,
+            "Resume, but only if it has ended (else it runs twice): jobmon does not watch it any more.",
+        ),
+        (
+            job_of(UNKNOWN, concluded_s=NOW_S),
+            "Resume, but only if it has ended (else it runs twice): jobmon found no proof that it has.",
+        ),
+        (
+            job_of(failed("0"), replace(UNKNOWN, key="1"), concluded_s=NOW_S),
+            "Resume, but only if it has ended (else it runs twice): jobmon found no proof that it has.",
+        ),
+    ],
+)
+def test_a_job_that_may_still_run_is_resumed_with_a_caution(job: WatchedJob, heading: str) -> None:
+    assert heading in section(job).splitlines()
+
+
+def test_failed_tasks_that_are_not_named_are_counted() -> None:
+    lines = section(job_of(*(failed(str(index)) for index in range(10)), concluded_s=NOW_S)).splitlines()
+    assert [line for line in lines if line.startswith("- failed: ")][8:] == ["- failed: 2 more tasks"]
+
+
+@pytest.mark.parametrize(
+    ("job", "purpose"),
+    [
+        (job_of(failed(), concluded_s=NOW_S), "why it failed, with the proof and what to do"),
+        (job_of(CANCELLED, concluded_s=NOW_S), "how it ended, with the proof"),
+        (job_of(succeeded(), concluded_s=NOW_S), "how it ended, with the proof"),
+        (UNWATCHED, "whether it still runs, and what its log shows"),
+        (job_of(UNKNOWN, concluded_s=NOW_S), "what its log shows"),
+    ],
+)
+def test_diagnose_is_named_with_what_it_tells_about_this_job(job: WatchedJob, purpose: str) -> None:
+    assert f"jobmon diagnose 12      # {purpose}" in section(job).splitlines()
