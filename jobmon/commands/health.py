@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Say whether a job is healthy, in one look: its state, progress and throughput, GPUs that it holds but does not
 use, which network carries its collectives, checkpoints, disks, and the errors in its log. Several jobs, or a
-group, get one line each and their issues. It reads the files that jobmon keeps, and asks Slurm nothing.
+group, get one line each and their issues. It reads the files that jobmon keeps, and does not query Slurm.
 
 A job is unhealthy if something is known to be wrong. It is healthy if nothing is, and its steps advance or
 its GPUs compute. Otherwise its health is not known: what jobmon cannot see counts neither way.

@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Look once at everything that is watched, and print one line, even if nothing has changed; lines about what
-has changed since the last patrol follow: states, progress, checkpoints, numbers of output files against the
-expected one, marker files, warnings, and the result files that a job configuration names, quoted verbatim. It
-also says what is wrong with jobmon itself: a dead monitor, an old answer of Slurm, a message that was not
-delivered.
+has changed since the last patrol follow: states, progress, checkpoints, the number of output files
+compared with the expected number, marker files, warnings, and the result files that a job configuration
+names, quoted verbatim. It also says what is wrong with jobmon itself: a dead monitor, an outdated answer from
+Slurm, a message that was not delivered.
 
-It changes nothing, asks Slurm nothing, needs no terminal and takes at most a minute, so it suits cron and
-other programs. With --to, a channel gets the lines too. Each channel, and this command without --to,
-remembers its own last patrol.
+It changes nothing, does not query Slurm, needs no terminal and looks for at most a minute, so it suits cron
+and other programs. With --to, a channel gets the lines too. Changes are relative to the last patrol for the
+same channel; patrols without --to that you run and those that --install runs are remembered separately.
 
---install makes this machine patrol every 30 minutes (--every), after it has shown the entry and asked. The
-lines go to the channel of --to, else to logs/patrol.log. The entry removes itself when nothing is watched
-any more."""
+--install makes this machine patrol every 30 minutes (--every). It shows the entry and asks first. The lines
+go to the channel of --to, else to logs/patrol.log. The entry removes itself when nothing is watched any
+more."""
 EPILOG = """\
 exit codes:
   0   all is well
   1   a warning: e.g. a stall, a dead monitor, a doubtful success
   2   critical: a job failed, will probably fail, or its outcome is unknown; or
-      the jobs could not be looked at
+      looking at the jobs failed
 A job that ended counts in the first patrol after its end, and whenever it is named.
 
 --json prints one object: at since exit_code summary done failed_before, problems (a list of severity kind
@@ -70,7 +70,7 @@ _MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _Result:
     """A patrol, and what the next one must remember."""
 
     patrol: Patrol
@@ -106,21 +106,24 @@ def run(options: argparse.Namespace) -> int:
     if options.install or options.uninstall:
         return _change_entry(ctx, options)
     if options.yes or options.every:
-        raise UsageError(f"{'--yes' if options.yes else '--every'} requires --install")
+        raise UsageError(
+            "--every requires --install" if options.every else "--yes requires --install or --uninstall"
+        )
     if options.to:
         from jobmon_core.app.patrol.send import check_channel
 
         check_channel(ctx, options.to)
     state_ids = named_state_ids(ctx, options.job)
     if options.job and not state_ids:
-        raise JobmonError("no run of this group was submitted yet")
+        raise JobmonError("no run of this group has been submitted yet")
+    # a channel, the log and the terminal each have a memory of their last patrol
     reader = options.to or (_LOG_READER if options.unattended else "")
     known = read_memory(ctx, reader)
-    done = in_bounded_time(_Done, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
-    return _tell(ctx, done, reader, options)
+    result = in_bounded_time(_Result, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
+    return _tell(ctx, result, reader, options)
 
 
-def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Done:
+def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Result:
     seen = look(ctx, state_ids, memory)
     problems = [Problem(text, kind="jobmon") for text in (*filter(None, [problem]), *seen.problems)]
     patrol = compare(
@@ -132,12 +135,12 @@ def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str
         is_done=seen.is_done,
     )
     patrol = replace(patrol, failed_before=seen.failed_before)
-    return _Done(patrol, remembered(memory, patrol, names_jobs=bool(state_ids)))
+    return _Result(patrol, remembered(memory, patrol, names_jobs=bool(state_ids)))
 
 
-def _tell(ctx: Context, done: _Done, reader: str, options: argparse.Namespace) -> int:
+def _tell(ctx: Context, result: _Result, reader: str, options: argparse.Namespace) -> int:
     """Print, log and send the lines; then save what the next patrol must know. Return the exit code."""
-    patrol, plain = done.patrol, [*patrol_lines(done.patrol, Console())]
+    patrol, plain = result.patrol, [*patrol_lines(result.patrol, Console())]
     if options.unattended:
         if patrol.is_done:
             plain += remove_entries(_autostart(ctx))
@@ -151,7 +154,7 @@ def _tell(ctx: Context, done: _Done, reader: str, options: argparse.Namespace) -
     try:
         if options.to:
             severity = max(severity, _send(ctx, options.to, patrol.severity, plain))
-        save_memory(ctx, reader, done.memory)
+        save_memory(ctx, reader, result.memory)
     except StorageFailed as error:
         say(f"the next patrol will say the same again: {error}")
         severity = max(severity, Severity.WARNING)
@@ -185,7 +188,7 @@ def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
     if options.to:
         check_channel(ctx, options.to)
     autostart = _autostart(ctx, options.every, options.to)
-    if in_bounded_time(_Done, lambda: _patrol(ctx, (), Memory(), "")).patrol.is_done:
+    if in_bounded_time(_Result, lambda: _patrol(ctx, (), Memory(), "")).patrol.is_done:
         raise JobmonError(
             "nothing is watched, so a patrol has nothing to look at; submit or watch a job first"
         )

@@ -208,8 +208,8 @@ class Autostart:
 
     def _never_runs_because(self, method: AutostartMethod) -> str:
         """Return why nothing would run what the method installs; empty if something would."""
-        is_idle = method is AutostartMethod.CRON and not cron_runs(self.root)
-        return "no cron daemon is running here" if is_idle else ""
+        lacks_daemon = method is AutostartMethod.CRON and not cron_runs(self.root)
+        return "no cron daemon is running here" if lacks_daemon else ""
 
     def _warning(self, method: AutostartMethod) -> str:
         """Return what may keep the method from working on this machine; empty if nothing may."""
@@ -219,7 +219,7 @@ class Autostart:
             case AutostartMethod.SYSTEMD if not Logind(self.root).lingers(user_name()):
                 return "it stops when you log out; `loginctl enable-linger` keeps it running"
             case AutostartMethod.SCRONTAB:
-                return "it runs as a job: its node needs access to jobmon's home and to Discord"
+                return "it runs as a job: its node needs access to jobmon's home and to your channels"
             case _:
                 return ""
 

@@ -7,7 +7,10 @@ from typing import NamedTuple, Protocol
 
 
 class Route(StrEnum):
-    """What a message reports: a successful job, or anything else. A channel lists the routes it gets."""
+    """Which of the two default channels a message goes to; a channel may get both routes.
+
+    SUCCESS: completed jobs and news that is not bad. ERROR: everything else.
+    """
 
     SUCCESS = "success"
     ERROR = "error"
@@ -17,9 +20,9 @@ class Level(StrEnum):
     """How urgent a message is; the most urgent level comes first."""
 
     CRITICAL = "critical"  # a crash, no memory, no room on the disk, a failed launch: act now
-    WARNING = "warning"  # e.g. a stall, a slowdown, an idle GPU, no response of the scheduler: look at it
+    WARNING = "warning"  # e.g. a stall, a slowdown, an idle GPU, no response from the scheduler: look at it
     INFO = "info"  # e.g. started, checkpoint saved, completed
-    PROGRESS = "progress"  # how far a running job is
+    PROGRESS = "progress"  # how far along a running job is
 
     @property
     def rank(self) -> int:
@@ -39,6 +42,6 @@ class ConfiguredChannel(NamedTuple):
     """One channel of the configuration."""
 
     name: str
-    kind: str  # the key of its type in the table of channel types
-    routes: tuple[Route, ...]
+    kind: str  # the value of ``type`` in the configuration
+    routes: tuple[Route, ...]  # of the key ``messages``; not the rules of the key ``routes``
     settings: ChannelSettings

@@ -10,7 +10,7 @@ import pytest
 from jobmon_core.domain.channels import ConfiguredChannel, Level, Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.decide import Deliver, decide, wake_s
-from jobmon_core.domain.delivery.alert_rules import Mute, UserAlerts
+from jobmon_core.domain.delivery.alert_rules import Mute, MutesAndAcks
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
 from jobmon_core.domain.delivery.outbox import (
     Change,
@@ -210,7 +210,7 @@ def test_two_channels_that_refuse_a_message_are_replaced_by_one_message(home: Ho
 
 def test_a_mute_counts_and_tells_at_its_end_and_holds_what_is_critical(home: Home) -> None:
     end_s = home.clock.now() + 2 * _HOUR_S
-    home.files.change_user(lambda _user: UserAlerts({"job:slurm-12-x": Mute(home.clock.now(), end_s)}))
+    home.files.change_user(lambda _user: MutesAndAcks({"job:slurm-12-x": Mute(home.clock.now(), end_s)}))
     home.queue(*(replace(STALL, id=f"12/a-{n}", title=f"stall {n}") for n in range(3)), END)
     home.run(1.9)
     assert not home.arrived
@@ -223,10 +223,10 @@ def test_a_mute_counts_and_tells_at_its_end_and_holds_what_is_critical(home: Hom
 
 
 def test_a_mute_that_ends_early_releases_messages_within_minutes(home: Home) -> None:
-    home.files.change_user(lambda _user: UserAlerts({"all": Mute(0, home.clock.now() + 9 * _HOUR_S)}))
+    home.files.change_user(lambda _user: MutesAndAcks({"all": Mute(0, home.clock.now() + 9 * _HOUR_S)}))
     home.queue(STALL)
     home.run(1)
-    home.files.change_user(lambda _user: UserAlerts())
+    home.files.change_user(lambda _user: MutesAndAcks())
     home.run(0.1)
     assert home.arrived == [("team", STALL.title)]
 
@@ -245,7 +245,7 @@ def test_a_critical_message_is_repeated_less_and_less_often_until_it_is_acknowle
     home.run(1)
     titles = [title for _, title in home.arrived]
     assert titles == [END.title, STALL.title, *[f"Not acknowledged: {END.title}"] * 2]  # after 10 and 30 min
-    home.files.change_user(lambda _user: UserAlerts(acks={"slurm-12-x": home.clock.now()}))
+    home.files.change_user(lambda _user: MutesAndAcks(acks={"slurm-12-x": home.clock.now()}))
     home.run(100)
     assert len(home.arrived) == 4
     assert not any(entry.is_open or entry.is_undelivered for entry in home.entries)
@@ -264,7 +264,7 @@ def test_nothing_is_repeated_by_default(home: Home) -> None:
 def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home) -> None:
     hook = ConfiguredChannel("on_event_1", "program", BOTH, MailboxSettings("hook"))
     home.config = Config((TEAM,), programs=(hook,), alerts=AlertSettings(per_hour=1))
-    home.files.change_user(lambda _user: UserAlerts({"all": Mute(0, home.clock.now() + _HOUR_S)}))
+    home.files.change_user(lambda _user: MutesAndAcks({"all": Mute(0, home.clock.now() + _HOUR_S)}))
     change = Message("12/state-1", Route.SUCCESS, Tone.RESOLVED, "a", changes=(Change("12", "", "RUNNING"),))
     home.queue(change, replace(STALL, id="12/x"), replace(STALL, id="12/y"))
     home.run(0.01)

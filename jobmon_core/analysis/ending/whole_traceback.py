@@ -22,7 +22,10 @@ _LINK_LINES = 4  # between two chained tracebacks: a sentence between blank line
 
 
 def whole_traceback(proof: Line) -> tuple[Line, ...]:
-    """Return the traceback that ends in a line of a log, with those it is chained to; empty if none does."""
+    """Return the traceback that ends in a line of a log, with those it is chained to; empty if none does.
+
+    At most the last 60 lines; if there are fewer, the two lines before it, too: they say what was done.
+    """
     if proof.number is None:
         return ()
     for part in (read_tail(proof.file, _MAX_BYTES), read_head(proof.file, _MAX_BYTES)):
@@ -44,7 +47,7 @@ def _position(excerpt: LogExcerpt, proof: Line) -> int | None:
 
 
 def _start(lines: LogLines, position: int) -> int:
-    """Return the position of the first line of a traceback and of those it is chained to."""
+    """Return the position of the first line of the chain of tracebacks that ends at ``position``."""
     start = position
     for _ in range(_MAX_CHAINED):
         found = traceback_above(lines, position)
@@ -59,7 +62,7 @@ def _start(lines: LogLines, position: int) -> int:
 
 
 def _exception_above(texts: Sequence[str], head: int) -> int | None:
-    """Return where the exception to which a traceback is chained stands; None if it is chained to none."""
+    """Return the last line of the traceback above, if the one at ``head`` is chained to it; else None."""
     for link in range(head - 1, max(-1, head - 1 - _LINK_LINES), -1):
         if WHILE_HANDLING in texts[link] or DIRECT_CAUSE in texts[link]:
             return next((each for each in range(link - 1, -1, -1) if texts[each].strip()), None)

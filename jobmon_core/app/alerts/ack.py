@@ -10,7 +10,7 @@ from jobmon_core.app.recover import name_of
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.delivery.alert_rules import UserAlerts
+    from jobmon_core.domain.delivery.alert_rules import MutesAndAcks
 
 
 def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:
@@ -24,7 +24,7 @@ def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:
     job, _ = find_job(ctx, argument)
     now_s = ctx.clock.now()
 
-    def change(user: UserAlerts) -> UserAlerts:
+    def change(user: MutesAndAcks) -> MutesAndAcks:
         user = user.current(now_s)
         return replace(user, acks={**user.acks, job.id: now_s})
 

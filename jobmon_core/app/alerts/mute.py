@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.recover import name_of
-from jobmon_core.domain.delivery.alert_rules import ALL, Mute, UserAlerts, group_target, job_target
+from jobmon_core.domain.delivery.alert_rules import ALL, Mute, MutesAndAcks, group_target, job_target
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownJob
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def mute(ctx: Context, argument: str, seconds: float) -> Muted:
     now_s = ctx.clock.now()
     new = Mute(now_s, now_s + seconds)
 
-    def change(user: UserAlerts) -> UserAlerts:
+    def change(user: MutesAndAcks) -> MutesAndAcks:
         user = user.current(now_s)
         return replace(user, mutes={**user.mutes, target: new})
 
@@ -49,7 +49,7 @@ def unmute(ctx: Context, argument: str) -> Muted:
     now_s = ctx.clock.now()
     was_muted = target in ctx.alerts.user().current(now_s).mutes
 
-    def change(user: UserAlerts) -> UserAlerts:
+    def change(user: MutesAndAcks) -> MutesAndAcks:
         user = user.current(now_s)
         return replace(user, mutes={name: each for name, each in user.mutes.items() if name != target})
 

@@ -75,7 +75,7 @@ def _facts(ctx: Context, arguments: Sequence[str]) -> list[HealthFacts]:
     known = overview(ctx)
     tasks = list({live.id: live for live in _tasks(ctx, known, arguments)}.values())
     if not tasks:
-        raise JobmonError("no run of this group was submitted yet")
+        raise JobmonError("no run of this group has been submitted yet")
     files = read_files(ctx, tasks, with_checkpoints=len(tasks) == 1)
     return [job_facts(ctx, known, live, files.tasks.get(live.id, _NO_FILES), files.problem) for live in tasks]
 

@@ -45,7 +45,8 @@ def run_on_host(
     Raises:
         JobmonError: the name of the host is invalid; nothing was started.
         ConfigInvalid: the configuration of the hosts is invalid; nothing was started.
-        StorageFailed: a file cannot be written, or the monitor did not start.
+        StorageFailed: a file cannot be written, or the monitor did not start; the command may run,
+            and `jobmon recover` then watches it.
     """
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)
     remote = commands.record(command, settings.name if settings else "", workdir, output_dir)

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from jobmon_core.domain.artifacts.model import Checkpoints, Growth, ListedFile, Listing, OutputFile, Outputs
 
-_MAX_FILES = 64  # whose sizes are remembered: one for each of many workers
+_MAX_FILES = 64  # output files whose sizes are remembered: enough for one per worker
 _MAX_SAVES = 20  # the latest checkpoints, which tell the interval
 _MIN_INTERVALS = 2
-_TOGETHER = 10  # files of one checkpoint: a pause of at most a tenth of the longest separates no checkpoints
+_SAME_SAVE = 0.1  # files written within this part of the longest pause belong to one checkpoint
 _SETTLED_S = 5.0  # a program may still be writing a file that was modified less long ago
 
 
@@ -19,7 +19,7 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_pe
 
     Outputs that grow by less than ``min_per_s`` bytes per second, if the user demands that, count as idle.
     """
-    if before and before.folder != listing.folder:  # that of another run
+    if before and before.folder != listing.folder:  # the folder of another run
         before = None
     known = {file.name: file.growth for file in before.files} if before else {}
     latest = sorted(listing.files, key=lambda file: (-file.modified_s, file.name))
@@ -37,11 +37,13 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_pe
         ),
         listing.is_partial,
         listing.problem,
-        fast_enough=_fast_enough(before.fast_enough if before else None, whole, now_s, min_per_s),
+        fast_enough=_last_fast_growth(before.fast_enough if before else None, whole, now_s, min_per_s),
     )
 
 
-def _fast_enough(before: Growth | None, whole: ListedFile, now_s: float, min_per_s: float) -> Growth | None:
+def _last_fast_growth(
+    before: Growth | None, whole: ListedFile, now_s: float, min_per_s: float
+) -> Growth | None:
     """Return the size when all outputs last grew as fast as demanded; None if nothing is demanded."""
     if not min_per_s:
         return None
@@ -95,5 +97,5 @@ def _interval_s(times_s: list[float]) -> float | None:
     ``times_s`` are those of their files; pauses within one checkpoint do not count.
     """
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
-    intervals = [pause for pause in pauses if pause > max(pauses) / _TOGETHER]
+    intervals = [pause for pause in pauses if pause > _SAME_SAVE * max(pauses)]
     return sorted(intervals)[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

@@ -18,7 +18,7 @@ from jobmon_core.domain.delivery.alert_rules import (
     Sent,
     Situation,
     decide_about,
-    must_wait,
+    muted_or_quiet,
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
@@ -122,7 +122,7 @@ def _admit_carrier(
 ) -> tuple[AlertHistory, OutboxEntry]:
     now_s, key = situation.now_s, entry.message.id
     tally = history.tallies.get(key)
-    if waiting := must_wait(situation, settings):
+    if waiting := muted_or_quiet(situation, settings):
         if tally:
             tallies = {**history.tallies, key: replace(tally, until_s=max(now_s, waiting.until_s))}
             history = replace(history, tallies=tallies)

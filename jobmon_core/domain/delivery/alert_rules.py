@@ -1,12 +1,12 @@
-"""Whether a message is sent now, held, or counted: mutes, quiet hours, throttling and the limit per hour.
+"""Whether a message is sent now, held, or only listed later: mutes, quiet hours and limits.
 
-1. A mute holds critical messages until its end and counts the others.
+1. A mute holds critical messages until its end and counts the others (they are listed later).
 2. Quiet hours hold messages until their end; critical ones only if the user wants that.
-3. Beyond that, a critical message is always sent.
+3. Otherwise, a critical message is always sent.
 4. Throttling counts a message if one of the same kind about the same job was sent a short time ago.
 5. The limit counts a message if the channel got as many messages as it may within an hour.
 
-A held message is sent in full later. One later message names the counted ones: none is lost silently.
+A held message is sent in full later. One later message, the carrier, lists the titles of those counted.
 All times are Unix seconds.
 """
 
@@ -41,7 +41,7 @@ class Decision(NamedTuple):
     """What to do with a message, and why."""
 
     action: Action
-    until_s: float = 0.0  # of `Action.HOLD`, and of the message that tells what was counted
+    until_s: float = 0.0  # the end of the hold; of `Action.COUNT`, when the list of what was counted is due
     why: str = ""  # for the user
 
 
@@ -68,8 +68,8 @@ _SEND = Decision(Action.SEND)
 
 def decide_about(situation: Situation, settings: AlertSettings) -> Decision:
     """Return what to do with a message."""
-    if waiting := must_wait(situation, settings):
-        return waiting
+    if decision := muted_or_quiet(situation, settings):
+        return decision
     if situation.level is Level.CRITICAL:
         return _SEND
     now_s = situation.now_s
@@ -83,7 +83,7 @@ def decide_about(situation: Situation, settings: AlertSettings) -> Decision:
     return _SEND
 
 
-def must_wait(situation: Situation, settings: AlertSettings) -> Decision | None:
+def muted_or_quiet(situation: Situation, settings: AlertSettings) -> Decision | None:
     """Return what a mute or quiet hours do with a message; None if nothing."""
     is_critical = situation.level is Level.CRITICAL
     if situation.muted_until_s is not None:
@@ -104,7 +104,7 @@ class Mute:
 
 
 @dataclass(frozen=True, slots=True)
-class UserAlerts:
+class MutesAndAcks:
     """What the user muted and acknowledged by command."""
 
     mutes: dict[str, Mute] = field(default_factory=dict)  # by target
@@ -117,11 +117,11 @@ class UserAlerts:
         ]
         return max(ends, default=None)
 
-    def current(self, now_s: float) -> UserAlerts:
+    def current(self, now_s: float) -> MutesAndAcks:
         """Return what still matters."""
         mutes = {target: mute for target, mute in self.mutes.items() if now_s < mute.until_s}
         acks = {state_id: at_s for state_id, at_s in self.acks.items() if now_s - at_s < _ACK_KEPT_S}
-        return UserAlerts(mutes, acks)
+        return MutesAndAcks(mutes, acks)
 
 
 def job_target(state_id: str) -> str:

@@ -25,9 +25,9 @@ _EVEN = 0.05  # weight of an even spacing against the shape of the curve
 def add_sample(history: History, sample: Sample) -> History:
     """Return ``history`` with one more sample.
 
-    A sample without progress is ignored: the time without samples is the pause. So is one that is older than
-    the last one, or is no plausible number. A ``current`` below nine tenths of the last one begins a new run,
-    with a new history.
+    A ``current`` below nine tenths of the last one begins a new run, with a new history. Any other sample is
+    ignored if it shows no progress (so the gap between two samples is a pause), is older than the last one,
+    or is not a plausible number.
     """
     if not (0 <= sample.at_s <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nan too
         return history

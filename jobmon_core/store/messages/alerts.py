@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.alert_history import AlertHistory, admit
-from jobmon_core.domain.delivery.alert_rules import UserAlerts
+from jobmon_core.domain.delivery.alert_rules import MutesAndAcks
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
@@ -32,14 +32,14 @@ class AlertFiles:
     folder: Path
 
     @property
-    def _user(self) -> JsonFile[UserAlerts]:
-        return JsonFile(self.folder / "user.json", UserAlerts, _MAX_BYTES)
+    def _user(self) -> JsonFile[MutesAndAcks]:
+        return JsonFile(self.folder / "user.json", MutesAndAcks, _MAX_BYTES)
 
-    def user(self) -> UserAlerts:
+    def user(self) -> MutesAndAcks:
         """Return what the user muted and acknowledged; nothing if that cannot be read."""
         return self._user.read()
 
-    def change_user(self, change: Callable[[UserAlerts], UserAlerts]) -> UserAlerts:
+    def change_user(self, change: Callable[[MutesAndAcks], MutesAndAcks]) -> MutesAndAcks:
         """Apply a change to what the user muted and acknowledged; return the result.
 
         Raises:

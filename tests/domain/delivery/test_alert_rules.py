@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery.alert_rules import (
     Mute,
     Sent,
     Situation,
-    UserAlerts,
+    MutesAndAcks,
     decide_about,
     targets_of,
 )
@@ -123,7 +123,7 @@ def test_what_is_no_time_of_day_is_refused(text: str) -> None:
 
 
 def test_a_mute_applies_to_its_job_its_group_or_everything_until_it_ends() -> None:
-    user = UserAlerts({"job:a": Mute(0, 100), "group:sweep": Mute(0, 200), "all": Mute(0, 50)})
+    user = MutesAndAcks({"job:a": Mute(0, 100), "group:sweep": Mute(0, 200), "all": Mute(0, 50)})
     assert user.muted_until_s(targets_of("a", (), "end"), 10) == 100
     assert user.muted_until_s(targets_of("a", ("sweep",), "end"), 10) == 200
     assert user.muted_until_s(targets_of("b", ("other",), "end"), 10) == 50

@@ -41,7 +41,7 @@ def all_lines(source: Source) -> Iterator[Line]:
 
 
 def lines_between(source: Source, begin: int, end: int) -> Iterator[Line]:
-    """Yield the lines that start and end between two offsets.
+    """Yield the lines that start and end between two offsets; the first one only if ``begin`` is 0.
 
     The last line of the file needs no newline.
     """
@@ -58,10 +58,10 @@ def sampled_ranges(size: int, max_bytes: int) -> list[tuple[int, int]]:
     """Return the offsets of the parts of a large file that are read: its start, samples, its end."""
     part = max_bytes // 4
     step = (size - 2 * part) // (_SAMPLE_COUNT + 1)
-    middles = [part + step * number for number in range(1, _SAMPLE_COUNT + 1)]
+    starts = [part + step * number for number in range(1, _SAMPLE_COUNT + 1)]
     return [
         (0, part),
-        *((begin, min(begin + min(_SAMPLE_BYTES, part), size)) for begin in middles),
+        *((begin, min(begin + min(_SAMPLE_BYTES, part), size)) for begin in starts),
         (size - part, size),
     ]
 
