@@ -25,8 +25,8 @@ from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.messages.digests.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
-from jobmon_core.system.helper import Helper, HelperFailed, HelperRaised
 from jobmon_core.system.process import die_with_parent
+from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ class Outbox:
 
     configuration: Callable[[], Config]
     send: Callable[[ConfiguredChannel, OutboxEntry], Receipt]
-    helper: Helper
+    worker: Worker
     clock: Clock
     dead_channels: DeadChannels
     gate: AlertGate | None = None  # None: nothing holds or limits messages
@@ -193,11 +193,11 @@ class Outbox:
             return self.send(channel, entry)
 
         try:
-            return self.helper.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
-        except HelperRaised as error:
+            return self.worker.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
+        except WorkerRaised as error:
             # the plain form may work although the full one cannot even be built
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
-        except HelperFailed as error:
+        except WorkerFailed as error:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
@@ -217,7 +217,7 @@ def new_outbox(ctx: Context, close_fds: Iterable[int], state_id: str = "") -> Ou
         return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
 
     gate = AlertGate(ctx.alerts, state_id, groups)
-    return Outbox(ctx.configuration, send, Helper(close_fds), ctx.clock, ctx.dead_channels, gate)
+    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
 
 
 def _route(

@@ -13,7 +13,7 @@ from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.system.helper import Helper
+from jobmon_core.system.worker import Worker
 from tests.support.live_jobs import progress_of
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0)
@@ -70,7 +70,7 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Helper(),
+        Worker(),
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         has_telemetry=lambda _: False,
@@ -93,7 +93,7 @@ def test_a_diagnosis_does_not_depend_on_the_search_for_changes(
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Helper(),
+        Worker(),
         logged.append,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         has_telemetry=lambda _: False,
@@ -109,7 +109,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Helper(),
+        Worker(),
         pytest.fail,
         read_progress=JobProgress,
         has_telemetry=lambda _: has_telemetry,

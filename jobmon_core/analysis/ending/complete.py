@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ def completed_diagnoses(
     job: WatchedJob,
     found: Mapping[str, Diagnosis],
     files: EndFiles,
-    helper: Helper,
+    worker: Worker,
     log: Callable[[str], None],
 ) -> Mapping[str, Diagnosis]:
     """Return the diagnoses with what the outputs show, and with the paths of the diagnostics bundles.
 
-    These are two parts: if the helper fails in one, that is logged, and the result of the other stays.
+    These are two parts: if the worker fails in one, that is logged, and the result of the other stays.
     """
 
     def with_verdicts() -> dict[str, Diagnosis]:
@@ -56,11 +56,11 @@ def completed_diagnoses(
         return with_bundles(job, measured, files.read_progress(), source)
 
     try:
-        found = helper.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
-    except HelperFailed as error:
+        found = worker.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
+    except WorkerFailed as error:
         log(f"the outputs could not be verified: {error}")
     try:
-        return helper.run(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
-    except HelperFailed as error:
+        return worker.run(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
+    except WorkerFailed as error:
         log(f"no diagnostics were saved: {error}")
         return found

@@ -1,4 +1,4 @@
-"""What changed since a job last worked. For a diagnosis, this runs in a helper."""
+"""What changed since a job last worked. For a diagnosis, this runs in a worker process."""
 
 from __future__ import annotations
 

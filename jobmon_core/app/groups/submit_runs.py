@@ -20,9 +20,9 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.base import Attempt
-from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.process import start_ticks
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,8 +120,8 @@ class SubmitRuns:
                 text = f"was submitted by a command that was cut off, as job {_job_id(member)}"
                 return RunResult(run.name, text, is_submitted=True)
         try:
-            reply = Helper().run(_Reply, lambda: self._in_helper(run), _SUBMISSION_TIMEOUT_S)
-        except HelperFailed as error:
+            reply = Worker().run(_Reply, lambda: self._in_helper(run), _SUBMISSION_TIMEOUT_S)
+        except WorkerFailed as error:
             again = "repeat the command to find out whether it was submitted"
             return RunResult(run.name, f"the submission was cut off ({error}); {again}", is_submitted=False)
         self._pass_on(reply, run)

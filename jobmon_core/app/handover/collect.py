@@ -21,8 +21,8 @@ from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # n
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.handover.dependencies import Dependency, dependencies
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.users import user_name
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -162,8 +162,8 @@ def _checkpoints(
 ) -> tuple[dict[str, tuple[FoundCheckpoints, ...]], str]:
     """Return the checkpoints of jobs within a minute, and why there are none."""
     try:
-        found = Helper().run(_Found, lambda: _Found({job.id: _of_job(ctx, job) for job in jobs}), _TIMEOUT_S)
-    except HelperFailed as error:
+        found = Worker().run(_Found, lambda: _Found({job.id: _of_job(ctx, job) for job in jobs}), _TIMEOUT_S)
+    except WorkerFailed as error:
         return {}, f"the checkpoints could not be looked at: {str(error).rstrip().rpartition(chr(10))[2]}"
     return found.jobs, ""
 

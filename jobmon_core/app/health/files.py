@@ -16,7 +16,7 @@ from jobmon_core.domain.health.network.model import NcclLines
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.logs.read import read_head, read_tail
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,8 +59,8 @@ def read_files(ctx: Context, tasks: Sequence[LiveTask], *, with_checkpoints: boo
         return ReadFiles({live.id: _files_of(ctx, live, with_checkpoints) for live in wanted})
 
     try:
-        return Helper().run(ReadFiles, read, _TIMEOUT_S)
-    except HelperFailed as error:
+        return Worker().run(ReadFiles, read, _TIMEOUT_S)
+    except WorkerFailed as error:
         return ReadFiles(problem=str(error).rstrip().rpartition("\n")[2])
 
 

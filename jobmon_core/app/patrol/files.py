@@ -11,7 +11,7 @@ from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting
 from jobmon_core.domain.delivery.outbox import Quote  # noqa: TC001 - the codec reads this module's hints
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,10 +45,10 @@ def read_files(jobs: Iterable[WatchedJob]) -> PatrolFiles:
     if not wanted:
         return PatrolFiles()
     try:
-        return Helper().run(
+        return Worker().run(
             PatrolFiles, lambda: PatrolFiles({job.id: _files_of(job) for job in wanted}), _TIMEOUT_S
         )
-    except HelperFailed as error:
+    except WorkerFailed as error:
         return PatrolFiles(problem=str(error).rstrip().rpartition("\n")[2])
 
 

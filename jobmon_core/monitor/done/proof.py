@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.done import DoneLook, is_proved_by_files, record_by_files
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import RecordAnswer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 20.0
 
 
-def with_proof(helper: Helper, now_s: float, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
+def with_proof(worker: Worker, now_s: float, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
     """Return the answer about a job, with the ends of its processes if files prove them."""
     if not is_proved_by_files(job):
         return answer
@@ -26,8 +26,8 @@ def with_proof(helper: Helper, now_s: float, job: WatchedJob, answer: RecordAnsw
         return look_for_done(job, next(iter(job.tasks.values())))
 
     def look_in_child() -> DoneLook:
-        with suppress(HelperFailed):  # e.g. a file server does not respond: nothing is proved
-            return helper.run(DoneLook, look, _TIMEOUT_S)
+        with suppress(WorkerFailed):  # e.g. a file server does not respond: nothing is proved
+            return worker.run(DoneLook, look, _TIMEOUT_S)
         return DoneLook()
 
     return record_by_files(job, answer, look_in_child, now_s)

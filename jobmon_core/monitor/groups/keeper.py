@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.system.files import file_stamp
-from jobmon_core.system.helper import HelperFailed
+from jobmon_core.system.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.groups.model import Group, GroupSettings, Member
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.system.files import Stamp
-    from jobmon_core.system.helper import Helper
+    from jobmon_core.system.worker import Worker
 
 _FIGURES_TIMEOUT_S = 20.0
-_OVERDUE_S = (
-    60.0  # after it, the monitors of the members are presumed dead, and any other one polls the group
-)
+_OVERDUE_S = 60.0  # later, the members' monitors are presumed dead, and any other one polls the group
 _LOOK_S = 1.0  # between two looks at the folder of groups
 _SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
@@ -38,7 +36,7 @@ class GroupKeeper:
     """Polls the groups of a home. ``log`` writes an event to the monitor's log."""
 
     ctx: Context
-    helper: Helper
+    worker: Worker
     log: Callable[[str], None]
     _looked_s: float = field(default=0.0, init=False)  # Unix seconds
     _folder_stamp: Stamp | None = field(default=None, init=False)
@@ -173,8 +171,8 @@ class GroupKeeper:
         from jobmon_core.domain.groups.log_text import GpuFigures
 
         try:
-            return self.helper.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
-        except HelperFailed as error:
+            return self.worker.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
+        except WorkerFailed as error:
             self._log_problem(group.name, f"its GPU figures could not be read: {error}")
             return {}
 

@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreac
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status
 from jobmon_core.scheduler.status_row import from_answer
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -50,8 +50,8 @@ class RayScheduler:
             return poll(root, self._service, os.environ, lambda job_id: is_known(JobRef(job_id)))
 
         try:
-            reply = Helper(self._resources.locks).run(Reply, work, _TIMEOUT_S)
-        except HelperFailed as error:
+            reply = Worker(self._resources.locks).run(Reply, work, _TIMEOUT_S)
+        except WorkerFailed as error:
             return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
         return Unreachable(reply.problem) if reply.problem else RawAnswer(reply.text, asked_s)
 

@@ -26,8 +26,8 @@ from jobmon_core.store.home import Home
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system import files
-from jobmon_core.system.helper import Helper
 from jobmon_core.system.json_codec import to_json
+from jobmon_core.system.worker import Worker
 from tests.support.live_jobs import progress_of
 from tests.support.situations import gpu, sample, worker
 
@@ -176,7 +176,7 @@ def test_a_failing_worker_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path,
     logged: list[str] = []
     telemetry = source(home).telemetry_of
     end_files = EndFiles(broken, home.bundle_file, telemetry, lambda: NOW_S)
-    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, end_files, Helper(), logged.append)
+    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, end_files, Worker(), logged.append)
     assert found == {"": FOUND}
     assert "a bug" in logged[0]
 
@@ -197,7 +197,7 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
     logged: list[str] = []
     end_files = EndFiles(JobProgress, home.bundle_file, broken, lambda: NOW_S)
     clean = Diagnosis(None, "Completed", "", "")
-    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Helper(), logged.append)
+    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Worker(), logged.append)
     assert found["1"].cause == MISSING_OUTPUTS
     assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note

@@ -27,8 +27,8 @@ from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.scheduler.ray.submission.package import is_folder_here, package_of
-from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
@@ -130,10 +130,10 @@ class RaySubmission:
         folder, service = self._recorded(), self._service
         description = self._with_token(folder)
         try:
-            return Helper(self._resources.locks).run(
+            return Worker(self._resources.locks).run(
                 Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
-        except HelperFailed as error:  # its process has ended
+        except WorkerFailed as error:  # its process has ended
             attempt = folder.attempt()
             is_unsent = attempt is not None and not attempt.is_sent
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error

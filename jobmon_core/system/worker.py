@@ -1,4 +1,4 @@
-"""Run work in a helper: a short-lived child process, forked from this one.
+"""Runs work in a helper: a short-lived child process, forked from this one.
 
 Large libraries (HTTP, the pattern matcher) must not enlarge a monitor, and foreign data (logs) not crash it.
 """
@@ -25,16 +25,16 @@ _REAP_S = 2.0
 _REAP_STEP_S = 0.01
 
 
-class HelperFailed(Exception):
+class WorkerFailed(Exception):
     """The work gave no result: its process did not start, was killed or timed out, or the work raised."""
 
 
-class HelperRaised(HelperFailed):
+class WorkerRaised(WorkerFailed):
     """The work raised an exception, a bug that would occur again; the message is the traceback."""
 
 
 @dataclass(frozen=True, slots=True)
-class Helper:
+class Worker:
     """Runs work in child processes; they close ``close_fds``, descriptors that only the parent may hold."""
 
     close_fds: Iterable[int] = ()
@@ -43,12 +43,12 @@ class Helper:
         """Run ``work`` in a child process; return its result, a record of ``kind``.
 
         Raises:
-            HelperFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
+            WorkerFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
         """
         try:
             pid, pipe = fork_with_pipe()
         except OSError as error:
-            raise HelperFailed(f"cannot start a helper process: {error.strerror}") from error
+            raise WorkerFailed(f"cannot start a worker process: {error.strerror}") from error
         if pid == 0:
             self._run_child(work, pipe)
         try:
@@ -91,7 +91,7 @@ def _read(reading: int, timeout_s: float) -> bytes:
         if not chunk:
             return bytes(data)
         data += chunk
-    raise HelperFailed(f"no result within {timeout_s:g} s")
+    raise WorkerFailed(f"no result within {timeout_s:g} s")
 
 
 def _end(pid: int) -> None:
@@ -113,7 +113,7 @@ def _result(kind: type[T], data: bytes) -> T:
         if "failure" not in result:
             return from_json(kind, result["result"])
     except DecodeError as error:
-        raise HelperFailed(str(error)) from error
+        raise WorkerFailed(str(error)) from error
     except ValueError as error:
-        raise HelperFailed("the helper process ended without a result") from error
-    raise HelperRaised(result["failure"])
+        raise WorkerFailed("the worker process ended without a result") from error
+    raise WorkerRaised(result["failure"])
