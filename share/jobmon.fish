@@ -207,7 +207,7 @@ complete -c jobmon -n '__jobmon_at notify' -s t -l title -r -d 'the title (defau
 complete -c jobmon -n '__jobmon_at notify' -l wait -r -d 'how long to wait for the channels (default: 10); 0: save the message and return'
 complete -c jobmon -n '__jobmon_at notify' 
 complete -c jobmon -n '__jobmon_at archive' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at archive' -l checkpoint -d 'also copy the newest complete checkpoint'
+complete -c jobmon -n '__jobmon_at archive' -l checkpoint -d 'also copy the checkpoint to resume from'
 complete -c jobmon -n '__jobmon_at archive' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at archive' -F
 complete -c jobmon -n '__jobmon_at mute' -s h -l help -d 'show this help message and exit'

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.artifacts.named_files import checked, disks_of, named_files
+from jobmon_core.app.artifacts.named_files import checked, disks_of, files_of
 from jobmon_core.domain.artifacts.look import checkpoints_after
 from jobmon_core.domain.artifacts.model import Listing
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jobmon.api.arguments import FileName
     from jobmon_core.domain.artifacts.file_check import FileCheck
-    from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
+    from jobmon_core.domain.artifacts.model import ListedFile
 
 _LOW_BYTES = 10 * 2**30
 _LOW_SHARE = 0.1
@@ -29,7 +29,7 @@ class OutputStatus:
     exists: bool
     size_bytes: int = 0
     modified_s: float | None = None  # Unix seconds
-    growth_bytes_per_s: float | None = None  # since the previous call; None in the first call
+    growth_bytes_per_s: float | None = None  # since the previous call; None if it is new
     is_stalled: bool = False  # it grew by less than ``min_growth_rate`` bytes since the previous call
     check: FileCheck | None = None  # whether it is whole, and its records; None unless asked for
 
@@ -75,7 +75,6 @@ class FileMonitor:
         self._checkpoints = _globs(checkpoint_patterns)
         self._min_growth_bytes = min_growth_rate
         self._seen: dict[str, tuple[float, int]] = {}  # when each file was looked at, and its size
-        self._saved: Checkpoints | None = None
 
     def check_outputs(self, *, validate: bool = False, now_s: float | None = None) -> dict[str, OutputStatus]:
         """Return how each output is, by its path.
@@ -86,9 +85,11 @@ class FileMonitor:
             now_s: Unix seconds; by default now.
         """
         now_s = time.time() if now_s is None else now_s
+        files = files_of(self._outputs)
+        self._seen = {path: seen for path, seen in self._seen.items() if files.get(path)}
         return {
             path: self._status(path, file, now_s, validate=validate) if file else OutputStatus(exists=False)
-            for path, file in named_files(self._outputs).items()
+            for path, file in files.items()
         }
 
     def _status(self, path: str, file: ListedFile, now_s: float, *, validate: bool) -> OutputStatus:
@@ -108,14 +109,13 @@ class FileMonitor:
     def check_checkpoints(self, now_s: float | None = None) -> CheckpointStatus:
         """Return the latest checkpoint, how often one is saved, and when the next one is due."""
         now_s = time.time() if now_s is None else now_s
-        files = named_files(self._checkpoints, folders=True).values()
-        listing = Listing("", tuple(file for file in files if file))
-        self._saved, _ = checkpoints_after(self._saved, listing, 0.0, now_s)
-        newest, next_s = self._saved.newest, self._saved.next_s
+        files = files_of(self._checkpoints, folders=True).values()
+        saved, _ = checkpoints_after(None, Listing("", tuple(file for file in files if file)), 0.0, now_s)
+        newest, next_s = saved.newest, saved.next_s
         return CheckpointStatus(
             last_checkpoint=newest.name if newest else "",
-            count=self._saved.count,
-            interval_s=self._saved.interval_s,
+            count=saved.count,
+            interval_s=saved.interval_s,
             age_s=now_s - newest.modified_s if newest else None,
             next_in_s=None if next_s is None else next_s - now_s,
         )

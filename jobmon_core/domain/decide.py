@@ -73,7 +73,7 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
     actions.extend(Deliver(*entry.key) for entry in due)
     if not actions and _card_is_due(job, policy, now_s):
         actions.append(Step.UPDATE_CARD)
-    if job.needs_no_monitor:
+    if job.finished:
         actions.append(Step.FINISH)
     return job, tuple(actions)
 

@@ -61,7 +61,7 @@ def job_status(ctx: Context, job: WatchedJob) -> JobStatus:
     """Return a job with the state of its monitor."""
     record = ctx.owner_record(job.id)
     owner, heartbeat_s = record.read() or (None, 0.0)
-    if job.needs_no_monitor:
+    if job.finished:
         health = Health.DONE
     elif owner is None:
         health = Health.DEAD

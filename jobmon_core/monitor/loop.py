@@ -37,7 +37,9 @@ class MonitorLoop:
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._renew_ownership, self._look = renew_ownership, look
-        self.lacks_code = False  # whether an import failed, because jobmon was moved, removed or replaced
+        self.has_failed = (
+            False  # whether an internal error occurred, e.g. because jobmon was moved or replaced
+        )
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""
@@ -71,7 +73,7 @@ class MonitorLoop:
                 log(state_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
                 due_s = self._clock.now() + _RETRY_S
             except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
-                self.lacks_code |= isinstance(error, ImportError)
+                self.has_failed = True
                 log(state_id, internal_error_text(error))
                 due_s = self._clock.now() + _RETRY_S
             if due_s is None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HANDOVER_RETRY_S = 300.0
 _GROUP_RETRY_S = 30.0  # e.g. while the disk is full
-_RESTART_RETRY_S = 300.0  # imports may fail again after the restart
+_RESTART_RETRY_S = 300.0  # the error may occur again after the restart
 
 
 def main() -> None:
@@ -92,7 +92,7 @@ class MonitorProcess:
                 self._guard(partial(keep_sending, self._ctx, self._messages))
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
-            self._restart_with_new_code()
+            self._restart_after_error()
             if self._handover_is_due() and self._hand_over():
                 return
             if self._loop.wait(self._groups_due_s) is Wake.TERMINATE:
@@ -149,10 +149,13 @@ class MonitorProcess:
             self._log_first(f"monitor {pid} continues, because the handover failed: {error}")
         return False
 
-    def _restart_with_new_code(self) -> None:
-        """Exec a fresh monitor if an import failed, but at the earliest five minutes after the start."""
-        if self._loop.lacks_code and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
-            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+    def _restart_after_error(self) -> None:
+        """Exec a fresh monitor after an internal error, but at the earliest five minutes after the start.
+
+        Code that was replaced while this process runs does not fit what it has already loaded.
+        """
+        if self._loop.has_failed and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
+            self._log_first(f"monitor {os.getpid()} restarts after an internal error")
             self._process_state.exec_monitor()
 
     def _guard(self, work: Callable[[], bool | None]) -> bool | None:
@@ -160,7 +163,7 @@ class MonitorProcess:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
-            self._loop.lacks_code |= isinstance(error, ImportError)
+            self._loop.has_failed = True
             self._log_first(internal_error_text(error))
             return None
 

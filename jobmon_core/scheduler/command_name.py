@@ -1,4 +1,4 @@
-"""The name of a job that is a command."""
+"""The script that a command runs, and the name of a job that is a command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ if TYPE_CHECKING:
 # the file names of interpreters, also with a version, or as a login shell
 INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
 SCRIPT_SUFFIXES = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
+_LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun")
+
+
+def program_or_script(argv: Sequence[str], folder: str) -> str:
+    """Return the word of a command that names its program or, if that is known to run a script, the script.
+
+    Relative names are looked for in ``folder``.
+    """
+    program, *arguments = argv
+    name = Path(program).name
+    runs_script = "/" not in program or name in _LAUNCHERS or INTERPRETER.fullmatch(name) is not None
+    scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and Path(folder, word).is_file()]
+    return scripts[0] if runs_script and scripts else program
 
 
 def command_name(argv: Sequence[str], folder: str) -> str:
@@ -19,7 +32,4 @@ def command_name(argv: Sequence[str], folder: str) -> str:
 
     ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
     """
-    program, *arguments = argv
-    runs_script = "/" not in program or INTERPRETER.fullmatch(Path(program).name) is not None
-    scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and Path(folder, word).is_file()]
-    return Path(scripts[0] if runs_script and scripts else program).name
+    return Path(program_or_script(argv, folder)).name

@@ -209,7 +209,7 @@ def acquire_job(path: Path) -> int:
 
 
 def acquire_jobs(home: Home, state_ids: Iterable[str]) -> dict[str, int]:
-    """Lock those of these jobs that have no owner; return job id -> descriptor of the lock.
+    """Lock those of these jobs that have no owner; return state id -> descriptor of the lock.
 
     Raises:
         StorageFailed: a lock or an owner record cannot be written.

@@ -182,6 +182,19 @@ def test_outputs_grow_stall_and_are_whole(tmp_path: Path) -> None:
     assert not missing.exists
     growing.write_text("[]", encoding="utf-8")  # written anew
     assert not monitor.check_outputs(now_s=1020.0)[str(growing)].is_stalled
+    growing.unlink()
+    monitor.check_outputs(now_s=1030.0)
+    growing.write_text("[]", encoding="utf-8")
+    again = monitor.check_outputs(now_s=1040.0)[str(growing)]
+    assert (again.is_stalled, again.growth_bytes_per_s) == (False, None)
+
+
+def test_names_with_brackets_are_found(tmp_path: Path) -> None:
+    work = tmp_path / "run[1]"
+    work.mkdir()
+    (work / "out[2].json").write_text("[1]", encoding="utf-8")
+    monitor = FileMonitor(work / "out[2].json")
+    assert [each.size_bytes for each in monitor.check_outputs().values()] == [3]
 
 
 def test_the_next_checkpoint_is_expected_after_the_usual_interval(tmp_path: Path) -> None:

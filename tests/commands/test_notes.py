@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,13 @@ from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files.run_record import RunRecordFile
 from jobmon_core.store.jobs import JobStore
-from tests.support.checkpoint_layouts import hf_trainer, plain_torch, tensorflow
+from tests.support.checkpoint_layouts import (
+    hf_trainer,
+    plain_torch,
+    saved_at,
+    tensorflow,
+    torch_dcp,
+)
 from tests.support.job_records import NOW_S, OOM, failed, job_of
 from tests.support.shell import Shell, complaint
 
@@ -188,8 +195,22 @@ def test_only_a_script_that_the_job_had_is_left_out(shell: Shell, kind: ScriptKi
     assert (done.returncode, done.stderr) == (0, left_out)
 
 
+_LATER_S = 7200.0
 _OF_TRAINER = ("model.safetensors", "optimizer.pt", "scheduler.pt", "config.json", "trainer_state.json")
 _OF_TENSORFLOW = ("ckpt-100.index", "ckpt-100.data-00000-of-00002", "ckpt-100.data-00001-of-00002")
+
+
+def checkpoint_archive(shell: Shell, work: Path, name: str) -> tuple[dict[str, bytes], str]:
+    """Archive a job that ran in a folder; return its copied checkpoint, and stderr."""
+    for path in work.rglob("*"):
+        if path.lstat().st_mtime > NOW_S + _LATER_S:  # it was written just now, and not by a later run
+            os.utime(path, (NOW_S, NOW_S), follow_symlinks=False)
+    JobStore(shell.state).save(replace(JobStore(shell.state).load(save(shell, 12)), workdir=str(work)))
+    done = shell.jobmon("archive", "--checkpoint", "12", name)
+    assert done.returncode == 0, done
+    copied = shell.work / name / "checkpoints"
+    files = (path for path in copied.rglob("*") if path.is_file())
+    return {path.relative_to(copied).as_posix(): path.read_bytes() for path in files}, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -200,27 +221,44 @@ _OF_TENSORFLOW = ("ckpt-100.index", "ckpt-100.data-00000-of-00002", "ckpt-100.da
         (tensorflow, set(_OF_TENSORFLOW)),
     ],
 )
-def test_an_archive_has_the_newest_complete_checkpoint_if_asked_for(
+def test_an_archive_has_the_checkpoint_to_resume_from_if_asked_for(
     shell: Shell, save_checkpoint: Callable[[Path, int], Path], files: set[str]
 ) -> None:
-    work = shell.work / "run"
+    work = shell.work / "run[1]"
     work.mkdir()
-    save_checkpoint(work, 100)
-    JobStore(shell.state).save(replace(JobStore(shell.state).load(save(shell, 12)), workdir=str(work)))
-    done = shell.jobmon("archive", "--checkpoint", "12", "a12")
-    assert done.returncode == 0, done
-    copied = shell.work / "a12" / "checkpoints"
-    found = {path.relative_to(copied).as_posix(): path for path in copied.rglob("*") if path.is_file()}
-    assert set(found) == files
-    assert all(path.read_bytes() == (work / name).read_bytes() for name, path in found.items())
-    assert "checkpoints    the newest complete" in (shell.work / "a12" / "README.txt").read_text("utf-8")
+    saved = save_checkpoint(work, 100)
+    (work / "ckpt-100.best.index").touch()
+    (work / "ckpt-100").mkdir(exist_ok=True)
+    if saved.is_dir():
+        (saved / "latest").symlink_to("nowhere")
+    copied, _ = checkpoint_archive(shell, work, "a12")
+    assert set(copied) == files
+    assert all(content == (work / name).read_bytes() for name, content in copied.items())
+    assert "checkpoints    the checkpoint to resume" in (shell.work / "a12" / "README.txt").read_text("utf-8")
     shell.jobmon("archive", "12", "b12")
     assert not (shell.work / "b12" / "checkpoints").exists()
 
 
-def test_an_archive_without_a_complete_checkpoint_says_so(shell: Shell) -> None:
-    save(shell, 12)
-    done = shell.jobmon("archive", "--checkpoint", "12", "a12")
-    assert done.returncode == 0, done
-    assert "left out: the checkpoints in " in done.stderr
-    assert ": none is complete" in (shell.work / "a12" / "README.txt").read_text("utf-8")
+def test_an_archive_can_be_written_into_the_folder_of_the_checkpoints(shell: Shell) -> None:
+    torch_dcp(shell.work, 100)
+    copied, _ = checkpoint_archive(shell, shell.work, "a12")
+    assert copied
+    assert not [name for name in copied if "jobmon-archive" in name]
+
+
+def test_an_archive_without_a_checkpoint_to_resume_from_says_so(shell: Shell) -> None:
+    work = shell.work / "run"
+    work.mkdir()
+    copied, told = checkpoint_archive(shell, work, "a12")
+    assert not copied
+    said = f"checkpoints in {work}: there is none to resume from"
+    assert f"left out: {said}" in told
+    assert said in (shell.work / "a12" / "README.txt").read_text("utf-8")
+
+
+def test_a_checkpoint_of_a_later_run_is_not_that_of_the_job(shell: Shell) -> None:
+    work = shell.work / "run"
+    for step, late_s in ((100, 0.0), (200, _LATER_S)):
+        saved_at(plain_torch(work, step), NOW_S + late_s)
+    copied, _ = checkpoint_archive(shell, work, "a12")
+    assert set(copied) == {"ckpt_100.pt"}

@@ -49,7 +49,7 @@ def test_a_monitor_on_another_host_is_alive_while_its_heartbeat_is_recent(ctx: C
     assert health(ctx, owner=ELSEWHERE, silent_s=STALE_AFTER_S + 1) is Health.STALE
 
 
-def test_a_job_whose_messages_are_delivered_needs_no_monitor(ctx: Context) -> None:
+def test_a_job_whose_messages_are_delivered_finished(ctx: Context) -> None:
     delivered = replace(JOB, concluded_s=200.0, outbox=(replace(PENDING, delivered_s=201.0),))
     assert health(ctx, delivered) is Health.DONE
     assert health(ctx, replace(delivered, outbox=(replace(PENDING, given_up="404"),))) is Health.DONE
@@ -59,7 +59,7 @@ def test_an_ended_job_with_pending_messages_needs_its_monitor(ctx: Context) -> N
     assert health(ctx, replace(JOB, concluded_s=200.0, outbox=(PENDING,)), REBOOTED) is Health.DEAD
 
 
-def test_a_cancelled_job_needs_no_monitor_even_with_pending_messages(ctx: Context) -> None:
+def test_a_cancelled_job_finished_even_with_pending_messages(ctx: Context) -> None:
     assert health(ctx, replace(JOB, unwatched_s=200.0, outbox=(PENDING,))) is Health.DONE
 
 

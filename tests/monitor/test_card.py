@@ -81,7 +81,7 @@ def test_a_job_has_one_card_from_pending_to_its_end(cards: Cards, discord: FakeD
     job = cards.update(replace(job, tasks=job_of(succeeded()).tasks, concluded_s=NOW_S))
     assert titles(discord) == ["✅ train (12) completed in 1m"]
     assert job.card.closed
-    assert job.needs_no_monitor
+    assert job.finished
     assert (len(discord.received()), len(discord.edits)) == (1, 2)
     assert discord.violations == []
 

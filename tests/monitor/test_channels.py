@@ -143,7 +143,7 @@ def test_a_job_that_ends_is_reported_to_discord_and_to_every_named_channel(
     assert "Submitted batch job" in capfd.readouterr().out
     monitor = site.monitor()
     eventually(lambda: monitor.poll_once() is None or bool(site.received()), 60)
-    eventually(lambda: monitor.job.needs_no_monitor or monitor.poll_once() is None, 30)
+    eventually(lambda: monitor.job.finished or monitor.poll_once() is None, 30)
     (received,) = site.received(Route.SUCCESS)
     assert "completed" in str(received.payload)
     assert len(messages_in(all_of_it)) == 1

@@ -75,9 +75,16 @@ class Installed:
         JobOffers(self.login.ctx.home.offers, MARK).create("b")
         self.wake()
 
-    def failed(self, times: int) -> bool:
+    def replace(self) -> Path:
+        """Replace a file that the running monitor has not loaded yet by one that does not fit the others."""
+        replaced = self.login.folder / "lib" / "jobmon_core" / "monitor" / "outbox.py"
+        replaced.rename(self.login.folder / "outbox.py")
+        replaced.write_text("from jobmon_core.monitor import loop\nloop.MonitorLoop.not_known\n")
+        return replaced
+
+    def failed(self, times: int, error: str = "ModuleNotFoundError") -> bool:
         """Whether the job was polled in vain so often, or once more if the signal came during a poll."""
-        return self.login.log("b").count("ModuleNotFoundError") >= times
+        return self.login.log("b").count(error) >= times
 
 
 @pytest.fixture
@@ -110,10 +117,25 @@ def test_a_monitor_whose_code_was_moved_restarts_from_the_new_place_and_sends_it
     installed.wake()
     (payload,) = discord.wait_for(1, 60.0, Route.ERROR)
     assert "it failed" in str(payload)
-    assert "restarts, because jobmon's code was moved or replaced" in login.log()
+    assert "restarts after an internal error" in login.log()
     eventually(lambda: login.watches(2))
     assert login.monitors() == {login.pid()} == {installed.process.pid}
     assert acquire(login.ctx.home.monitors / "a.lock") is None
+
+
+def test_a_monitor_that_does_not_fit_replaced_code_restarts_and_sends_its_messages(
+    installed: Installed, discord: FakeDiscord
+) -> None:
+    login = installed.login
+    replaced = installed.replace()
+    installed.adopt_failed_job()
+    eventually(lambda: installed.failed(1, "AttributeError"))
+    (login.folder / "outbox.py").rename(replaced)
+    (login.folder / "later").touch()
+    installed.wake()
+    discord.wait_for(1, 60.0, Route.ERROR)
+    eventually(lambda: "restarts after an internal error" in login.log())
+    eventually(lambda: login.watches(2))
 
 
 def test_a_monitor_does_not_restart_for_missing_code_right_after_its_start(installed: Installed) -> None:

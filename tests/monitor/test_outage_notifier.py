@@ -287,9 +287,7 @@ def test_clusters_do_not_share_a_notice(tmp_path: Path) -> None:
 
 def test_a_monitor_runs_until_its_outage_messages_are_delivered() -> None:
     job = WatchedJob("slurm-1-x", 1, 1.0, concluded_s=2.0)
-    assert job.needs_no_monitor
-    assert not replace(job, outage_s=1.0).needs_no_monitor
-    assert not replace(
-        job, outbox=(OutboxEntry(Message("m", Route.ERROR, Tone.RESOLVED, "t")),)
-    ).needs_no_monitor
-    assert replace(job, outage_s=1.0, unwatched_s=3.0).needs_no_monitor
+    assert job.finished
+    assert not replace(job, outage_s=1.0).finished
+    assert not replace(job, outbox=(OutboxEntry(Message("m", Route.ERROR, Tone.RESOLVED, "t")),)).finished
+    assert replace(job, outage_s=1.0, unwatched_s=3.0).finished

@@ -17,6 +17,7 @@ from jobmon_core.scheduler.command_name import command_name
         ("./shuffle train.py", "shuffle"),  # no shell, although its name starts with sh
         ("node app.js", "app.js"),
         ("/usr/bin/gmx mdrun train.py", "gmx"),
+        ("env/bin/torchrun --nproc-per-node 4 src/train.py", "train.py"),
         ("python -m package.train", "python"),
         ("python missing.py", "python"),
     ],

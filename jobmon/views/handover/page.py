@@ -56,7 +56,7 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
 
 
 def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
-    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.needs_no_monitor}
+    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.finished}
     yield "## The first commands"
     yield ""
     yield f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import ListedFile
@@ -19,25 +18,28 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Disk
 
 
-def named_files(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:
+def files_of(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:
     """Return the regular files that globs match, by their paths, sorted.
 
-    A pattern without wildcards whose file does not exist is in the result, too, with None. ``folders``:
-    folders count as files of 0 bytes, as a checkpoint may be one.
+    A file that has the very name of a pattern is found, too, and a pattern without wildcards is in the result
+    with None if there is no such file. ``folders``: folders count as files of 0 bytes, as a checkpoint may be
+    one.
     """
     found: dict[str, ListedFile | None] = {}
     for pattern in patterns:
-        paths = glob.glob(pattern) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207 - any path
-        for path in paths:
-            file = _file(path, folders=folders)
-            if file or not glob.has_magic(pattern):
+        named = _file(pattern, folders=folders)
+        if named or not glob.has_magic(pattern):
+            found[pattern] = named
+            continue
+        for path in glob.glob(pattern):  # noqa: PTH207 - Path.glob takes no absolute pattern
+            if file := _file(path, folders=folders):
                 found[path] = file
     return dict(sorted(found.items()))
 
 
 def _file(path: str, *, folders: bool) -> ListedFile | None:
     try:
-        status = os.stat(path)  # noqa: PTH116 - any path
+        status = os.stat(path)  # noqa: PTH116 - a Path would drop a trailing slash
     except (OSError, ValueError):
         return None
     if stat.S_ISREG(status.st_mode):
@@ -46,17 +48,19 @@ def _file(path: str, *, folders: bool) -> ListedFile | None:
 
 
 def checked(path: str, *, still_written: bool = False) -> FileCheck:
-    """Return whether a file is whole, by its format; see `check_file`."""
+    """Return whether a file is whole, by its format; ``still_written``: a program may be writing its end."""
     return check_file(path, still_written=still_written)
 
 
 def disks_of(patterns: Iterable[str]) -> dict[str, Disk]:
-    """Return the file systems that the files of globs are on, by the deepest folder without wildcards."""
+    """Return the file systems of the files of globs, by the deepest existing folder without wildcards."""
     folders = dict.fromkeys(_folder(pattern) for pattern in patterns)
     return {folder: disk for folder in folders if (disk := disk_of(folder))}
 
 
 def _folder(pattern: str) -> str:
-    """Return the deepest existing folder above a glob that contains no wildcard."""
-    parents = Path(pattern).absolute().parents
-    return str(next(each for each in parents if not glob.has_magic(str(each)) and each.is_dir()))
+    """Return the deepest existing folder above the first part of a glob that contains a wildcard."""
+    folder = os.path.dirname(pattern)  # noqa: PTH120 - a text: a Path has no empty one
+    while folder.strip("/") and (glob.has_magic(folder) or not os.path.isdir(folder)):  # noqa: PTH112 - Path.is_dir raises without permission
+        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+    return os.path.abspath(folder)  # noqa: PTH100 - as above: empty is the current folder

@@ -146,4 +146,7 @@ def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:
 
 def _cancelled(error: str, job: Submitted) -> str:
     """Return what became of a job that was to be cancelled, given Slurm's error text."""
-    return f"could not be cancelled ({error}); `scancel {job.ref}` cancels it" if error else "was cancelled"
+    cluster = f"-M {job.cluster} " if job.cluster else ""
+    if error:
+        return f"could not be cancelled ({error}); `scancel {cluster}{job.ref}` cancels it"
+    return "was cancelled"

@@ -24,7 +24,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.scheduler.command_name import INTERPRETER, SCRIPT_SUFFIXES
+from jobmon_core.scheduler.command_name import INTERPRETER, program_or_script
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
@@ -160,11 +160,10 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs, else its program; empty if neither is a file named by a word."""
-    files = [word for word in command if os.path.isfile(word)]  # noqa: PTH113 - Path.is_file raises without permission
-    scripts = [word for word in files if word.endswith(SCRIPT_SUFFIXES)]
-    others = [word for word in files if not INTERPRETER.fullmatch(Path(word).name)]
-    return next(iter((*scripts, *others)), "")
+    """Return the script that a command runs, else its program; empty if that is an interpreter or no file."""
+    found = program_or_script(command, "")
+    is_file = os.path.isfile(found)  # noqa: PTH113 - Path.is_file raises without permission
+    return found if is_file and not INTERPRETER.fullmatch(Path(found).name) else ""
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:

@@ -45,7 +45,7 @@ _CONTENTS = {
     "monitor.log": "the log of jobmon's monitor",
     "logs": "the job's own output",
     "telemetry": "what agents measured beside the job",
-    "checkpoints": "the newest complete checkpoint, as it was saved",
+    "checkpoints": "the checkpoint to resume from, as it was saved",
 }
 
 
@@ -69,8 +69,8 @@ def archive_job(
 ) -> Archive:
     """Write the archive of a job to ``target``, a folder, or one file if the name ends in .tar.gz or .tgz.
 
-    ``html`` makes a report a page. ``with_checkpoint``: the newest complete checkpoint is copied, too,
-    whatever its size. Nothing is left at ``target`` if this fails.
+    ``html`` makes a report a page. ``with_checkpoint``: the checkpoint to resume from is copied, too,
+    unchanged and whatever its size. Nothing is left at ``target`` if this fails.
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
@@ -177,7 +177,7 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
         "",
         *contents,
         "",
-        "Text that looks like a password or a token is replaced by [hidden].",
+        "Text that looks like a password or a token is replaced by [hidden], except in checkpoints.",
         *(f"Left out: {each}." for each in archive.left_out),
     )
     return "".join(f"{line}\n" for line in lines)

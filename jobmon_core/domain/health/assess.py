@@ -21,7 +21,7 @@ from jobmon_core.domain.launch.model import LaunchState, Result
 from jobmon_core.domain.progress.model import Estimate, Progress
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.telemetry.model import AgentReport
-from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN
+from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN, is_working
 from jobmon_core.domain.triage.situation import Situation, Verdict
 
 _NO_NETWORK = NetworkVerdict()
@@ -113,7 +113,7 @@ def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
     """Return whether a running job without issues is healthy, and why."""
     if facts.outdated:
         return None, f"what jobmon knows may be out of date: {facts.outdated}"
-    if any(verdict.name == HEALTHY for verdict in facts.verdicts) or _has_just_advanced(facts):
+    if (facts.situation and is_working(facts.situation)) or _has_just_advanced(facts):
         return True, "it makes progress, and nothing is known to be wrong"
     if facts.is_snapshot and gpus.used:
         return True, "its GPUs compute, and nothing is known to be wrong"

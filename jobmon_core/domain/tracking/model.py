@@ -288,7 +288,7 @@ class WatchedJob:
         return self.concluded_s is not None or self.unwatched_s is not None
 
     @property
-    def needs_no_monitor(self) -> bool:
+    def finished(self) -> bool:
         """Whether its monitor may leave it: it is concluded with nothing left to send, or not watched."""
         is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
         return self.unwatched_s is not None or (self.closed and self.outage_s is None and not is_sending)

@@ -97,7 +97,7 @@ def judge(situation: Situation) -> tuple[Verdict, ...]:
 def verdict_without_problems(situation: Situation) -> Verdict:
     """Return the verdict on a task in which no rule found a problem: healthy, or not known."""
     figures = tuple(_figures(situation))
-    if situation.is_advancing or _is_working(situation):
+    if is_working(situation):
         return Verdict(HEALTHY, "Healthy", "runs as it should", situation.now_s, figures, is_quiet=True)
     return Verdict(
         NOT_KNOWN,
@@ -109,7 +109,10 @@ def verdict_without_problems(situation: Situation) -> Verdict:
     )
 
 
-def _is_working(situation: Situation) -> bool:
+def is_working(situation: Situation) -> bool:
+    """Whether its steps advance or its GPUs compute."""
+    if situation.is_advancing:
+        return True
     seconds = situation.thresholds.must_last_s
     gpus, least = utilizations(situation, seconds), situation.thresholds.gpu_busy_percent
     return bool(gpus) and min(gpus) >= least and situation.pause_s is None

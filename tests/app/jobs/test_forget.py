@@ -54,7 +54,7 @@ def files_of(ctx: Context, job: WatchedJob) -> list[str]:
     ],
 )
 def test_only_jobs_that_ended_and_have_no_message_left_may_be_removed(job: WatchedJob, words: str) -> None:
-    health = Health.DONE if job.needs_no_monitor else Health.ALIVE
+    health = Health.DONE if job.finished else Health.ALIVE
     why = kept_because(status_of(job, health))
     assert why.startswith(words)
     assert bool(why) == bool(words)

@@ -11,9 +11,9 @@ from jobmon_core.domain.delivery.alert_rules import (
     Action,
     Decision,
     Mute,
+    MutesAndAcks,
     Sent,
     Situation,
-    MutesAndAcks,
     decide_about,
     targets_of,
 )

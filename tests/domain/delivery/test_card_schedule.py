@@ -39,7 +39,7 @@ def test_a_job_has_a_card_once_it_was_watched_for_a_minute() -> None:
 def test_a_job_that_ended_before_has_none() -> None:
     assert card_due_s(job_of(succeeded()), POLICY) is None
     assert card_due_s(ENDED, POLICY) is None
-    assert ENDED.needs_no_monitor
+    assert ENDED.finished
 
 
 def test_the_intervals_grow_with_the_time_in_the_phase() -> None:
@@ -69,10 +69,10 @@ def test_messages_go_first() -> None:
 
 def test_the_monitor_stays_until_the_card_shows_the_end() -> None:
     job = with_card(ENDED)
-    assert not job.needs_no_monitor
+    assert not job.finished
     assert decide(job, POLICY, NOW_S)[1] == (Step.UPDATE_CARD,)
     shown = with_card(job, current_card(job, NOW_S))
-    assert shown.needs_no_monitor
+    assert shown.finished
     assert decide(shown, POLICY, NOW_S)[1] == (Step.FINISH,)
 
 
@@ -101,4 +101,4 @@ def test_no_card_is_due_if_they_are_turned_off() -> None:
     off = Policy(cards=False)
     assert card_due_s(RUNNING, off) is None
     assert wake_s(RUNNING, off, NOW_S + 6000, NOW_S + 6000) > NOW_S + 6000
-    assert settle_card(with_card(ENDED), off, NOW_S).needs_no_monitor
+    assert settle_card(with_card(ENDED), off, NOW_S).finished

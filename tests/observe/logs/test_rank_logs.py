@@ -204,7 +204,7 @@ def test_a_rank_log_and_a_torchrun_record_are_both_read(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=20)), st.one_of(st.none(), st.integers()), st.lists(st.text(max_size=40)))
 def test_no_text_and_no_path_raises(logs: list[str], job_id: int | None, texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        paths = [f"{folder}/{name}" for name in logs]
+        paths = [f"{folder}/logs/{name}" for name in logs]  # one may be empty, which is the folder itself
         hostile = [f"{words}: {text}" for text in texts for words in ("log directory set to", "error_file")]
         hostile += [f"error_file: {text}/error.json" for text in texts]
         assert rank_logs(paths, job_id, hostile) == ()

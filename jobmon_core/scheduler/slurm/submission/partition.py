@@ -37,11 +37,14 @@ def read_partition(text: str, names: str) -> Partition | None:
     if not found:
         return None
     up = [each for each in found if each.state == "UP"] or found
-    return up[0]._replace(name=",".join(each.name for each in found), max_time_s=_widest(up))
+    return up[0]._replace(
+        name=",".join(each.name for each in found),
+        max_time_s=_widest([each.max_time_s for each in up]),
+        default_time_s=_widest([each.default_time_s or each.max_time_s for each in up]),
+    )
 
 
-def _widest(partitions: Sequence[Partition]) -> int | None:
-    limits = [each.max_time_s for each in partitions]
+def _widest(limits: Sequence[int | None]) -> int | None:
     return None if None in limits else max(each for each in limits if each is not None)
 
 

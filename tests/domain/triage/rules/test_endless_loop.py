@@ -28,6 +28,8 @@ def test_progress_disks_gpus_and_idle_workers_speak_against_a_loop() -> None:
     assert not found(LOOP, None)
     assert not found(sample([worker(0, 99.0, written_per_s=50e6)]))
     assert not found(sample([worker(0, 99.0)], [gpu(0, 80.0)]))
+    assert not found(sample([worker(0, 99.0)], [gpu(0, 0.0, is_mig=True)]))
+    assert not found(sample([worker(0, 99.0)], [gpu(0, 0.0), gpu(1, utilization_percent=None)]))
     assert not found(sample([worker(0, 99.0), worker(1, 20.0)]))
 
 
