@@ -136,15 +136,15 @@ def _is_for_ray(backend: str | None) -> bool:
 
         try:
             backend = Context.open(os.environ).configuration().backend
-        except ConfigInvalid:  # the submission says so, and `--checked` with all else
+        except ConfigInvalid:  # `submit` reports it later; with `--checked`, the check does
             return False
     return is_ray(backend)
 
 
 def _reads_stdin(arguments: Sequence[str]) -> bool:
     """Return whether sbatch would read the script from stdin."""
-    # Most command lines show it without the table of options, and the user waits: a word that is neither an
-    # option nor follows one is the script, or an argument of the script.
+    # A word that is neither an option nor follows one is the script, or an argument of the script. Only other
+    # command lines need the table of options, which takes long to import while the user waits.
     for previous, word in pairwise(("", *arguments)):
         follows_option = previous.startswith("-") and "=" not in previous
         if word.startswith("--wrap") or not (word.startswith("-") or follows_option):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _LOOK_S = 1.0
 _LOG_TIMEOUT_S = 0.2
-_NEVER_SEEN_S = 60.0  # without any of the first processes, the agent of a task outside Slurm ends
+_NEVER_SEEN_S = 60.0  # outside Slurm, an agent that has seen no process of its task for so long ends
 _BETWEEN_STEPS_S = 600.0  # a job may have no process on a node for a while
-_SUPERVISORS = ("slurmstepd", "sshd")  # what ends an agent that they started when they end themselves
+_SUPERVISORS = ("slurmstepd", "sshd")  # an agent that one of these started ends when its parent ends
 
 
 class AgentClock(Clock):
@@ -35,7 +35,7 @@ class AgentClock(Clock):
     WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
     def wait(self, seconds: float) -> Wake:
-        """Wait for ``seconds``; return early if a signal asks the agent to end, which must be blocked."""
+        """Wait for ``seconds``; return early at a (blocked) signal that asks the agent to end."""
         return Wake.DUE if super().wait(seconds) is Wake.DUE else Wake.TERMINATE
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
-_MANY_THREADS, _BUSY_PERCENT = 4, 20.0  # for each core: with less, its threads do not wait for each other
+_MANY_THREADS, _BUSY_PERCENT = 4, 20.0  # for each core: below either, threads hardly compete for it
 _NO_REPORT = AgentReport()
 
 
@@ -49,7 +49,11 @@ class TaskMeter:
         now_s: float,
         earlier: AgentReport = _NO_REPORT,
     ) -> None:
-        """Begin; ``disks`` are folders on the file systems to watch, ``earlier`` is of the agent before."""
+        """Begin.
+
+        ``disks`` are folders on the file systems to watch, ``earlier`` is the last report of the agent before
+        this one.
+        """
         self.gpus = GpuMeter()
         self._processes = TaskProcesses(target)
         self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
@@ -129,7 +133,7 @@ class _Resources:
         self._found_s: float | None = None
         self._quota: cgroup.CpuQuota | None = None
         self._is_shared = False
-        self._earlier: AgentReport | None = earlier  # until its kills are compared
+        self._earlier: AgentReport | None = earlier  # None once its count of OOM kills has been used
         self._oom_kills = self._agent_kills = 0
 
     def memory(self, processes: Mapping[int, Process], at_s: float) -> Memory | None:

@@ -132,7 +132,7 @@ class LiveErrors:
         # not at the top: to load all this takes as long as a look at the logs
         from jobmon_core.analysis.explain import with_what_failed
         from jobmon_core.analysis.matching import JobMatcher
-        from jobmon_core.domain.diagnosis.diagnose import living_failure
+        from jobmon_core.domain.diagnosis.diagnose import failure_so_far
         from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
         from jobmon_core.domain.diagnosis.log_lines import LogLines
         from jobmon_core.domain.diagnosis.patterns import job_patterns
@@ -148,7 +148,7 @@ class LiveErrors:
         lines = LogLines(excerpts)
         user_patterns = self.user_patterns if self.user_patterns and self.user_patterns.exists() else None
         matcher = JobMatcher(user_patterns, job_patterns(self.job.settings))
-        living = living_failure(LogAnalysis(matcher.matches(lines), lines))
+        living = failure_so_far(LogAnalysis(matcher.matches(lines), lines))
         if living is None:
             return None
         found = with_what_failed(living.diagnosis)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from jobmon_core.store.home import Home
 
-# Many heartbeats: there is one a minute. On some file systems, such as Lustre, the hosts date the files
-# themselves. Their clocks differ by less: munge, and with it Slurm, rejects a host that is five minutes off.
+# 15 missed heartbeats, and more than the clocks of two hosts differ: on some file systems, such as Lustre,
+# the host that writes a file dates it. Munge, and with it Slurm, rejects a host that is five minutes off.
 STALE_AFTER_S = 900.0
-CLAIM_SUFFIX = ".heir"  # of the file of a claimant; fixed, because hosts with different versions may compete
+CLAIM_SUFFIX = ".heir"  # the file of a claimant; fixed, because hosts with different versions may compete
 
 
 class Liveness(StrEnum):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from jobmon_core.analysis.explain import explain
-from jobmon_core.domain.diagnosis.diagnose import living_failure
+from jobmon_core.domain.diagnosis.diagnose import failure_so_far
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.diagnosis.log_text import clean_lines
@@ -158,7 +158,7 @@ def test_a_recorded_job_that_has_not_failed_gives_no_alarm_at_any_line(name: str
     for end in range(1, len(lines) + 1):
         text = "".join(lines[:end])
         # a worker of one of these fails, and Ray says two lines later that it starts again
-        assert living_failure(analysed(text)) is None or (name == "train_once" and "RETRY" not in text)
+        assert failure_so_far(analysed(text)) is None or (name == "train_once" and "RETRY" not in text)
 
 
 @needs_recordings
@@ -189,7 +189,7 @@ def test_the_causes_that_ray_lists_for_every_death_prove_none(death: str, tmp_pa
     found = explained(tmp_path, death)
     assert found.cause == "python_exception_other.ray_worker_died"
     assert not {"host_oom_kill", "segfault"} & {identifier.partition(".")[0] for identifier in found.symptoms}
-    assert living_failure(analysed(death)) is None  # Ray may start the worker again
+    assert failure_so_far(analysed(death)) is None  # Ray may start the worker again
 
 
 def test_after_a_worker_that_was_started_again_a_later_exception_is_the_cause(tmp_path: Path) -> None:
@@ -206,8 +206,8 @@ def test_a_failure_that_ray_prints_again_is_not_a_second_one(tmp_path: Path) -> 
     error = f"{worker}Traceback (most recent call last):\n{worker}RuntimeError: link lost"
     late = f"{worker}RuntimeError: link lost\x1b[32m [repeated 3x across cluster]\x1b[0m\n"
     retry = "(TrainController pid=5) [FailurePolicy] RETRY\n"
-    assert living_failure(analysed(f"{error}\n")) is not None
-    assert living_failure(analysed(f"{error}\n{retry}{late}")) is None
+    assert failure_so_far(analysed(f"{error}\n")) is not None
+    assert failure_so_far(analysed(f"{error}\n{retry}{late}")) is None
     assert explained(tmp_path, f"{error}\n{retry}{late}", SlurmEvidence()).label == CLEAN
     raised = explained(tmp_path, f"{error}\n(TrainController pid=5) [FailurePolicy] RAISE\n{late}")
     assert raised.what_failed == "link lost"
@@ -244,7 +244,7 @@ def test_that_memory_ran_out_on_a_node_of_the_cluster_proves_nothing_about_one_j
     text: str, evidence: SlurmEvidence, cause: str | None, tmp_path: Path
 ) -> None:
     assert explained(tmp_path, f"{text}{NODE_OOM}", evidence).cause == cause
-    assert living_failure(analysed(NODE_OOM)) is None
+    assert failure_so_far(analysed(NODE_OOM)) is None
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
 
 
 def _below(model: Model, width: int, height: int) -> list[Line]:
-    """Return the lines at the bottom: the newest message, and the keys, which it replaces below a log."""
+    """Return the last lines: the newest message and the keys; below a log, only one of them."""
     if height < _MIN_WITH_KEYS:
         return []
     keys, message = _keys(model, width), model.listing.message

@@ -3,7 +3,8 @@
 The rules, in this order:
 
 1. A completed job has no cause, unless its log ends in the failure of a program, which the job script
-   ignored, or with a loss that is nan; only its warnings and the job's own patterns are listed.
+   ignored, or with a loss that is nan, or shows failed trials of Ray Tune. Only its warnings and the job's
+   own patterns are listed.
 2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so such
    lines never become a cause. Code that a traceback quotes matches no pattern.
 3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
@@ -11,8 +12,9 @@ The rules, in this order:
    are a time limit, a deadline and a cancellation after a failure in the log: that failure made the job hang.
 5. Otherwise the failure with the highest precedence is the cause, and the earliest among equals. Failures
    that are usually consequences, such as a collective operation that timed out, have a low precedence.
-6. If there is none, or if the program probably recovered from it, the exit status implies the cause. If that
-   implies nothing either, the cause is unknown and the last lines of the log are shown.
+6. If there is none, or if programs often survive it or this one probably did, the cause that the exit status
+   implies counts instead. If it implies none, that failure counts after all; without any failure, the cause
+   is unknown and the last lines of the log are shown.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
-_END_LINES = 50  # a report of success in earlier lines is that of a part, e.g. of an epoch
+_END_LINES = 50  # a report of success above them may be about a part only, e.g. an epoch
 # The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",
@@ -86,7 +88,7 @@ def names_root_cause(analysis: LogAnalysis) -> bool:
     return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
 
-class LivingFailure(NamedTuple):
+class FailureSoFar(NamedTuple):
     """A failure in the log of a job that still runs."""
 
     diagnosis: Diagnosis
@@ -94,7 +96,7 @@ class LivingFailure(NamedTuple):
     may_be_consequence: bool  # of another failure
 
 
-def living_failure(analysis: LogAnalysis) -> LivingFailure | None:
+def failure_so_far(analysis: LogAnalysis) -> FailureSoFar | None:
     """Return the failure that the log of a job that still runs shows.
 
     None if it shows none, or if the program has recovered from all. A failure that ended no process counts
@@ -110,7 +112,7 @@ def living_failure(analysis: LogAnalysis) -> LivingFailure | None:
     root = _best_candidate(tuple(reported), analysis)
     if root is None:
         return None
-    return LivingFailure(
+    return FailureSoFar(
         _Diagnoser(SlurmEvidence(), analysis, "").from_root(root),
         analysis.ended_process(root),
         root.pattern.precedence < MIN_ROOT_PRECEDENCE,

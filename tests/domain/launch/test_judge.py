@@ -198,6 +198,8 @@ def test_a_job_that_first_unpacks_its_data_is_given_ten_minutes_unless_the_user_
     ]
     named = replace(facts, is_named=True)
     assert texts(named) == ["launch failed, 1m after its start: only 1 of 4 workers are running"]
+    none = seen(report(workers=()), is_named=True)
+    assert texts(none) == ["launch failed, 1m after its start: no process of the job seen yet"]
 
 
 def test_workers_that_start_one_after_the_other_are_waited_for() -> None:

@@ -31,7 +31,7 @@ def submit_short_job(runner: Runner, name: str, options: Sequence[str], script: 
 
     Raises:
         SchedulerMissing: there is no sbatch.
-        SchedulerRejected: sbatch refused the job, with its own words.
+        SchedulerRejected: sbatch refused the job; the text is sbatch's own.
         SchedulerUnavailable: there was no answer; the text says what became of the job.
     """
     clusters = [option for option in options if option.startswith("--clusters=")]
