@@ -69,7 +69,7 @@ def test_the_users_own_variables_of_sbatch_count_and_are_no_arguments() -> None:
     [
         ("", Partition("main", 172_800, 3600, "UP")),
         ("long", Partition("long", None, None, "UP")),
-        ("main,long", Partition("main,long", None, 3600, "UP")),
+        ("main,long", Partition("main,long", None, None, "UP")),
         ("old", Partition("old", None, None, "DOWN")),
         ("none", None),
     ],
