@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 9
 _DAY_S = 86_400.0
-_WEEK_S = 6 * _DAY_S  # within it, the name of a day is clear
+_NEAR_S = 6 * _DAY_S  # within it, the name of a day is clear
 _ENDLESS_S = 300 * _DAY_S  # Slurm counts a job without a time limit as one of a year
 
 
@@ -45,7 +45,7 @@ def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator
 
 
 def not_pending(answer: PendingAnswer) -> str:
-    """Return a sentence about a job that has started, with the command that says more."""
+    """Return a sentence about a job that is not pending, with the command that says more."""
     job, more = answer.facts.job, f"`jobmon diagnose {answer.ref}`"
     who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
     if answer.never_pending:
@@ -69,7 +69,7 @@ def moment(at_s: float, now_s: float) -> str:
     """Return a time as ``14:05``, ``Tue 08:00`` or ``2026-12-24 08:00``, in local time."""
     if stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d"):
         return stamp(at_s, "%H:%M")
-    is_near = abs(at_s - now_s) < _WEEK_S
+    is_near = abs(at_s - now_s) < _NEAR_S
     return stamp(at_s, "%a %H:%M" if is_near else "%Y-%m-%d %H:%M")
 
 
@@ -120,7 +120,7 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
 
 
 def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
-    """Return the documented object of ``jobmon why --json``; what is not known is null."""
+    """Return the documented object of ``jobmon why --json``; what is not known is null or an empty text."""
     facts, job = answer.facts, answer.facts.job
     found = _explanation(answer, now_s) if answer.is_pending else None
     place = facts.place

@@ -18,8 +18,8 @@ _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%
 class Webhook(NamedTuple):
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
-    Anyone who has the URL can post, edit and delete messages as this webhook; only ``url`` and ``token``
-    reveal it.
+    Anyone who has the URL can post, edit and delete messages as this webhook; only ``token``,
+    ``url`` and ``message_url`` reveal it.
     """
 
     origin: str  # scheme, host and port

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
-_MAX_AGE_OF_SUSPECT_S = 2.0  # likewise, if the job may just have failed: a message says that it is running
+_MAX_AGE_OF_SUSPECT_S = 2.0  # likewise, if its log shows a failure: the warning says that it still runs
 _RECHECK_S = 1.0  # while another monitor is querying the scheduler
 
 
@@ -67,7 +67,9 @@ class MonitorDeps:
     earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
     progress: ProgressFollower
     agents: Agents
-    with_proof: Callable[[WatchedJob, RecordAnswer], RecordAnswer]  # of files, for processes
+    with_proof: Callable[
+        [WatchedJob, RecordAnswer], RecordAnswer
+    ]  # adds the end that files prove, if nobody sees an exit code
     done_hints: DoneHints
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
@@ -103,7 +105,7 @@ class JobMonitor:
         self._deps.done_hints.forget(self.job.id)
 
     def poll_once(self) -> float | None:
-        """Do everything that is due; return when to poll again (Unix seconds), None when the job is finished.
+        """Do everything that is due; return when to poll again (Unix seconds), None if nothing is left to do.
 
         Raises:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
@@ -177,6 +179,7 @@ class JobMonitor:
     def _check_queue(self) -> None:
         """Apply the queue answer, if it is new and was requested after the job was registered."""
         self._answer_pending = False
+        # a concluded job that reported an outage waits for the first answer, to report its end
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
         max_age_s = interval_s(self.job, self._policy, self._deps.clock.now())

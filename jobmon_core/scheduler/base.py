@@ -300,7 +300,7 @@ class Backend(NamedTuple):
             a named cluster; None if jobs run on this host.
         submission_queries: what can be asked before a submission; None if nothing.
         short_jobs: how the short job of `check --on-node` is run; None if jobs run on this host.
-        pending_facts: queries what a job on a named cluster waits for; None if jobs start at once.
+        pending_facts: queries what a job on a named cluster waits for; None if the backend cannot say.
         job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
         remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.

@@ -61,7 +61,7 @@ def launch_facts(job: WatchedJob, task: Task, seen: Seen, now_s: float) -> Launc
         started_s,
         run_started_s(task),
         settings.launch_timeout_s or WINDOW_S,
-        is_named=settings.launch_timeout_s is not None,
+        has_own_window=settings.launch_timeout_s is not None,
         reports=reports,
         is_complete=_is_complete(task, reports),
         why_no_report=telemetry.record.read().attempts.problem if telemetry and not reports else "",

@@ -28,7 +28,7 @@ class LaunchFacts:
     started_s: float  # of the run, or its latest return from a suspension
     run_s: float  # of the run: what distinguishes it from another one
     window_s: float = WINDOW_S
-    is_named: bool = False  # the user named the window
+    has_own_window: bool = False  # the user named the window
     reports: tuple[AgentReport, ...] = ()  # the current ones of this run, one for each node
     is_complete: bool = False  # there is one from each node of the task
     why_no_report: str = ""  # why there are none, if that is known

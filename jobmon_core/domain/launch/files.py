@@ -23,11 +23,11 @@ _MAX_DETAILS = 8
 
 
 def check_files(facts: LaunchFacts) -> Iterator[Item]:
-    """Yield how the checks of the files came out, of those that the user named."""
+    """Yield the results about the job's logs, and about the worker logs, folder and outputs the user named."""
     yield from _worker_logs(facts)
     yield from _output_folder(facts)
     if facts.has_output is not None:
-        missing = Result.FAILED if facts.is_named else Result.WARNING
+        missing = Result.FAILED if facts.has_own_window else Result.WARNING
         text = "its logs have output" if facts.has_output else "its logs have no output yet"
         yield Item(FIRST_OUTPUT, Result.PASSED if facts.has_output else missing, text)
     if facts.outputs is not None:
@@ -44,14 +44,14 @@ def _worker_logs(facts: LaunchFacts) -> Iterator[Item]:
     if logs is None:
         return
     expected = facts.num_workers if logs.are_counted else None
-    # a time that the user names is that of the first text in each log
-    number = logs.written if facts.is_named else logs.written + len(logs.empty)
+    # with `launch_timeout`, each log must have text by then; else it only has to exist
+    number = logs.written if facts.has_own_window else logs.written + len(logs.empty)
     if expected and number >= expected:
         yield Item(WORKER_LOGS, Result.PASSED, f"a log of each of {expected} workers")
-    elif expected and not (facts.is_named or facts.has_begun):
+    elif expected and not (facts.has_own_window or facts.has_begun):
         yield Item(WORKER_LOGS, Result.NOT_YET, f"{number} of {expected} workers have a log so far")
     elif expected:
-        have = "have written a log" if facts.is_named else "have a log"
+        have = "have written a log" if facts.has_own_window else "have a log"
         text = f"only {number} of {expected} workers {have}"
         yield Item(WORKER_LOGS, Result.FAILED, text)
     if logs.empty:

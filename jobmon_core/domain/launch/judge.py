@@ -88,7 +88,7 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
     if failed := state.of(Result.FAILED):
         return _failed(state, facts, failed) if _is_certain(state, facts, failed) else (state, None)
     if waiting := state.of(Result.NOT_YET):
-        if not facts.is_named and facts.age_s < max(_PREPARES_S, facts.window_s):
+        if not facts.has_own_window and facts.age_s < max(_PREPARES_S, facts.window_s):
             return state, None
         overdue = tuple(replace(item, result=Result.FAILED) for item in waiting)
         rest = tuple(item for item in state.items if item not in waiting)
@@ -102,7 +102,7 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
 
 def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]) -> bool:
     """Whether the checks have failed for 20 seconds, or, of output, for the time that the user names."""
-    if facts.is_named and all(item.name in _FILES for item in failed):
+    if facts.has_own_window and all(item.name in _FILES for item in failed):
         return True
     return state.failing_since_s is not None and facts.now_s - state.failing_since_s >= _MUST_LAST_S
 

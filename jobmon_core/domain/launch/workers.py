@@ -82,7 +82,7 @@ def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: i
         return Item(WORKERS, Result.PASSED, f"{expected}/{expected} workers")
     if not ranked and len(facts.workers) == 1 and (item := _within(facts.workers[0], expected)):
         return item
-    if not (facts.is_named or facts.has_begun):
+    if not (facts.has_own_window or facts.has_begun):
         return Item(WORKERS, Result.NOT_YET, f"{number} of {expected} workers are running so far")
     text = f"only {number} of {expected} workers are running"
     return Item(WORKERS, Result.FAILED, text, tuple(_details(facts, found)) if found else _programs(facts))

@@ -223,7 +223,7 @@ class WatchedJob:
     pending_reason: str = ""  # why not, as Slurm writes it
     tasks: dict[str, Task] = field(default_factory=dict)
     record_asked_s: float = 0.0  # when jobmon last queried slurmctld for the job's record
-    answered_s: float | None = None  # when the scheduler last answered about this job
+    answered_s: float | None = None  # when the latest query that was answered was sent
     stale_since_s: float | None = None  # since when the scheduler has not answered
     stale_why: str = ""  # the scheduler's error text
     outage_s: float | None = None  # start of the outage that this job reported to the user

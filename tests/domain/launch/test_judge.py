@@ -196,9 +196,9 @@ def test_a_job_that_first_unpacks_its_data_is_given_ten_minutes_unless_the_user_
     assert texts(facts, until_s=700.0) == [
         "launch failed, 10m after its start: 1 of 4 workers are running so far"
     ]
-    named = replace(facts, is_named=True)
+    named = replace(facts, has_own_window=True)
     assert texts(named) == ["launch failed, 1m after its start: only 1 of 4 workers are running"]
-    none = seen(report(workers=()), is_named=True)
+    none = seen(report(workers=()), has_own_window=True)
     assert texts(none) == ["launch failed, 1m after its start: no process of the job seen yet"]
 
 
@@ -229,7 +229,7 @@ def test_a_worker_that_comes_late_ends_the_failure() -> None:
 
 
 def test_an_output_that_the_user_wants_in_time_is_reported_and_so_is_its_arrival() -> None:
-    silent = seen(has_output=False, is_named=True)
+    silent = seen(has_output=False, has_own_window=True)
     assert follow(silent, until_s=55.0)[1] == []
     state, (event,) = follow(silent)
     assert (event.kind, event.text) == (
@@ -246,7 +246,7 @@ def test_a_run_that_was_seen_late_is_not_judged_by_its_processes() -> None:
     late = replace(seen(report(torch(0))), now_s=START_S + 3600)
     state, events = launch_events(None, late)
     assert (state.verdict, events) == (Verdict.NOT_KNOWN, ())
-    _, (event,) = launch_events(None, replace(late, has_output=False, is_named=True))
+    _, (event,) = launch_events(None, replace(late, has_output=False, has_own_window=True))
     assert event.kind is EventKind.NO_OUTPUT
 
 

@@ -44,7 +44,8 @@ class Event:
     is_quiet: bool = False  # only shown, without a message
 
 
-# these cause a message, as does a recovery from one of them; other events are only shown
+# these cause a message unless the user turns them off, as does a recovery from one of them; of the others,
+# only those do that `messages.also` names
 WARNINGS = (
     EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,
@@ -62,5 +63,5 @@ class Followed:
     """What a look at the logs of a job found."""
 
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
-    problem: str = ""  # why the progress of this job alone could not be read
+    problem: str = ""  # why the progress of this job could not be read, if that of others could
     recheck_s: float | None = None  # Unix time to look again, because its logs may show a failure
