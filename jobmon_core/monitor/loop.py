@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _RETRY_S = 30.0  # after a poll that failed, e.g. because the disk was full
 _HEARTBEAT_S = 60.0
+# what code raises that does not find, or does not fit, the modules that were loaded before
+CODE_REPLACED = (ImportError, AttributeError, TypeError)
 _LOOK_S = 3.0  # between two looks at what may make a job due
 
 
@@ -37,9 +39,7 @@ class MonitorLoop:
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._renew_ownership, self._look = renew_ownership, look
-        self.has_failed = (
-            False  # whether an internal error occurred, e.g. because jobmon was moved or replaced
-        )
+        self.lacks_code = False  # whether an error showed that jobmon was moved, removed or replaced
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""
@@ -73,7 +73,7 @@ class MonitorLoop:
                 log(state_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
                 due_s = self._clock.now() + _RETRY_S
             except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
-                self.has_failed = True
+                self.lacks_code |= isinstance(error, CODE_REPLACED)
                 log(state_id, internal_error_text(error))
                 due_s = self._clock.now() + _RETRY_S
             if due_s is None:

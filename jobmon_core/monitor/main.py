@@ -17,7 +17,7 @@ from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.lifecycle.process_state import ProcessState
-from jobmon_core.monitor.loop import MonitorLoop, internal_error_text
+from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
 from jobmon_core.monitor.messages.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
@@ -92,7 +92,7 @@ class MonitorProcess:
                 self._guard(partial(keep_sending, self._ctx, self._messages))
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
-            self._restart_after_error()
+            self._restart_with_new_code()
             if self._handover_is_due() and self._hand_over():
                 return
             if self._loop.wait(self._groups_due_s) is Wake.TERMINATE:
@@ -149,13 +149,10 @@ class MonitorProcess:
             self._log_first(f"monitor {pid} continues, because the handover failed: {error}")
         return False
 
-    def _restart_after_error(self) -> None:
-        """Exec a fresh monitor after an internal error, but at the earliest five minutes after the start.
-
-        Code that was replaced while this process runs does not fit what it has already loaded.
-        """
-        if self._loop.has_failed and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
-            self._log_first(f"monitor {os.getpid()} restarts after an internal error")
+    def _restart_with_new_code(self) -> None:
+        """Exec a fresh monitor if code was moved or replaced, but not within five minutes of the start."""
+        if self._loop.lacks_code and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
+            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
             self._process_state.exec_monitor()
 
     def _guard(self, work: Callable[[], bool | None]) -> bool | None:
@@ -163,7 +160,7 @@ class MonitorProcess:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
-            self._loop.has_failed = True
+            self._loop.lacks_code |= isinstance(error, CODE_REPLACED)
             self._log_first(internal_error_text(error))
             return None
 

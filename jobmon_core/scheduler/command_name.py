@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,18 @@ if TYPE_CHECKING:
 # the file names of interpreters, also with a version, or as a login shell
 INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
 SCRIPT_SUFFIXES = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
-_LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun")
+_LAUNCHERS = (
+    "torchrun",
+    "accelerate",
+    "deepspeed",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "env",
+    "nice",
+    "time",
+    "nohup",
+)
 
 
 def program_or_script(argv: Sequence[str], folder: str) -> str:
@@ -23,7 +35,7 @@ def program_or_script(argv: Sequence[str], folder: str) -> str:
     program, *arguments = argv
     name = Path(program).name
     runs_script = "/" not in program or name in _LAUNCHERS or INTERPRETER.fullmatch(name) is not None
-    scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and Path(folder, word).is_file()]
+    scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and _is_file(folder, word)]
     return scripts[0] if runs_script and scripts else program
 
 
@@ -33,3 +45,7 @@ def command_name(argv: Sequence[str], folder: str) -> str:
     ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
     """
     return Path(program_or_script(argv, folder)).name
+
+
+def _is_file(folder: str, word: str) -> bool:
+    return os.path.isfile(os.path.join(folder, word))  # noqa: PTH113, PTH118 - Path raises for a word that is too long

@@ -260,5 +260,49 @@ def test_a_checkpoint_of_a_later_run_is_not_that_of_the_job(shell: Shell) -> Non
     work = shell.work / "run"
     for step, late_s in ((100, 0.0), (200, _LATER_S)):
         saved_at(plain_torch(work, step), NOW_S + late_s)
-    copied, _ = checkpoint_archive(shell, work, "a12")
+    copied, told = checkpoint_archive(shell, work, "a12")
     assert set(copied) == {"ckpt_100.pt"}
+    assert f"left out: newer checkpoints in {work}, which were saved after the job's end" in told
+    (work / "ckpt_100.pt").unlink()
+    copied, told = checkpoint_archive(shell, work, "b12")
+    assert not copied
+    assert f"left out: checkpoints in {work}: they were saved after the job's end" in told
+
+
+def test_the_whole_folder_of_a_checkpoint_is_archived_also_behind_links(shell: Shell) -> None:
+    work = shell.work / "run"
+    saved = hf_trainer(work, 100)
+    weights = shell.work / "base" / "model.safetensors"
+    weights.parent.mkdir()
+    (saved / "model.safetensors").rename(weights)
+    os.utime(weights, (NOW_S, NOW_S))
+    (saved / "model.safetensors").symlink_to(weights)
+    (saved / "shards").symlink_to(weights.parent)
+    copied, _ = checkpoint_archive(shell, work, "a12")
+    assert copied["checkpoint-100/model.safetensors"] == weights.read_bytes()
+    assert copied["checkpoint-100/shards/model.safetensors"] == weights.read_bytes()
+
+
+def test_a_checkpoint_of_which_a_part_cannot_be_copied_is_left_out(shell: Shell) -> None:
+    saved = hf_trainer(shell.work / "run", 100)
+    os.mkfifo(saved / "fifo")
+    copied, told = checkpoint_archive(shell, shell.work / "run", "a12")
+    assert not copied
+    assert f"left out: the checkpoint {saved}: 1 file of it cannot be copied: `{saved}/fifo`" in told
+    assert (shell.work / "a12" / "report.html").exists()
+
+
+def test_the_tasks_of_an_array_that_share_a_folder_share_the_newest_checkpoint(shell: Shell) -> None:
+    work = shell.work / "run"
+    for step, late_s in ((100, 0.0), (200, 600.0)):
+        saved_at(plain_torch(work, step), NOW_S + late_s)
+    job = JobStore(shell.state).load(save(shell, 12))
+    (task,) = job.tasks.values()
+    assert task.end is not None
+    tasks = {
+        str(index): replace(task, key=str(index), end=replace(task.end, ended_s=int(NOW_S + 600 * index)))
+        for index in range(2)
+    }
+    JobStore(shell.state).save(replace(job, workdir=str(work), tasks=tasks))
+    assert shell.jobmon("archive", "--checkpoint", "12", "a12").returncode == 0
+    assert (shell.work / "a12" / "checkpoints" / "ckpt_200.pt").exists()

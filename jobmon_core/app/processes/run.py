@@ -160,10 +160,13 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs, else its program; empty if that is an interpreter or no file."""
-    found = program_or_script(command, "")
-    is_file = os.path.isfile(found)  # noqa: PTH113 - Path.is_file raises without permission
-    return found if is_file and not INTERPRETER.fullmatch(Path(found).name) else ""
+    """Return the file that a command runs: its script, its program, or the first file of an interpreter.
+
+    Empty if no word of the command names a file.
+    """
+    words = (program_or_script(command, ""), *command[1:])
+    files = (word for word in words if os.path.isfile(word))  # noqa: PTH113 - Path.is_file raises without permission
+    return next((word for word in files if not INTERPRETER.fullmatch(Path(word).name)), "")
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.system.files import failure_reason
+from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
 
+_ARCHIVES = shutil.ignore_patterns(".jobmon-archive-*")  # while one is written into a checkpoint
 _LATE_S = 60.0  # clocks of file servers differ: a checkpoint saved later is that of another run
 
 
@@ -29,7 +31,7 @@ def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -
     Tasks that share a folder of checkpoints share the copy.
 
     Raises:
-        OSError: the copy cannot be written, or reading a file fails midway.
+        OSError: the copy cannot be written.
     """
     try:
         lists = checkpoints_of(ctx, job, ref)
@@ -41,33 +43,46 @@ def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -
         newest = _to_resume_from(listed)
         if newest is None:
             problem = listed.found.problem or "there is none to resume from"
+            if listed.found.newest_complete:
+                problem = "they were saved after the job's end"
             missing.append(f"checkpoints in {listed.found.folder}: {problem}")
-        else:
-            missing += _copy(newest, Path(listed.found.folder), folder)
+            continue
+        missing += _copy(newest, Path(listed.found.folder), folder)
+        if newest is not listed.found.newest_complete:
+            missing.append(
+                f"newer checkpoints in {listed.found.folder}, which were saved after the job's end"
+            )
     return missing
 
 
 def _to_resume_from(listed: CheckpointList) -> Checkpoint | None:
     """Return the newest checkpoint that is, or may be, complete; later runs may have saved newer ones."""
-    task = listed.job.tasks.get(listed.ref.key) if listed.job and listed.ref else None
-    ended_s = task.end.ended_s if task and task.end else None
-    if ended_s is None:
+    tasks = listed.job.tasks.values() if listed.job else ()
+    ends = [task.end.ended_s if task.end else None for task in tasks]
+    ended_s = max((each for each in ends if each is not None), default=None)
+    if ended_s is None or None in ends:
         return listed.found.newest_complete
     saved = (each for each in listed.found.checkpoints if each.saved_s <= ended_s + _LATE_S)
     return replace(listed.found, checkpoints=tuple(saved)).newest_complete
 
 
-def _copy(checkpoint: Checkpoint, source: Path, target: Path) -> Iterator[str]:
-    """Copy the files of a checkpoint; yield why it is left out, if one of them cannot be read."""
-    above = Path(checkpoint.path).parent
-    for name in checkpoint.files:
-        copy = target / Path(name).relative_to(above)
-        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            file = (source / name).open("rb")
-        except OSError as error:
-            shutil.rmtree(target)
-            yield f"the checkpoint {checkpoint.path}: {failure_reason(source / name, error)}"
-            return
-        with file, copy.open("xb") as written:
-            shutil.copyfileobj(file, written)
+def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]:
+    """Copy a checkpoint; yield why it is left out, if a part of it cannot be read."""
+    source = searched / checkpoint.path
+    is_folder = all(name.startswith(f"{checkpoint.path}/") for name in checkpoint.files)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        if is_folder:
+            shutil.copytree(source, target / source.name, ignore=_ARCHIVES, ignore_dangling_symlinks=True)
+        else:
+            for name in checkpoint.files:
+                shutil.copy2(searched / name, target)
+    except shutil.Error as error:
+        shutil.rmtree(target)
+        failed = [str(reason) for _, _, reason in error.args[0]]
+        yield f"the checkpoint {source}: {count(len(failed), 'file')} of it cannot be copied: {failed[0]}"
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        shutil.rmtree(target)
+        yield f"the checkpoint {source}: {error.strerror or error}"

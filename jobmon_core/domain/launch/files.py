@@ -23,7 +23,7 @@ _MAX_DETAILS = 8
 
 
 def check_files(facts: LaunchFacts) -> Iterator[Item]:
-    """Yield the results about the job's logs, and about the worker logs, folder and outputs the user named."""
+    """Yield the results about the job's logs, and about the worker logs, folder and outputs of the user."""
     yield from _worker_logs(facts)
     yield from _output_folder(facts)
     if facts.has_output is not None:

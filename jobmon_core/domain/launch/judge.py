@@ -88,7 +88,7 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
     if failed := state.of(Result.FAILED):
         return _failed(state, facts, failed) if _is_certain(state, facts, failed) else (state, None)
     if waiting := state.of(Result.NOT_YET):
-        if not facts.has_own_window and facts.age_s < max(_PREPARES_S, facts.window_s):
+        if facts.age_s < max(_PREPARES_S, facts.window_s):
             return state, None
         overdue = tuple(replace(item, result=Result.FAILED) for item in waiting)
         rest = tuple(item for item in state.items if item not in waiting)

@@ -70,7 +70,8 @@ def check_workers(facts: LaunchFacts) -> Item:
     if any(worker.rank is not None for worker in facts.workers):
         return Item(WORKERS, Result.NOT_KNOWN, "workers: how many there should be is not known")
     if not facts.workers:
-        return Item(WORKERS, Result.NOT_YET, "no process of the job seen yet")
+        result = Result.FAILED if facts.has_own_window else Result.NOT_YET
+        return Item(WORKERS, result, "no process of the job seen yet")
     programs = [worker for worker in facts.workers if not is_helper((worker.name,), "")]
     return Item(WORKERS, Result.PASSED, count(len(programs) or 1, "worker"))  # or the script does the work
 

@@ -8,7 +8,15 @@ import pytest
 
 from jobmon_core.app.processes.run import command_script
 
-FILES = ("env/bin/python3.11", "env/bin/torchrun", "src/train.py", "run.sh", "simulate", "input.dat")
+FILES = (
+    "env/bin/python3.11",
+    "env/bin/torchrun",
+    "src/train.py",
+    "run.sh",
+    "simulate",
+    "input.dat",
+    "jobs/run.slurm",
+)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +27,11 @@ FILES = ("env/bin/python3.11", "env/bin/torchrun", "src/train.py", "run.sh", "si
         ("env/bin/torchrun --nproc-per-node 2 src/train.py", "src/train.py"),
         ("./run.sh src/train.py", "./run.sh"),
         ("./simulate input.dat", "./simulate"),
-        ("env/bin/python3.11 -m package input.dat", ""),
+        ("env/bin/python3.11 -m package input.dat", "input.dat"),
+        ("bash jobs/run.slurm", "jobs/run.slurm"),
+        ("mpirun -n 4 ./simulate", "./simulate"),
+        ("/usr/bin/env python src/train.py", "src/train.py"),
+        (f"bash -c {300 * 'x'} run.sh", "run.sh"),
         ("./simulate --hook run.sh", "./simulate"),
         ("env/bin/python3.11 -m package", ""),
         ("true", ""),
