@@ -24,7 +24,7 @@ from jobmon_core.domain.ray.stagnation import Memory, look
 from jobmon_core.domain.telemetry.model import Gpu
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.processes import processes_of
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 POD, JOB = "training-head-x", "raysubmit_1"
 LOG = b"\x1b[36m(RayTrainWorker pid=1)\x1b[0m step 40/100 loss=0.25\nstep 41/100 loss=0.24\n"
@@ -203,7 +203,7 @@ def test_a_job_on_ray_is_watched_and_waited_for_by_its_own_name(ray: FakeRay, tm
     job = api.watch(JOB, backend="ray", address=ray.url)
     assert job.backend == "ray"
     assert api.watch(JOB, backend="ray", address=ray.url).job_id == job.job_id  # once is enough
-    found = api.wait(JOB, at_most_s=60)
+    found = api.wait(JOB, at_most_s=PATIENCE_S)
     assert found.result is api.Result.FAILURE
     assert found.jobs[0].job is not None
     assert found.jobs[0].job.exit_code == 3
@@ -220,8 +220,8 @@ def test_a_command_is_submitted_to_ray_once_and_watched(ray: FakeRay, tmp_path: 
     assert (entry["entrypoint"], entry["entrypoint_num_gpus"]) == ("python 'my train.py'", 1)
     assert api.status(started).job_id == job.job_id
     entry.update(ray_job(started, "SUCCEEDED", driver_exit_code=0))
-    assert api.wait(started, at_most_s=60).result is api.Result.SUCCESS
-    assert api.wait("sweep", at_most_s=60).result is api.Result.SUCCESS
+    assert api.wait(started, at_most_s=PATIENCE_S).result is api.Result.SUCCESS
+    assert api.wait("sweep", at_most_s=PATIENCE_S).result is api.Result.SUCCESS
     ray.refusals["/api/jobs"] = (400, "no")
     with pytest.raises(api.SchedulerRejected, match="no"):
         api.submit("x", backend="ray", address=ray.url)

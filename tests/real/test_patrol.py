@@ -51,6 +51,7 @@ def test_a_stranger_patrols_stops_and_resumes_by_the_page_alone(user: User) -> N
     job_id = user.submit("-J", "train", script, "--lr", "2e-5")
     waiting = user.submit("-J", "eval", f"--dependency=afterok:{job_id}", script)
     eventually(lambda: _steps(user, job_id) == 3)
+    user.watched_as(waiting, "PENDING")
     first = user.jobmon("patrol")
     assert first.returncode == 0, first
     assert f"{job_id} train: RUNNING; 30.0% (3/10 steps)" in first.stdout
