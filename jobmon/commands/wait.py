@@ -26,7 +26,7 @@ Wait until jobs are over: their outcome is known, their logs are analysed, and t
 way. Then print one line. The exit code says how they ended:
 
   0  all succeeded
-  1  at least one failed or was cancelled
+  1  at least one failed, was cancelled, or can never start
   3  --for has passed, and at least one is not over yet; wait again
   4  none failed, but the outcome of at least one is not known, and will not be:
      jobmon has no record of it, does not watch it any more, or found no proof
@@ -34,10 +34,10 @@ way. Then print one line. The exit code says how they ended:
      what to do. If jobmon does not know a named job or group at all, it waits
      for nothing, prints no JSON, and exits with 4.
 
-Without --for, jobmon waits for as long as a job is pending or running. If your tool or shell has a
+Without --for, jobmon waits for as long as a job runs or can still start. If your tool or shell has a
 limit of its own, give a shorter --for. A job whose monitor is gone gets a new one, as by `jobmon recover`; if
-none can be started within a minute, the outcome counts as unknown. So a wait never hangs because jobmon
-itself has died."""
+none can be started within a minute, or by the end of --for, the outcome counts as unknown. So a wait never
+hangs because jobmon itself has died."""
 EPILOG = """\
 Waiting costs Slurm nothing: jobmon reads its own files, which the monitors of the jobs keep up to
 date, so even 20 simultaneous waits cause no extra query. While Slurm does not respond, a job counts as
@@ -46,7 +46,8 @@ running. A doubtful success (see `jobmon status --help`) is a success here, and 
 
 --json prints an object: result (success, failure, running, unknown), exit_code, waited_s
 (seconds), and jobs, a list of objects with the keys of `jobmon status --json`, the result of the job,
-why (why it is unknown, else an empty text), and run, its name in the group, if a group was given.
+why (why it is unknown, or can never start, or what only the group remembers; else an empty text), and run,
+its name in the group, if a group was given.
 Of a job without a readable record, only job_id, result, why and run are there.
 
 examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -
     Tasks that share a folder of checkpoints share the copy.
 
     Raises:
-        OSError: the copy cannot be written.
+        OSError: the new folder cannot be made, or what is left out cannot be removed.
     """
     try:
         lists = checkpoints_of(ctx, job, ref)
@@ -67,7 +66,7 @@ def _to_resume_from(listed: CheckpointList) -> Checkpoint | None:
 
 
 def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]:
-    """Copy a checkpoint; yield why it is left out, if a part of it cannot be read."""
+    """Copy a checkpoint; yield why it is left out, if a part of it cannot be copied."""
     source = searched / checkpoint.path
     is_folder = all(name.startswith(f"{checkpoint.path}/") for name in checkpoint.files)
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,7 +81,5 @@ def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]
         failed = [str(reason) for _, _, reason in error.args[0]]
         yield f"the checkpoint {source}: {count(len(failed), 'file')} of it cannot be copied: {failed[0]}"
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise
         shutil.rmtree(target)
         yield f"the checkpoint {source}: {error.strerror or error}"

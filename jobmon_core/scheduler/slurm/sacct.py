@@ -102,7 +102,7 @@ def _row(run: _Run) -> AccountingRow | None:
         pending_indices=pending,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
-        # only a sacct that subtracts nothing prints such a code
+        # before 25.11, sacct subtracts 128 from such a code: one that is still there is exact
         exit_code_exact=(exit_code or 0) >= SIGNAL_BASE,
         signal=signal,
         derived_exit_code=_derived_exit_code(run),

@@ -11,6 +11,7 @@ import ray  # type: ignore[import-not-found]  # only the interpreter that runs i
 def train(steps: int) -> None:
     for step in range(1, steps + 1):
         print(f"step {step}: train loss {1 / step:.3f}, of {steps}")
+        time.sleep(0.75)  # a monitor on a full machine must see it run
 
 
 def fail(row: dict[str, float]) -> float:
