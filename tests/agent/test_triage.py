@@ -45,8 +45,10 @@ CROWDED_BY_CHILDREN = (  # no variable tells how many threads there are
     "for _ in range(12): os.getpid() == os.getpgrp() and os.fork()\nwhile True: pass"
 )
 DEADLOCKED = (  # the ranks take two locks in opposite order
-    "import os, threading, time\n"
-    "for i in range(1, 20):\n print(f'step {i}/100', flush=True); time.sleep(0.1)\n"
+    "import itertools, os, threading, time\n"
+    "for i in itertools.count(1):\n"
+    " print(f'step {i}/100000', flush=True); time.sleep(0.1)\n"
+    " if os.path.exists(os.environ['DISK'] + '/fault'): break\n"
     "a, b, both = threading.Lock(), threading.Lock(), threading.Barrier(2)\n"
     "def take(x, y):\n with x:\n  both.wait()\n  with y: pass\n"
     "threading.Thread(target=take, args=(a, b)).start()\ntake(b, a)"

@@ -32,6 +32,7 @@ from tests.support.waiting import PATIENCE_S, eventually
 QUICK = Thresholds(must_last_s=4, startup_s=2, idle_s=10)
 WITHIN_S = PATIENCE_S  # seconds are enough where nothing else runs
 STEPS = "import itertools, os, time\nfor i in itertools.count(1):\n print(f'step {i}/100000', flush=True)\n "
+_STEPS = 5  # of the progress, before a fault begins
 _NO_SETTINGS = JobSettings()
 
 
@@ -131,8 +132,18 @@ def watched(
 
 
 def finds(job: Watched, name: str) -> Event:
-    """Wait for a verdict; no other one that is worth a message may come before it."""
-    eventually(lambda: any(event.subject == name for event in job.look()), WITHIN_S)
+    """Wait for a verdict; no other one that is worth a message may come before it.
+
+    A program that reads the file ``fault`` in its folder goes wrong when enough of its steps have been seen.
+    """
+
+    def is_found() -> bool:
+        found = any(event.subject == name for event in job.look())
+        if job.seen[0] >= _STEPS:
+            (job.folder / "fault").touch()
+        return found
+
+    eventually(is_found, WITHIN_S)
     events = job.look()
     assert [event.subject for event in events if not event.is_quiet and event.subject != name] == []
     return next(event for event in events if event.subject == name)
