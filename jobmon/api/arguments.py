@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 JobName: TypeAlias = int | str  # an id, a name, or "latest"
@@ -26,6 +27,12 @@ def tell(text: str) -> None:
 def absolute(path: FileName | None) -> str:
     """Return the absolute path of a file; empty without one."""
     return os.path.abspath(path) if path is not None else ""  # noqa: PTH100 - a text, perhaps with ``%`` patterns
+
+
+def file_names(names: FileName | Sequence[FileName]) -> tuple[str, ...]:
+    """Return one file name, or several, as texts."""
+    each = (names,) if isinstance(names, str | os.PathLike) else names
+    return tuple(os.fspath(name) for name in each)
 
 
 def words(arguments: tuple[JobName | Path, ...]) -> list[str]:

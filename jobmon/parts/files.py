@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon.api.arguments import file_names
 from jobmon_core.app.artifacts.named_files import checked, disks_of, files_of
 from jobmon_core.domain.artifacts.look import checkpoints_after
 from jobmon_core.domain.artifacts.model import Listing
@@ -71,8 +72,8 @@ class FileMonitor:
             checkpoint_patterns: globs of the checkpoints, which may be files or folders.
             min_growth_rate: bytes; an output that grows by less from one call to the next has stalled.
         """
-        self._outputs = _globs(output_patterns)
-        self._checkpoints = _globs(checkpoint_patterns)
+        self._outputs = file_names(output_patterns)
+        self._checkpoints = file_names(checkpoint_patterns)
         self._min_growth_bytes = min_growth_rate
         self._seen: dict[str, tuple[float, int]] = {}  # when each file was looked at, and its size
 
@@ -137,8 +138,3 @@ class FileMonitor:
         Only the beginning and the end of a large file are read; nothing is unpickled or executed.
         """
         return checked(os.fspath(filepath))
-
-
-def _globs(patterns: FileName | Sequence[FileName]) -> tuple[str, ...]:
-    each = (patterns,) if isinstance(patterns, str | os.PathLike) else patterns
-    return tuple(os.fspath(pattern) for pattern in each)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import glob
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon.api.arguments import file_names
 from jobmon.api.logs import progress_record
 from jobmon_core.app.from_python.context import open_context
 from jobmon_core.app.jobs.output import begin_following
@@ -56,8 +56,7 @@ class LogParser:
         Raises:
             PatternsInvalid: names each regex that is not valid.
         """
-        globs = (log_patterns,) if isinstance(log_patterns, str | os.PathLike) else log_patterns
-        self._globs = [os.fspath(each) for each in globs]
+        self._globs = file_names(log_patterns)
         self._settings = JobSettings(progress_patterns=dict(progress_patterns or {}))
         self._logs: dict[str, LogProgress] = {}
         patterns = own_patterns(error_patterns or {})

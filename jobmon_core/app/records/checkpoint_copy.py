@@ -68,14 +68,12 @@ def _to_resume_from(listed: CheckpointList) -> Checkpoint | None:
 def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]:
     """Copy a checkpoint; yield why it is left out, if a part of it cannot be copied."""
     source = searched / checkpoint.path
-    is_folder = all(name.startswith(f"{checkpoint.path}/") for name in checkpoint.files)
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        if is_folder:
+        for name in checkpoint.files:
+            shutil.copy2(searched / name, target)
+        if not checkpoint.files:
             shutil.copytree(source, target / source.name, ignore=_ARCHIVES, ignore_dangling_symlinks=True)
-        else:
-            for name in checkpoint.files:
-                shutil.copy2(searched / name, target)
     except shutil.Error as error:
         shutil.rmtree(target)
         failed = [str(reason) for _, _, reason in error.args[0]]

@@ -80,7 +80,7 @@ def judge(
             Checkpoint(
                 candidate.path, candidate.framework, step, is_complete, why, candidate.size_bytes,
                 candidate.saved_s, resume_hint(candidate, folder),
-                tuple(file.path for file in candidate.files),
+                () if candidate.is_folder else tuple(file.path for file in candidate.files),
             )
         )  # fmt: skip
     return tuple(found)

@@ -84,7 +84,7 @@ class Checkpoint:
     size_bytes: int = 0
     saved_s: float = 0.0
     resume: str = ""  # how a program resumes from it
-    files: tuple[str, ...] = ()  # the paths of all its files
+    files: tuple[str, ...] = ()  # the paths of its files; none if it is a folder of its own
 
 
 @dataclass(frozen=True, slots=True)

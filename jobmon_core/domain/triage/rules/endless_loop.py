@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.triage.rules.stuck import IDLE_GPU_PERCENT, STILL_BYTES_PER_S
 from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, transferred_per_s, utilizations
 
 _BUSY_PERCENT = 80.0  # of one core, by each worker
-_IDLE_GPU_PERCENT = 5.0
-_STILL_BYTES_PER_S = 100e3
 
 
 def endless_loop(situation: Situation) -> Verdict | None:
@@ -18,9 +17,9 @@ def endless_loop(situation: Situation) -> Verdict | None:
     gpus = utilizations(situation, seconds)
     moved = transferred_per_s(situation, seconds)
     workers = len(situation.living_workers)
-    if pause_s is None or not cpus or not workers or moved is None or moved > _STILL_BYTES_PER_S:
+    if pause_s is None or not cpus or not workers or moved is None or moved > STILL_BYTES_PER_S:
         return None
-    if sum(cpus) < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= _IDLE_GPU_PERCENT:
+    if sum(cpus) < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= IDLE_GPU_PERCENT:
         return None
     if gpu_keys(situation) and not gpus:  # they may compute: their figures are not known
         return None

@@ -20,10 +20,10 @@ from jobmon_core.domain.triage.windows import (
     worker_average,
 )
 
-_IDLE_PERCENT = 5.0
+IDLE_GPU_PERCENT = 5.0
 _LOW_SM_PERCENT = 30.0
 _BUSY_CPU_PERCENT = 80.0  # of one core
-_STILL_BYTES_PER_S = 100e3
+STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
 _MIN_RANKS = 2  # that may wait for each other
 _MANY_INTERVALS = 3  # between two checkpoints
@@ -181,7 +181,7 @@ def _worker_places(situation: Situation) -> list[_Place]:
 def _is_writing(situation: Situation, node: NodeView, worker: Worker) -> bool:
     seconds = situation.thresholds.must_last_s
     rate = worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.written_per_s)
-    return rate is not None and rate >= _STILL_BYTES_PER_S
+    return rate is not None and rate >= STILL_BYTES_PER_S
 
 
 def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
@@ -239,9 +239,9 @@ def deadlock(situation: Situation) -> Verdict | None:
     used = sum(percent for percent, _ in cpus)
     moved = transferred_per_s(situation, seconds)
     is_idle = (
-        used < situation.thresholds.idle_cpu_percent * workers and max(gpus, default=0.0) < _IDLE_PERCENT
+        used < situation.thresholds.idle_cpu_percent * workers and max(gpus, default=0.0) < IDLE_GPU_PERCENT
     )
-    if not is_idle or moved is None or moved > _STILL_BYTES_PER_S:
+    if not is_idle or moved is None or moved > STILL_BYTES_PER_S:
         return None
     return Verdict(
         "deadlock",
