@@ -55,7 +55,7 @@ class SharedAccounting:
         take; the argument is true if the last query was made recently and got no answer.
 
         Raises:
-            StorageFailed: the batch or the answer cannot be saved.
+            StorageFailed: the lock file cannot be used, or the batch or the answer cannot be saved.
         """
         with try_lock(self.file.lock_path) as is_acquired:
             if not is_acquired:

@@ -46,7 +46,7 @@ def display_name(name: str) -> str:
 
 
 def outage_words(name: str) -> OutageWords | None:
-    """Return what the message about an outage of a backend says; None: what it says of a scheduler."""
+    """Return what the message about an outage of a backend says; None: the usual text about a scheduler."""
     return BACKENDS[name].outage_words if name in BACKENDS else None
 
 

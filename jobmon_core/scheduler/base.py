@@ -144,14 +144,14 @@ class AgentRequest(NamedTuple):
     job_id: int
     task: Task
     options: AgentOptions  # the backend adds what identifies the processes of the task
-    allows_ssh: bool = False  # whether it may log in to the nodes
+    allows_ssh: bool = False  # whether jobmon may log in to the nodes
 
 
 class AgentLaunch(NamedTuple):
     """One way to start the agents of a task: programs to run on this host for as long as the agents."""
 
     commands: tuple[tuple[str, ...], ...]
-    stop_signal: int  # has such a program end its agents in good order
+    stop_signal: int  # makes such a program end its agents in good order
 
 
 class SubmissionQueries(NamedTuple):
@@ -181,9 +181,10 @@ class ShortJobs(NamedTuple):
     """How the short job of `jobmon check --on-node` is run.
 
     Attributes:
-        submit: submits, under a name that no other job has, with options, a script (its path) whose output
-            goes to a file. Raises SchedulerMissing, SchedulerRejected, and SchedulerUnavailable if there was
-            no answer: it has cancelled a job that may exist then, or says how.
+        submit: submits a script. Its arguments after the runner are a job name that no other job has, the
+            options, the path of the script, and the path of its output. Raises SchedulerMissing,
+            SchedulerRejected, and SchedulerUnavailable if there was no answer. A job that may exist all the
+            same has been cancelled then, or the error says how to cancel it.
         state: returns the state of the job; None if the scheduler did not answer.
         cancel: cancels the job, unless it has ended; returns the scheduler's error text, empty without one.
     """
@@ -196,7 +197,7 @@ class ShortJobs(NamedTuple):
 class Attempt(NamedTuple):
     """A submission whose result is not known, because the process that made it was killed."""
 
-    session: int  # that it was made from; no other submission was
+    session: int  # session id (getsid) of the submission; no other one was made in it
     host: str
     since_s: float  # Unix seconds
     folder: str  # the working directory
@@ -259,6 +260,7 @@ class RemoteJobs(Protocol):
         Raises:
             UnknownJob: the service answered that it has no such job.
             SchedulerUnavailable: the service does not answer.
+            JobmonError: the service does not take such a name, or the configuration has no such host.
             StorageFailed: the job cannot be recorded.
         """
         ...
@@ -297,21 +299,21 @@ class Backend(NamedTuple):
         agent_launches: returns the ways to start agents beside a task, the best first; none if this host
             cannot reach its processes.
         in_job: returns the command that runs a command once on each node of the running job with a raw id, on
-            a named cluster; None if jobs run on this host.
+            a named cluster; None if the backend cannot.
         submission_queries: what can be asked before a submission; None if nothing.
-        short_jobs: how the short job of `check --on-node` is run; None if jobs run on this host.
+        short_jobs: how the short job of `check --on-node` is run; None if the backend cannot run one.
         pending_facts: queries what a job on a named cluster waits for; None if the backend cannot say.
-        job_control: creates what finds and changes jobs of a named cluster; None if there is no such thing.
+        job_control: creates the `JobControl` of a named cluster; None if not supported.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
-        remote_jobs: creates what finds the jobs of the named service; None if jobs have numbers.
+        remote_jobs: creates the `RemoteJobs` of the named service; None if the backend's jobs have numbers.
         cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
         machine_sample: returns what the latest look showed of the named machine, and of the job with this
-            number there; None if agents measure that.
+            number there; None if a look shows no such figures.
         manual_commands: returns the commands with which a user handles the remote job with this number and
             name, of the named service.
         machine_files: what the latest look showed of the outputs of the job with this number; None if the
             files of jobs can be read here.
-        outage_words: what the message about an outage says; None: what it says of a scheduler.
+        outage_words: what the message about an outage says; None: the usual text about a scheduler.
     """
 
     name: str

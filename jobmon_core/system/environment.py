@@ -35,9 +35,9 @@ _COMPARED = (
 
 
 def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for squeue, sacct and scontrol.
+    """Return the environment for a program whose output jobmon reads, e.g. squeue.
 
-    The user's settings must not change what they print; jobmon's secrets are left out.
+    The user's settings must not change what it prints; jobmon's secrets are left out.
     """
     variables = {
         name: value

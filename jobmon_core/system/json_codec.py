@@ -74,7 +74,7 @@ def _below(step: str, error: Exception) -> DecodeError:
 
 @cache
 def _builder(kind: Any) -> _Builder:
-    """Return the function that builds values of ``kind``; to find it takes longer than to build one."""
+    """Return the function that builds values of ``kind``; cached, as finding it is slower than using it."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (option for option in typing.get_args(kind) if option is not type(None))

@@ -107,7 +107,7 @@ class Runner:
     """Starts programs on this machine; tests replace it by scripted results."""
 
     def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, max_bytes: int | None = None) -> None:
-        """Set where the output of programs run for the user goes; kill queries that print too much."""
+        """Set where output for the user goes, and the size of output beyond which a query is killed."""
         self._stdout_fd = stdout_fd
         self._stderr_fd = stderr_fd
         self._max_bytes = max_bytes
@@ -120,7 +120,7 @@ class Runner:
         return self.capture_with({}, argv, timeout_s)
 
     def capture_with(self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float) -> Result:
-        """Run a query with these variables in addition: others may read its arguments, but not those."""
+        """Run a query with more environment variables, which other users cannot read, unlike arguments."""
         return self._captured(variables, argv, timeout_s, "")
 
     def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:

@@ -26,8 +26,8 @@ class ProcessTree:
     def reap(self) -> bool:
         """Collect all processes that ended and their usage; return whether the leader has ended.
 
-        Linux counts what a process had before it executed its program: the memory of this process, as whose
-        copy it began. A peak below that is not its own, and is left out.
+        In the peak memory of a process, Linux includes the time before its exec, when it was a copy of this
+        process. So a peak that is not above that of this process may not be its own, and is left out.
         """
         inherited_kib = own_peak_kib()
         with suppress(ChildProcessError):  # there is none

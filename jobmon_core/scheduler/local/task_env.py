@@ -50,7 +50,7 @@ class TaskEnv:
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the task's environment: the variables selected by ``--export``, and Slurm's.
 
-        Of `jobmon run` (``keeps_environment``), it is ``inherited``, unchanged.
+        For `jobmon run` (``keeps_environment``), it is ``inherited``, unchanged.
         ``SLURM_JOBID`` is not set: MPI libraries take this old name as a sign that srun can start processes.
         """
         if self.spec.keeps_environment:

@@ -29,11 +29,12 @@ _CHUNK_BYTES = 1 << 16  # of such a log
 _NOT_FOUND = 404
 _UNAUTHORIZED = (401, 403)
 _LIMIT = 100  # entries of the state API
+_MAX_SHOWN = 300  # characters of an answer that an error shows
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request without a usable answer; ``status`` is None if none came at all."""
+    """A request without a usable answer; ``status`` is that of an HTTP error, else None."""
 
     why: str
     status: int | None = None
@@ -193,7 +194,7 @@ class RayApi:
             what = "no token" if answer.status == _UNAUTHORIZED[0] else "a wrong token"
             return f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
         text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
-        shown = text if len(text) <= _LIMIT * 3 else f"... {text[-_LIMIT * 3 :]}"  # of a traceback, the end
+        shown = text if len(text) <= _MAX_SHOWN else f"... {text[-_MAX_SHOWN:]}"  # of a traceback, the end
         return f"the Ray dashboard {self.service} answered HTTP {answer.status}: {shown}".rstrip(": ")
 
 

@@ -56,7 +56,7 @@ _OUTAGE = OutageWords(
     summary="The dashboard of the Ray cluster {cluster} has not answered for {lasted}, so jobmon has no news "
     "of your jobs there. It considers none finished and keeps asking. You will be notified once it answers.",
     advice="Look at the head node of {cluster}: whether the dashboard and the GCS run (`ray status`). "
-    "Without its dashboard a cluster may go on; do not start the jobs again before you know.",
+    "The jobs may run on without the dashboard: do not start them again before you know.",
 )
 
 RAY = Backend(

@@ -94,7 +94,7 @@ def _shorten(log: Path) -> int:
 
 
 def copy_message(folder: Path, message: str) -> None:
-    """Write Ray's message into a copy that is empty: the end of the log, or why there is none.
+    """Write Ray's message into a copy that is empty; it holds the end of the log, or why there is none.
 
     Raises:
         OSError, StorageFailed: the copy cannot be written.

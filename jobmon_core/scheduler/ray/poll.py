@@ -1,7 +1,7 @@
 """One look at a Ray cluster, for all of its jobs that jobmon follows. It runs in a helper: it loads HTTP.
 
-It asks for the list of all jobs once. Then it asks for the last lines of each driver's log; about a job that
-only Ray's own list could not settle; and at times for what waits and for the nodes.
+It asks once for the list of all jobs, and about single jobs whose state the list does not settle. Then it
+asks for the last lines of each driver's log, and at times for what waits and for the nodes.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _look(
     followed: tuple[JobFolder, Registered, Status],
     by_name: Mapping[str, RayJob],
 ) -> _Seen:
-    """Return what is known of a job after the list; ask about a job that is not in it, or out of sight."""
+    """Return what is known of a job after the list; ask about it if that does not settle its state."""
     folder, job, before = followed
     entry = by_name.get(job.name)
     if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
@@ -133,7 +133,10 @@ def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
 def _missing(
     folder: JobFolder, job: Registered, before: Status, version: Version, why: str = _DELETED
 ) -> Status:
-    """Return the status of a job that Ray does not know (any more); ``why`` is for the same head."""
+    """Return the status of a job that Ray does not know.
+
+    ``why`` is the reason, unless the head was restarted or Ray never confirmed the job.
+    """
     if not job.is_confirmed:
         if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
@@ -179,7 +182,10 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
 
 
 def _start_s(before: Status, entry: RayJob) -> int | None:
-    """Return when a job began to run: when it was first seen to run after it was seen to wait, or earlier."""
+    """Return when a job was first seen running, if it was seen pending before; else when it was submitted.
+
+    None if it has not started.
+    """
     if entry.status == "PENDING" or (entry.is_submission and entry.exit_code is None and not entry.node_id):
         return None
     row = before.row
@@ -189,9 +195,10 @@ def _start_s(before: Status, entry: RayJob) -> int | None:
 
 
 def _has_died(api: RayApi, entry: RayJob) -> bool:
-    """Whether the process of a driver has ended: Ray says so, of a node that it sees, and no actor lives."""
+    """Whether the process of a driver has ended: Ray calls its worker not alive, and no actor lives."""
     if not entry.job_id:
         return False
+    # the worker id of a driver is its job id, filled up with f
     workers = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
     if isinstance(workers, Failed) or len(workers) != 1 or workers[0].get("is_alive") is not False:
         return False

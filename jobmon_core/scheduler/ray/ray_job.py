@@ -32,10 +32,10 @@ _OTHER_DRIVER = (
     "killed shows SUCCEEDED, too"
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
-SUBMISSION_KEY = "jobmon_submission"  # of the metadata of what jobmon submits: which submission it was
+SUBMISSION_KEY = "jobmon_submission"  # in the metadata of a job: the token of jobmon's submission
 _MAX_MESSAGE = 80  # characters
 _MAX_CODE = (1 << 32) - 1
-_MAX_TIME_MS = 4_102_444_800_000  # the year 2100: more is no time, and some of it no date can show
+_MAX_TIME_MS = 4_102_444_800_000  # the year 2100; a greater number is not a time, and may overflow a date
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RayJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether Ray says so, which may prove nothing."""
+        """Whether Ray shows it as ended, which alone proves nothing."""
         return self.status in ("STOPPED", "SUCCEEDED", "FAILED")
 
     @property

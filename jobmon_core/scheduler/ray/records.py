@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MAX_ATTEMPT_S = 900.0  # between two notes about an attempt: it packs a folder and sends it
-_APPEARS_WITHIN_S = 120.0  # of the last request
+_MAX_ATTEMPT_S = 900.0  # an attempt without a new note for this long is over; it packs and sends a folder
+_APPEARS_WITHIN_S = 120.0  # how soon after the last request Ray shows a job that it accepted
 _SHOWN_S = 600.0  # how long the queue lists an ended job
 
 
@@ -42,7 +42,10 @@ class Registered:
     token: str = ""  # of the submission, if jobmon made it
 
     def is_entry(self, entry: RayJob, session: str) -> bool:
-        """Whether an entry with the job's name is the job: a new head, and a deletion, free its name."""
+        """Whether an entry with the job's name is this job.
+
+        After a restart of the head, or after a deletion, another job may have the name.
+        """
         is_of_session = not (self.session and session) or self.session == session
         has_start = self.start_s is not None and entry.start_s is not None
         return (
@@ -158,7 +161,7 @@ class JobFolder(NamedTuple):
             (self.path / "ended").unlink(missing_ok=True)
 
     def reconsider(self) -> None:
-        """Drop what was concluded of a submission that Ray did not show: it shows it now."""
+        """Drop the conclusion that Ray never got the submission: now it shows the job."""
         status, job = self.status(), self.registered()
         if status.is_final and job and not job.is_confirmed:
             self.save_status(Status(), status)
@@ -203,7 +206,7 @@ def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> 
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: the next query replaces it
+    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: nothing is known
         return from_json(kind, json.loads(path.read_bytes()))
     return None
 

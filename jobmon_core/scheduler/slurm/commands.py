@@ -24,8 +24,8 @@ QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
-# only fields that exist since 20.11: sacct fails if one is unknown; JobName, with any newlines, comes last,
-# after the only other text that may have some
+# Only fields that exist since 20.11, because sacct fails if one is unknown. The comment and the job name may
+# contain newlines: they come last, one after the other.
 ACCOUNTING_FIELDS = (
     "JobID",
     "JobIDRaw",
@@ -81,8 +81,8 @@ def accounting_fields_of(version: Version) -> tuple[str, ...]:
     """Return the fields to query from a sacct of this version."""
     if version < _PATHS_SINCE:
         return ACCOUNTING_FIELDS
-    *fields, name = ACCOUNTING_FIELDS
-    return (*fields, *_PATH_FIELDS, name)
+    *fields, comment, name = ACCOUNTING_FIELDS
+    return (*fields, *_PATH_FIELDS, comment, name)
 
 
 def submit(arguments: Sequence[str]) -> list[str]:
@@ -143,7 +143,7 @@ def step_version() -> list[str]:
 
 
 def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[str]:
-    """Run a program once on each node of a running job, in such a step; it reserves no GPU either."""
+    """Run a program once on each node of a running job, in a step like that of `agent_step`, without GPUs."""
     clusters = ["-M", cluster] if cluster else []
     return ["srun", *clusters, f"--jobid={raw_job_id}", *_STEP, "--gres=none", *command]
 

@@ -32,7 +32,7 @@ Fields = dict[str, str]
 
 @dataclass(slots=True)
 class _Run:
-    """One run: its own row, and those of its steps, without those of jobmon's agents."""
+    """One run: its own row, the rows of its steps, and apart from these the rows of jobmon's agents."""
 
     main: Fields
     steps: list[Fields] = field(default_factory=list)
@@ -102,7 +102,7 @@ def _row(run: _Run) -> AccountingRow | None:
         pending_indices=pending,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
-        # before 25.11, sacct subtracts 128 from such a code: one that is still there is exact
+        # before 25.11, sacct subtracts 128 from codes of 128 or more: a code that is printed so high is exact
         exit_code_exact=(exit_code or 0) >= SIGNAL_BASE,
         signal=signal,
         derived_exit_code=_derived_exit_code(run),
@@ -177,10 +177,10 @@ def _usage(run: _Run) -> Usage:
 
 
 def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
-    """Return the use of GPUs by the step that used them most: Slurm 23.02 and later records it, if at all.
+    """Return the highest GPU use of a step; None if Slurm, which can record it since 23.02, did not.
 
-    The figures of a step are sums over its tasks, and of each task the highest that was seen. Two zeros are
-    no evidence: a Slurm that cannot read the GPUs may print them, too.
+    The figure of a step is the sum, over its tasks, of the highest value that was seen of each task. Two
+    zeros are no evidence: a Slurm that cannot read the GPUs may print them, too.
     """
     totals = [values.tres(step.get("TRESUsageInTot", "")) for step in run.steps]
     percents = [

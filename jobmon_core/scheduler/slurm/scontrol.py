@@ -43,7 +43,7 @@ _NONE = ("(null)", "N/A")
 def read_records(text: str) -> tuple[Record, ...]:
     """Parse all records."""
     starts = [*_START.finditer(text)]
-    # an empty line precedes all but the first; elsewhere a text of the user looks like a record
+    # an empty line precedes all but the first; a match elsewhere is a text of the user
     true_starts = [start for start in starts if start is starts[0] or text.endswith(_END, 0, start.start())]
     records = (_record(start, body) for start, body in _split(text, true_starts))
     return tuple(record for record in records if record is not None)
@@ -100,7 +100,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
         workdir=_text(fields, "WorkDir"),
         stdout=_text(fields, "StdOut"),
         stderr=_text(fields, "StdErr"),
-        paths_expanded="SubmitLine" in fields,  # both since 25.11
+        paths_expanded="SubmitLine" in fields,  # 25.11 prints this line, and expanded paths
         command=_text(fields, "Command"),
         partition=_text(fields, "Partition"),
         requested_bytes=values.requested_bytes(fields, "AllocTRES", "ReqTRES", "TRES"),

@@ -35,7 +35,7 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     """Submit a sentinel to the partition, account and QOS of its job.
 
     Raises:
-        SchedulerRejected: sbatch failed or printed no job id; the message is sbatch's.
+        SchedulerRejected: sbatch failed or printed no job id; the message is what it printed, if anything.
     """
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
@@ -43,6 +43,8 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
         for line in answer.stdout.splitlines():
             if job := sbatch_output.announced_job(line):
                 return job
+        if not f"{answer.stdout}{answer.stderr}".strip():
+            raise SchedulerRejected("sbatch printed no job id")
     raise SchedulerRejected(answer.error_text.removeprefix(f"{_NEW_SESSION[0]}: "))
 
 

@@ -38,7 +38,7 @@ class SlurmSubmitter:
 
         Raises:
             SchedulerMissing: sbatch is not installed on this machine.
-            StorageFailed: the lock for the search of a job without an id cannot be used.
+            StorageFailed: the lock that a search for the job needs cannot be used.
         """
         jobs: list[Submitted] = []
 

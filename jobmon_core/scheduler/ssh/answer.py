@@ -53,7 +53,7 @@ class Answer:
 
     look: Look = field(default_factory=Look)
     details: dict[int, ProcessDetails] = field(default_factory=dict)  # by PID
-    pids: list[int] = field(default_factory=list)  # that were looked for
+    pids: list[int] = field(default_factory=list)  # that a search by command line or log found
 
 
 def read_answer(text: str) -> Answer:
@@ -282,7 +282,7 @@ def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
 
 
 def _df(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return size and use of the last line of ``df -P``, in its unit; None if a number is missing or 0."""
+    """Return size and use of the last line of ``df -P``, in its unit; None if unknown or the size is 0."""
     fields = lines[-1].split(None, _DF_FIELDS - 1) if lines else []
     if len(fields) < _DF_FIELDS or not (fields[_SIZE].isdecimal() and fields[_USED].isdecimal()):
         return None

@@ -49,9 +49,9 @@ _OUTAGE = OutageWords(
     name="ssh to {cluster}",
     summary="ssh to {cluster} has failed for {lasted}, so jobmon has no news of your jobs there. It "
     "considers none finished and keeps trying. You will be notified once the host answers.",
-    advice="Look at the console of {cluster}, e.g. at the web page of its provider: only there you see "
-    "whether it is switched off, out of credit or being restarted. Do not start the jobs again before: they "
-    "may still be running.",
+    advice="Look at the console of {cluster}, e.g. at the web page of its provider: only there can you "
+    "see whether it is switched off, out of credit or being restarted. Do not start the jobs again before "
+    "you know: they may still be running.",
 )
 
 SSH = Backend(

@@ -116,7 +116,10 @@ class SshScheduler:
         return found
 
     def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
-        """Return a row for each job that has not vanished; raise `_NoAnswer` if nothing is known of any."""
+        """Return a row for each job that has not vanished.
+
+        Raise `_NoAnswer` if the host does not answer, or if all jobs are on another machine than the answer.
+        """
         jobs = found.watched
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
         look = self._look(records, open_jobs, found.removable) if open_jobs else Look()
@@ -166,7 +169,7 @@ class SshScheduler:
             run = look.runs.get(number)
             is_in_own_folder = run is not None and run.has_begun  # both machines have the same home
             if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
-                continue  # it has a log of its own under this name
+                continue  # that machine has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
         self._save_files(jobs, look)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s
 MAX_ANSWER_BYTES = 8 << 20  # the logs in one answer take up to 6 MiB
 _SSH_FAILED = 255
-_PERSIST_S = 300  # an idle connection is kept for so long: ten intervals
+_PERSIST_S = 300  # how long an idle connection is kept: ten intervals
 _MAX_SOCKET_PATH = 70  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 57
 _MAX_WHY = 300
 _CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
@@ -35,7 +35,7 @@ _NOISE = re.compile(r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:"
 def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str]) -> str | Unreachable:
     """Run a script on a host; return what it prints, without surrounding noise.
 
-    The script must read nothing from stdin. It is killed after a minute.
+    ssh is killed after a minute.
     """
     nonce = os.urandom(8).hex()
     result = runner.feed(command(host, control_folder(environment)), framed(script, nonce), TIMEOUT_S)
@@ -87,11 +87,11 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 def framed(script: str, nonce: str) -> str:
     """Return the script between the words that mark its output.
 
-    The shell reads a script line by line: a function runs only once all of it has arrived, even if the
-    connection is cut.
+    The shell reads its input line by line, but runs a function only once all of it has arrived: if the
+    connection is cut before, no part of the script runs.
     """
     return (
-        # of the user, for the commands that are started: as a script, before any variable changes
+        # the user's own environment, for commands to start: kept as a script before any variable changes
         'own_environment=$(echo "umask $(umask)"; export -p; [ -z "$BASH_VERSION" ] || declare -fx); '
         "own_lc_all=${LC_ALL-} has_lc_all=${LC_ALL+yes} own_path=$PATH; "
         "LC_ALL=C; export LC_ALL; PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH\n"

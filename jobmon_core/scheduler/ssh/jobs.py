@@ -1,4 +1,4 @@
-"""Finds jobs on a host by what the user names of them, and records them under a number."""
+"""Finds jobs on a host by what the user says of them, e.g. a PID, and records each under a number."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class HostJobs:
             raise JobmonError(str(error)) from error
 
     def names(self) -> tuple[str, ...]:
-        """Return the sessions of tmux there."""
+        """Return the sessions of tmux there, each as `tmux:SESSION`, quoted for a shell."""
         panes = self._examine((script.PANES_LINE,)).look.panes
         return tuple(dict.fromkeys(shlex.quote(f"tmux:{pane.session}") for pane in panes))
 
@@ -178,7 +178,7 @@ def _examine_lines(target: Target) -> tuple[str, ...]:
 
 
 def _find(target: Target, answer: Answer, host: str) -> _Found:
-    """Return the process to follow; without one if only a marker is awaited.
+    """Return the process to follow; a `_Found` without a PID if only a marker is awaited.
 
     Raises:
         UnknownJob: there is none, or none that can be followed; the message says what to do.

@@ -1,8 +1,8 @@
 """The shell scripts that look at a host: text for /bin/sh, which needs only what each Linux host has.
 
 Each prints lines that begin with a word, see `jobmon_core.scheduler.ssh.answer`. Missing lines mean that
-something is not known; only ``gone PID`` says that a process does not exist. No program runs for each
-process, so that a look costs little; what may hang gets a time limit.
+something is not known; only ``gone PID`` says that a process does not exist. A look runs no program for each
+process, so that it costs little. Programs that are known to hang, such as df, get a time limit.
 """
 
 from __future__ import annotations
@@ -190,7 +190,10 @@ def files_line(job: int, folder: str) -> str:
 
 
 def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
-    """Return the line that looks at a command of jobmon, and that may keep it from starting later."""
+    """Return the line that looks at a command that jobmon starts.
+
+    With ``prevent_start``, a command that has not started yet can no longer start.
+    """
     return f"run {job} {shlex.quote(run_id)} {'take' if prevent_start else '-'}"
 
 

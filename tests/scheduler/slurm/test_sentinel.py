@@ -56,6 +56,7 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
     [
         (said(stderr="sbatch: error: no quota\n", exit_code=1), "sbatch: error: no quota"),
         (said("we are closed\n"), "we are closed"),
+        (said(""), "sbatch printed no job id"),
         (TimedOut(("setsid",), 30), "no answer within 30 s"),
     ],
 )

@@ -63,7 +63,7 @@ class LocalJobControl:
     def find_attempt(
         self, attempt: Attempt, others: Collection[JobRef], now_s: float
     ) -> JobRef | NotListed | Unreachable:
-        """See `JobControl`. It is the one with the same words, in the same folder, since that time."""
+        """See `JobControl`. It is the first job since then with the same arguments, in the same folder."""
         del now_s  # no job is forgotten
         found = [
             each.id

@@ -79,7 +79,8 @@ class RaySubmission:
         """Record the job before it is submitted.
 
         Raises:
-            SchedulerRejected: another submission under this id is not known to have arrived, or not to have.
+            SchedulerRejected: jobmon has submitted a job under this id before, and Ray may still show it.
+            CommandBusy: another `jobmon submit` holds the lock.
             StorageFailed: it cannot be recorded.
         """
         name, command = str(self._description["submission_id"]), str(self._description["entrypoint"])

@@ -66,7 +66,7 @@ class SlurmJobControl:
         remembered_s = self._remembered_s()
         if remembered_s is not None and now_s - attempt.since_s < remembered_s - _MARGIN_S:
             return NotListed()
-        return Unreachable("Slurm does not list jobs any more that ended so long ago")
+        return Unreachable("Slurm no longer lists jobs that ended so long ago")
 
     def _remembered_s(self) -> float | None:
         """Return for how long slurmctld lists ended jobs (seconds); None if that is not known."""

@@ -1,1 +1,1 @@
-"""What Slurm says about the site: partitions, nodes, limits, the queue. Asked when a user asks."""
+"""What Slurm says about the site: partitions, nodes, limits, the queue. Queried only for a user who asks."""

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NONE = ("", "(null)", "N/A", "n/a", "NONE", "None")
-_UNLIMITED = ("UNLIMITED", "INFINITE")
 
 
 def records(text: str, first_key: str) -> Iterator[str]:
@@ -18,7 +17,7 @@ def records(text: str, first_key: str) -> Iterator[str]:
 
 
 def value(record: str, key: str) -> str:
-    """Return the first value of a key, without blanks; empty if it is missing or means "none"."""
+    """Return the first value of a key, up to a blank; empty if it is missing or means "none"."""
     match = re.search(rf"(?<!\S){re.escape(key)}=(\S*)", record)
     return "" if match is None or match[1] in _NONE else match[1]
 
@@ -27,8 +26,3 @@ def values(record: str, key: str) -> tuple[str, ...]:
     """Return the parts of a list with commas."""
     text = value(record, key)
     return tuple(text.split(",")) if text else ()
-
-
-def limited(text: str) -> str:
-    """Return a limit; empty if there is none."""
-    return "" if text in _UNLIMITED else text

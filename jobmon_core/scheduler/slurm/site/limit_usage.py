@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LIMIT = re.compile(r"(?<!\S)((?:Grp|Max|Min)\w+)=(\S+)")
 _AMOUNT = re.compile(r"(?:([\w/:.-]+)=)?(\d+(?:\.\d+)?)(?:\((\d+(?:\.\d+)?)\))?", re.ASCII)
 _BRACES = re.compile(r"(\S+)=\{([^{}]*)\}")
-_USER_LIMITS, _ACCOUNT_LIMITS = "User Limits=", "Account Limits="
+_ACCOUNT_LIMITS = "Account Limits="  # the limits of the QOS itself come before this
 
 
 def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Limit, ...]:

@@ -10,7 +10,7 @@ from jobmon_core.scheduler.slurm.site import key_values
 from jobmon_core.scheduler.slurm.site.gpus import gpus_of
 
 _MEGABYTE = 1024**2
-_WHY = re.compile(r" Reason=(.*?)(?: \[[^\[\]]*\])?\s*$")  # the last key; who set it when is left out
+_WHY = re.compile(r" Reason=(.*?)(?: \[[^\[\]]*\])?\s*$")  # the last key; who set it, and when, is left out
 
 
 def read_partitions(text: str) -> tuple[Partition, ...]:
@@ -37,7 +37,7 @@ def read_nodes(text: str) -> tuple[Node, ...]:
 
 def _node(record: str) -> Node:
     why = _WHY.search(record)
-    usable_cpus = key_values.value(record, "CPUEfctv") or key_values.value(record, "CPUTot")  # since 22.05
+    usable_cpus = key_values.value(record, "CPUEfctv") or key_values.value(record, "CPUTot")  # before 22.05
     return Node(
         name=key_values.value(record, "NodeName"),
         state=key_values.value(record, "State"),

@@ -65,7 +65,7 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
 
 
 class _Site:
-    """Asks what the category of a reason needs, and collects what was not answered."""
+    """Makes the queries that the category of a reason needs, and collects the errors of those that fail."""
 
     def __init__(self, runner: Runner, cluster: str) -> None:
         self._runner = runner

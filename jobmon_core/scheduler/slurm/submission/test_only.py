@@ -26,7 +26,7 @@ _START = re.compile(
     r"to start at (\S+)(?: a)? using (\d+) processors on (?:nodes )?(\S+)(?: in partition (\S+))?", re.ASCII
 )
 # what sbatch prints if it did not reach slurmctld: no answer about the job
-_SILENT = ("Unable to contact", "Socket timed out", "Zero Bytes were", "Could not establish", "fatal: ")
+_SILENT = ("Unable to contact", "Socket timed out", "Zero Bytes were", "Could not establish")
 _ACCEPTED = "sbatch accepts the job"
 _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 
@@ -56,7 +56,7 @@ def read_test_only(answer: Result) -> SubmissionAnswer:
     return SubmissionAnswer(True, _ACCEPTED, values.unix_time(found[1]), found[3], found[4] or "")
 
 
-_NOT_FOUND = 127  # as a shell script in place of sbatch reports that there is none
+_NOT_FOUND = 127  # the exit code of a wrapper script that does not find sbatch
 
 
 def _bare(line: str) -> str:
