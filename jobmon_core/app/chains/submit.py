@@ -111,7 +111,7 @@ def read_stage(text: str) -> Stage:
 def _require_script(text: str, operands: Sequence[str]) -> None:
     """Raise InvalidStage if a stage names no script, or its script is missing or sets --dependency.
 
-    sbatch would refuse the stage only after the stages before it were submitted.
+    sbatch would report a missing script only after the stages before it were submitted.
     """
     if not operands:
         raise InvalidStage(f"stage {text!r} names no script")
