@@ -66,7 +66,7 @@ class Subject:
     same_outcome: int = 1  # tasks of the job with this outcome
     total: int = 1  # tasks of the job
     same_cause: str = ""  # indices of the tasks with this cause, e.g. ``1,4,7``; empty if there are no others
-    other_causes: tuple[str, ...] = ()  # of tasks of a job that ended otherwise, e.g. ``Out of memory (2,3)``
+    other_causes: tuple[str, ...] = ()  # what happened to other tasks, e.g. ``Out of memory (tasks 2,3)``
 
 
 @dataclass(frozen=True, slots=True)

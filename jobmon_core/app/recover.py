@@ -36,7 +36,7 @@ class RecoveryResult:
     action: str  # what was changed, or why nothing was
     is_changed: bool = True
     watched_on: str = ""  # the host of the job's living monitor, if nothing was changed because of that
-    is_job: bool = True  # not the configuration or a temporary file
+    is_job: bool = True  # False for a group, a message, the configuration or a temporary file
 
 
 @dataclass(frozen=True, slots=True)

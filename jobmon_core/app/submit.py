@@ -56,7 +56,7 @@ class SubmitJob:
             no_agent: whether nothing is to run beside the job.
             script_path: the file that the text of the script came from, if that is not the one submitted.
             chain: the place of the job in a chain.
-            dependency: options of sbatch for that; they are not recorded, as a rerun has none.
+            dependency: options of sbatch that make the job wait; they are not recorded, as a rerun has none.
             on_saved: called with each submitted job that has a state file, before its monitor starts.
         """
         self._ctx = ctx

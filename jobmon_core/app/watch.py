@@ -147,7 +147,7 @@ def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
 
 
 def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
-    """Return what the scheduler remembers of a job (the first of several records), else its last run."""
+    """Return the scheduler's record of a job (the first of several), else its last run in accounting."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
         records = [each for each in record if _is_part(each, ref)]

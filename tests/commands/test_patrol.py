@@ -175,7 +175,7 @@ def test_the_entry_reports_to_its_channel_and_removes_itself_when_all_is_done(
         assert (last.stdout, last.stderr) == ("", "")
         text = json.dumps(discord.received()[-1])
         assert f"{job} train: RUNNING -> COMPLETED" in text
-        assert "nothing is watched any more: its entry in cron was removed" in text
+        assert "nothing is watched any more: the patrol's entry in cron was removed" in text
         assert table.read_text() == USERS_OWN
         assert not discord.violations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JobAlerts(NamedTuple):
-    """Until when a job is muted, and when it was acknowledged (Unix seconds); None: it is or was not."""
+    """Until when a job is muted, and when it was acknowledged: each in Unix seconds, or None."""
 
     muted_until_s: float | None = None
     acknowledged_s: float | None = None

@@ -29,6 +29,7 @@ def mute(ctx: Context, argument: str, seconds: float) -> Muted:
 
     Raises:
         UnknownJob: it names neither a group nor a job.
+        StateUnreadable: the job has a state file that cannot be read.
         StorageFailed: the mute cannot be saved.
     """
     target, subject = _target(ctx, argument)

@@ -1,4 +1,4 @@
-"""Use case: send the messages of a job again that were given up."""
+"""Use case: send again those messages of a job that were given up."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ _LOCK_TIMEOUT_S = 10.0
 
 
 def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResult:
-    """Send the given-up messages of the job that ``argument`` names again, also to channels that refused all.
+    """Send again the given-up messages of the job that ``argument`` names, also to channels considered dead.
 
-    Its monitor does it; if it has none, a new one. Nothing is changed if no message was given up.
+    The job's monitor sends them; if it has none, a new one is started. Nothing is changed if no message was
+    given up, or if jobmon stopped watching the job.
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
         StateUnreadable: the job has a state file that cannot be read.
-        CommandBusy: a `jobmon recover` is running.
+        CommandBusy: a `jobmon recover` or another `jobmon replay` is running.
         StorageFailed: a file cannot be written, or no monitor could be started.
     """
     found, _ = find_job(ctx, argument)

@@ -43,7 +43,7 @@ def checkpoints_in(ctx: Context, folder: str) -> CheckpointList:
 
 
 def checkpoints_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[CheckpointList]:
-    """Return the checkpoints of each task of a job, or of the part ``ref``; tasks may share a folder.
+    """Return the checkpoints of the tasks of a job, or of the part ``ref``: one list for each folder.
 
     Raises:
         JobmonError: no task has started.

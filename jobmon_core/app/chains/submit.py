@@ -27,7 +27,7 @@ _NOT_SBATCH = ("help", "usage", "version")
 
 
 class InvalidStage(JobmonError):
-    """A stage is not a valid command line of sbatch; nothing was submitted."""
+    """A stage cannot be part of a chain, e.g. because its script is missing; nothing was submitted."""
 
     exit_code = 2
 
@@ -109,7 +109,10 @@ def read_stage(text: str) -> Stage:
 
 
 def _require_script(text: str, operands: Sequence[str]) -> None:
-    """Raise InvalidStage if a stage names no script, or none that exists: sbatch would find out too late."""
+    """Raise InvalidStage if a stage names no script, or its script is missing or sets --dependency.
+
+    sbatch would report a missing script only after the stages before it were submitted.
+    """
     if not operands:
         raise InvalidStage(f"stage {text!r} names no script")
     script = operands[0]

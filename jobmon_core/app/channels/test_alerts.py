@@ -30,7 +30,7 @@ class LevelResult:
 
 @dataclass(frozen=True, slots=True)
 class ChannelUnderTest:
-    """One channel, and the answers to its examples, each of which is sent when it is asked for."""
+    """One channel; iterating over ``results`` sends the examples one by one and yields the answers."""
 
     name: str
     destination: str  # without secrets
@@ -61,7 +61,7 @@ def _under_test(ctx: Context, configured: ConfiguredChannel) -> ChannelUnderTest
 
 
 def _results(ctx: Context, configured: ConfiguredChannel, channel: Channel) -> Iterator[LevelResult]:
-    """Send the examples, the most urgent one first; after one that says all, the others are not sent."""
+    """Send the examples, the most urgent one first; stop at a failure that would affect all others, too."""
     for level in Level:
         message = level_sample(configured.name, level, int(ctx.clock.now()))
         result = channel.deliver(OutboxEntry(message, channel=configured.name))

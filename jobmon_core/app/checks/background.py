@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.system.runner import Runner
 
-_MAX_RUNS = 20  # the latest
+_MAX_RUNS = 20
 
 
 def same_jobs(ctx: Context, request: Request, script_path: str) -> list[WatchedJob]:
@@ -33,7 +33,7 @@ def same_jobs(ctx: Context, request: Request, script_path: str) -> list[WatchedJ
 
 
 def past_runs(ctx: Context, jobs: list[WatchedJob]) -> Iterator[PastRun]:
-    """Yield the runs that ended, the newest first."""
+    """Yield the latest tasks that started and ended, those of the newest job first."""
     number = 0
     for job in jobs:
         interval_s, had_progress = _progress_of(ctx, job)
@@ -75,10 +75,11 @@ def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
     except ConfigInvalid as error:
         return Setup(fault=mask_webhooks(" ".join(str(error).split())), home=str(ctx.home.root))
     channels = tuple(route.value for route in Route if config.channels_for(route))
-    return Setup(channels, "", _returns_by(ctx, runner, command), str(ctx.home.root))
+    return Setup(channels, "", _autostart_method(ctx, runner, command), str(ctx.home.root))
 
 
-def _returns_by(ctx: Context, runner: Runner, command: tuple[str, ...]) -> str:
+def _autostart_method(ctx: Context, runner: Runner, command: tuple[str, ...]) -> str:
+    """Return what restarts monitors after a reboot, e.g. ``cron``; empty if nothing does."""
     try:
         statuses = Autostart.of(ctx, command, runner).statuses()
     except (JobmonError, OSError):  # report what cannot be determined as not installed

@@ -88,7 +88,7 @@ class CheckSubmission:
             checkpoint_dir=settings.checkpoint_dir if settings else "",
             output_dir=settings.output_dir if settings else "",
         )
-        return self._asked(facts, name, arguments)
+        return self._with_answers(facts, name, arguments)
 
     def backend(self, named: str | None) -> str:
         """Return the name of the backend: the named one, else the configured one."""
@@ -97,7 +97,7 @@ class CheckSubmission:
         except ConfigInvalid:  # an item of its own says so
             return _SLURM
 
-    def _asked(self, facts: Facts, backend: str, arguments: Sequence[str]) -> Facts:
+    def _with_answers(self, facts: Facts, backend: str, arguments: Sequence[str]) -> Facts:
         """Return the facts with what the scheduler says."""
         queries = find_backend(backend).submission_queries
         file = facts.script_file
@@ -105,7 +105,7 @@ class CheckSubmission:
             return facts
         asked, options = queries(), facts.request.options
         answer = asked.test_only(self.runner, arguments, self.ctx.environment)
-        if answer.accepted is None:  # the other questions would take as long
+        if answer.accepted is None:  # Slurm does not respond: the other queries would time out, too
             return replace(facts, test_only=answer)
         names, cluster = options.get("partition", ""), options.get("clusters", "")
         return replace(

@@ -1,4 +1,4 @@
-"""Use case: look at a node by a job of seconds that sets up what the script sets up."""
+"""Use case: look at a node with a short job, which runs the setup lines of the user's script there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.checks.model import Item, failed, not_applicable, warned
 from jobmon_core.domain.checks.node_report import NodeReport, node_items
 from jobmon_core.domain.checks.node_script import NodeScript, node_script
@@ -49,11 +50,12 @@ class CheckNode:
     def check(self, backend: str, facts: Facts, wait_s: float) -> Iterator[Item]:
         """Yield what a node shows about a submission.
 
-        The short job is cancelled if it is pending after ``wait_s`` seconds, and whenever this ends early.
+        The short job is cancelled if it is still pending after ``wait_s`` seconds, if it runs for over four
+        minutes, or if an exception such as that of Ctrl-C ends the check.
         """
         jobs = find_backend(backend).short_jobs
         if jobs is None:
-            yield not_applicable(_ITEM, f"jobs of the {backend} backend run on this host")
+            yield not_applicable(_ITEM, _why_no_node(backend))
             return
         script = node_script(facts)
         folder = self.ctx.home.backend_folder(_FOLDER)
@@ -133,6 +135,12 @@ class CheckNode:
         return _End(
             failed(_ITEM, f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines.")
         )
+
+
+def _why_no_node(backend: str) -> str:
+    if is_local(backend):
+        return f"jobs of the {backend} backend run on this host"
+    return f"the {backend} backend takes no short job that could look at a node"
 
 
 def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:

@@ -44,7 +44,7 @@ class Environments:
 
     submission: Submission
     runner: Runner
-    _asked: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
+    _missing_packages: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
 
     def activations(self) -> list[Activation]:
         """Return what the script activates, in its order."""
@@ -116,9 +116,9 @@ class Environments:
         self, python: str, folders: tuple[str, ...], names: tuple[str, ...]
     ) -> tuple[str, ...] | None:
         key = (python, *folders, "", *names)
-        if key not in self._asked:
-            self._asked[key] = missing_packages(self.runner, python, folders, names)
-        return self._asked[key]
+        if key not in self._missing_packages:
+            self._missing_packages[key] = missing_packages(self.runner, python, folders, names)
+        return self._missing_packages[key]
 
     def _source_path(self, program: Program) -> str:
         file = program.python.file if program.python else ""
@@ -178,7 +178,7 @@ class Environments:
         return found, ""
 
     def _unknown_path(self, activations: list[Activation]) -> str:
-        """Return why nobody knows which Python a name means; empty if it is known."""
+        """Return why it is not known which Python a name means; empty if it is known."""
         for each in reversed(activations):
             if each.kind in (Kind.VENV, Kind.CONDA):
                 return ""
@@ -187,11 +187,11 @@ class Environments:
             if each.kind is Kind.FILE:
                 text = read_text(os.path.join(self.submission.folder, each.subject or "")) or "PATH"  # noqa: PTH118 - texts
                 if any(word in text for word in _CHANGES_PATH):
-                    return f"line {each.line} sources a file that may change it"
+                    return f"line {each.line} sources a file that may change PATH"
         return ""
 
     def sourced_names(self) -> frozenset[str] | None:
-        """Return the variables that sourced files set; None if they may set any."""
+        """Return the variables that sourced files set; None if they, modules or ``eval`` may set any."""
         names: set[str] = set()
         for each in self.activations():
             if each.kind is Kind.MODULE:

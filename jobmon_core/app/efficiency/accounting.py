@@ -1,4 +1,4 @@
-"""The records of many jobs in accounting, which is asked once for all jobs of a cluster."""
+"""The records of many jobs in accounting: one query for up to 500 jobs of a cluster."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Target(NamedTuple):
 
 
 def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[Target]:
-    """Return what the arguments name, each job once; without any, the watched jobs that ended since then.
+    """Return what the arguments name, each job once; without any, the jobs that ended since ``since_s``.
 
     A group stands for those of its jobs of which jobmon still has the state files.
 

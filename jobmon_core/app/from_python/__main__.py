@@ -1,4 +1,4 @@
-"""The process that does what starts a monitor: it has one thread, and handles signals as a command does.
+"""The process that runs a use case for a caller in Python, with one thread and the signals of a command.
 
 It reads a request from stdin and writes the reply as the last line of stdout; what sbatch prints goes to
 stderr.

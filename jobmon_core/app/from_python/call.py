@@ -1,8 +1,8 @@
-"""Call what starts a monitor, or sends messages in the background, in a process of its own.
+"""Run a use case in a process of its own, for a caller in Python.
 
-Both fork, which only a process with one thread may do; sbatch needs signal handlers, which only a main thread
-may install. The caller may be a notebook or a training, with many threads and libraries that do not survive
-a fork.
+The caller may be a notebook or a training, with many threads and libraries that do not survive a fork. But to
+start a monitor, or to send messages in the background, jobmon forks, which only a process with one thread may
+do; and sbatch needs signal handlers, which only a main thread may install.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def call(request: Request) -> tuple[Reply, str]:
     """Do what the request says; return the reply, and what sbatch printed.
 
     An interrupt (Ctrl-C, the stop button of a notebook) ends only the waiting: the process goes on, so that
-    no job is submitted half.
+    no submission is cut off.
 
     Raises:
         JobmonError: the same as the use case raises.

@@ -113,7 +113,7 @@ class Reply:
     messages: tuple[str, ...] = ()  # what a command would print on stderr
     job: str = ""  # the id of the job that is watched now
     state_id: str = ""  # names its state file; empty if there is none
-    stored: StoredMessage | None = None  # what became of a text
-    was_hidden: bool = False  # whether a part of the text looked like a secret
+    stored: StoredMessage | None = None  # of `Notify`: the message, and to which channels it was sent
+    was_hidden: bool = False  # of `Notify`: whether a part of the text looked like a secret
     explanation: Explanation | None = None
     health: tuple[HealthReport, ...] = ()

@@ -67,7 +67,8 @@ def join_group(
         open_group(ctx, name)
         run = add_submitted(ctx, name, job, run)
     except JobmonError as error:
-        tell(f"job {job.job_id} is not in group {name}: {error}; `jobmon group add {name} {job.job_id}`")
+        remedy = f"`jobmon group add {name} {job.job_id}` adds it"
+        tell(f"job {job.job_id} is not in group {name}: {error}; {remedy}")
     else:
         tell(f"job {job.job_id} is the run {run} of group {name}")
 

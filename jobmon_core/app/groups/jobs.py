@@ -66,7 +66,7 @@ def failed_runs(runs: Iterable[GroupRun]) -> Iterator[GroupRun]:
 
 
 def failed_indices(job: WatchedJob) -> list[int]:
-    """Return the indices of the failed tasks of an array, unless all of them failed."""
+    """Return the indices of the failed tasks of an array; none if all of its tasks failed."""
     failed = [
         int(key)
         for key, task in job.tasks.items()

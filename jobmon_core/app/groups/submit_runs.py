@@ -134,7 +134,7 @@ class SubmitRuns:
         return RunResult(run.name, problem, is_submitted=False)
 
     def _pass_on(self, reply: _Reply, run: Run) -> None:
-        """Print what the submission said, but not for each run what it says each time."""
+        """Print the messages of a submission, except routine ones and those that an earlier run printed."""
         for text in reply.told:
             if text not in self._told and not text.startswith(_ROUTINE):
                 self._told.add(text)
@@ -199,7 +199,7 @@ class SubmitRuns:
         if isinstance(found, Unreachable) and not self.retry_unclear:
             return member, (
                 "an earlier command was cut off while it submitted this run, and it is not known whether "
-                f"there is a job: {found.why}. If there is one, `jobmon group add {self.group} JOB --as "
+                f"there is a job: {found.why}. If there is one, run `jobmon group add {self.group} JOB --as "
                 f"'{run.name}'`; if not, repeat this command with --retry-unclear"
             )
         return self._save(run, _without_attempt), ""

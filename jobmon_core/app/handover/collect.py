@@ -1,4 +1,4 @@
-"""Use case: collect what someone who takes over the jobs needs, without asking the scheduler about each."""
+"""Use case: collect what someone who takes over the jobs needs, from jobmon's own files if possible."""
 
 from __future__ import annotations
 

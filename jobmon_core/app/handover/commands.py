@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.cancel import command_to_end
 from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
@@ -16,7 +17,6 @@ from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
-from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.system.process import read_stat
 
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ class Resume:
 
 
 def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
-    """Return the commands that end a job; none if it has ended, or if jobmon does not know any."""
+    """Return the commands that end a job; none if it has ended, is no longer watched, or if none is known."""
     if job.closed or job.outcome is not None:
         return ()
     if job.backend == DEFAULT_BACKEND:
-        command = cancel_command(job.backend, str(job.ref), job.name, job.cluster)
-        on_cluster = f" -M {shlex.quote(job.cluster)}" if job.remote and job.cluster else ""
-        return (command.replace("scancel", f"scancel{on_cluster}", 1),)
+        return (command_to_end(job),)
     if job.remote:
         return manual_commands(ctx, job).stop
     pids = _pids(ctx, job)
@@ -78,7 +76,7 @@ def how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Re
             note = "This submits this stage of the chain and those after it."
             return Resume(resume_command(job.settings.chain), note)
         if record and not record.arguments_hidden:
-            note = "This submits the last stage of the chain, without a wait."
+            note = "This submits the last stage of the chain, which then waits for no other stage."
             return Resume(_last_stage(job, record), note)
     if is_local(job.backend) and not _runs_scripts_here(job):
         return Resume(note="jobmon only watched these processes: start the program as it was started")
@@ -104,7 +102,7 @@ def _rerun(ctx: Context, job: WatchedJob) -> Resume:
 
 
 def failed_indices(job: WatchedJob) -> str:
-    """Return the indices of the tasks of an array that did not succeed, if they are a part of it."""
+    """Return the indices of the array tasks that failed or ended unknown; empty if all or none did."""
     ended = [task for task in job.tasks.values() if task.end and task.key.isdigit()]
     failed = [int(task.key) for task in ended if task.end and task.end.outcome in _NOT_DONE]
     is_part = job.is_array and 0 < len(failed) < len(IndexSet.parse(job.array_indices))

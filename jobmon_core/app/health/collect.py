@@ -30,10 +30,10 @@ _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
 
 @dataclass(frozen=True, slots=True)
 class HealthReports:
-    """The reports, one for each task, and whether the user named one job."""
+    """The reports, one for each task."""
 
     reports: tuple[HealthReport, ...]
-    names_one_job: bool = False
+    names_one_job: bool = False  # whether there is exactly one report
 
 
 @dataclass(frozen=True, slots=True)

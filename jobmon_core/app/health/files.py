@@ -79,9 +79,10 @@ def _files_of(ctx: Context, live: LiveTask, with_checkpoints: bool) -> JobFiles:
 
 
 def _lines(job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[str]:
-    """Yield the lines at the beginning and at the end of logs; NCCL reports early, and with new groups.
+    """Yield the lines at the beginning and at the end of logs.
 
-    If Slurm has started the job again, the beginning may be that of an earlier run.
+    NCCL reports at the start, and again for each new process group. If Slurm has started the job again, only
+    the end is read, since the beginning may be that of an earlier run.
     """
     max_bytes = max(_MIN_LOG_BYTES, _MAX_BYTES // max(1, len(logs)))
     for path in logs:

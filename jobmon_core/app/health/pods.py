@@ -37,7 +37,7 @@ def ask_pods(
     """Ask pods at once; the first one is Ray's head, or any other in which ``ray status`` works.
 
     Raises:
-        CommandMissing, PodUnreachable: no pod can be asked; why, of the first one.
+        CommandMissing, PodUnreachable: no pod can be asked; the error is that of the first one.
     """
 
     def ask(name: str) -> PodAnswer | JobmonError:

@@ -47,7 +47,7 @@ def is_waiting(task: Task) -> bool:
 
 
 def why_not_started(job: WatchedJob, task: Task | None) -> str:
-    """Return why there is no run to show, to follow the id: the task waits, or, if None, is not known."""
+    """Return why a task, or a job without known tasks (None), has no run to show, as words after its id."""
     if task is None and job.closed:
         return "is no longer watched, and jobmon never saw it start"
     if task is None and not job.pending_indices:

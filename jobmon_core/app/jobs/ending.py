@@ -68,7 +68,7 @@ def state_text(end: End) -> str:
 
 
 def end_text(end: End) -> str:
-    """Return the final state and what else ended the task, e.g. ``FAILED, exit code 1``."""
+    """Return the final state, and the exit code or signal if it tells more, e.g. ``FAILED, exit code 1``."""
     # the exit code 0 of a job that timed out would confuse, as would the signal that cancelled a job
     shows_exit = (
         end.exit_code

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
 ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list
-_OF_TASK = TaskProgress()
+_NO_PROGRESS = TaskProgress()
 _NO_ESTIMATE = Estimate()
 _NO_ARTIFACTS = Artifacts()
 
@@ -52,7 +52,7 @@ class LiveTask:
     status: JobStatus
     group: Group
     task: Task | None = None  # None for what is pending
-    progress: TaskProgress = _OF_TASK
+    progress: TaskProgress = _NO_PROGRESS
     estimate: Estimate = _NO_ESTIMATE
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
     ongoing: tuple[Event, ...] = ()  # what is wrong now, the worst first
@@ -97,7 +97,7 @@ def live_tasks(
         if group is Group.PENDING:
             pending.append(task)
             continue
-        followed = progress.tasks.get(task.key, _OF_TASK)
+        followed = progress.tasks.get(task.key, _NO_PROGRESS)
         yield LiveTask(
             f"{job.id} {task.key}",
             str(ref_of(job.job_id, task.key)),

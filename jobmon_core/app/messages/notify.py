@@ -35,8 +35,8 @@ def notify(ctx: Context, level: Level, title: str, text: str, wait_s: float) -> 
 
     Raises:
         JobmonError: the text is empty.
-        ConfigInvalid: nothing was sent.
-        StorageFailed: the message cannot be saved.
+        ConfigInvalid: the configuration has faults; nothing was sent.
+        StorageFailed: see `send_message`.
     """
     clean_title, clean_text = redacted(title.strip()), redacted(text.strip())
     if not clean_title and not clean_text:

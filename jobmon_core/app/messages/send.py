@@ -28,7 +28,7 @@ def send_message(
     this id exists already, no second one is created. With ``channel``, it is sent to this channel only.
 
     Raises:
-        StorageFailed: the message cannot be saved.
+        StorageFailed: the message cannot be saved; or it is saved, but the host cannot create the process.
     """
     store, sender = ctx.messages, MessageSender(ctx)
     store.create(message, channel)
@@ -46,7 +46,7 @@ def send_message(
 
 
 def send_in_background(ctx: Context) -> None:
-    """Start a process that sends until no message is open, unless there is one on this host.
+    """Start a process that sends until no message is open, unless such a process runs on this host.
 
     It survives a logout as monitors do. If it is killed, any monitor or `jobmon recover` goes on.
 

@@ -76,7 +76,7 @@ def _results(job: WatchedJob) -> Iterator[Quote]:
 
 
 def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:
-    """Number those that have the name of an earlier one, as in an array; drop the same text of one name."""
+    """Number quotes of the same name, as the tasks of an array have; drop repetitions of a name and text."""
     seen: dict[str, set[str]] = {}
     for quote in quotes:
         texts = seen.setdefault(quote.name, set())

@@ -36,7 +36,7 @@ def save_memory(ctx: Context, reader: str, memory: Memory) -> None:
     Two patrols at once may lose what one of them saw: the next one says it again.
 
     Raises:
-        StorageFailed: the old memory is still there.
+        StorageFailed: the memory cannot be written; the old one stays.
     """
     file = MemoryFile(ctx.home.patrol_file)
     file.write(Memories({**file.read().readers, reader: memory}))

@@ -36,10 +36,11 @@ def check_channel(ctx: Context, channel: str) -> None:
 def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) -> StoredMessage:
     """Send the lines of a patrol, the first as the title; return what became of the message.
 
-    The monitors send a message of their own about each failure, so that of a patrol is never critical.
+    The monitors send a message of their own about each failure, so the message of a patrol is never critical.
 
     Raises:
-        StorageFailed: the message cannot be saved.
+        ConfigInvalid: the configuration has faults.
+        StorageFailed: see `send_message`.
     """
     now_s = ctx.clock.now()
     level = Level.INFO if severity is Severity.WELL else Level.WARNING

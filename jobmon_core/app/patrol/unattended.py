@@ -53,7 +53,7 @@ def remove_entries(autostart: Autostart) -> list[str]:
             continue
         try:
             installer.uninstall()
-            lines.append(f"nothing is watched any more: its entry in {installer.method} was removed")
+            lines.append(f"nothing is watched any more: the patrol's entry in {installer.method} was removed")
         except AutostartUnavailable as error:
-            lines.append(f"nothing is watched any more, but its entry cannot be removed: {error}")
+            lines.append(f"nothing is watched any more, but the patrol's entry cannot be removed: {error}")
     return lines

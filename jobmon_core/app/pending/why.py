@@ -1,4 +1,4 @@
-"""Use case: find out why a job is pending. Asks the scheduler once; the job need not be watched."""
+"""Use case: find out why a job is pending, by queries of the scheduler; it need not be watched."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ class RunCommand:
 
         Raises:
             ConfigInvalid, CommandMissing: nothing was started.
+            StateUnreadable: the command runs, but its supervisor is not recorded.
         """
         root = self.ctx.home.backend_folder(LOCAL.name)
         name = settings.name if settings else ""
@@ -160,7 +161,7 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the file that a command runs: its script, its program, or the first file of an interpreter.
+    """Return the script or program that a command runs; of an interpreter, the first argument that is a file.
 
     Empty if no word of the command names a file.
     """

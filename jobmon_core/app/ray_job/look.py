@@ -29,7 +29,7 @@ _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 
 
 class RayStatus(StrEnum):
-    """Ray's own words, and UNKNOWN if it cannot be said how the job is, or how it ended."""
+    """Ray's own words, and UNKNOWN if jobmon cannot tell whether the job runs or how it ended."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -78,9 +78,10 @@ class RayCluster:
 
     @classmethod
     def open(cls, ctx: Context, head: str, namespace: str) -> RayCluster:
-        """Return the cluster of a dashboard's address or, by its name, of a head pod; ask nothing.
+        """Return the cluster that ``head`` names: the address of its dashboard, or its head pod. Ask nothing.
 
-        Ray's variables (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) name the dashboard of a pod, if they are set.
+        If one of Ray's variables (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) is set, the dashboard that it names is
+        used in place of the pod.
 
         Raises:
             SchedulerRejected: it is not the address of a dashboard.

@@ -37,7 +37,7 @@ class GpuProcess(TypedDict):
     pid: int
     name: str
     gpu_uuid: str
-    memory_used: float | None  # MB
+    memory_used: float | None  # MiB
 
 
 class GpuInfo(TypedDict):
@@ -45,8 +45,8 @@ class GpuInfo(TypedDict):
 
     gpu_count: int
     gpu_utilizations: list[float | None]  # percent; None if the driver does not say
-    memory_used: list[float | None]  # MB
-    memory_total: list[float | None]  # MB
+    memory_used: list[float | None]  # MiB
+    memory_total: list[float | None]  # MiB
     processes: list[GpuProcess]
     avg_utilization: float  # percent, over the GPUs that say it; 0.0 if none does
     healthy: bool  # whether the check itself succeeded
@@ -102,7 +102,7 @@ class HealthReport(TypedDict):
 
 
 def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[str, PodAnswer | JobmonError]:
-    """Ask pods what they show; ``folder`` is one of checkpoints in the first of them."""
+    """Ask pods what they show; ``folder`` is a folder of checkpoints, as the first pod sees it."""
     check_names(namespace, *pods)
     found: dict[str, PodAnswer | JobmonError] = {}
     for pod in pods:
@@ -140,14 +140,14 @@ def _gpu_info(gpus: Sequence[Gpu], processes: Sequence[PodProcess], error: str =
     return GpuInfo(
         gpu_count=len(gpus),
         gpu_utilizations=[gpu.utilization_percent for gpu in gpus],
-        memory_used=[_megabytes(gpu.memory) for gpu in gpus],
-        memory_total=[_megabytes(gpu.memory_total) for gpu in gpus],
+        memory_used=[_mebibytes(gpu.memory) for gpu in gpus],
+        memory_total=[_mebibytes(gpu.memory_total) for gpu in gpus],
         processes=[
             GpuProcess(
                 pid=each.pid,
                 name=each.name,
                 gpu_uuid=each.gpu_uuid,
-                memory_used=_megabytes(each.memory),
+                memory_used=_mebibytes(each.memory),
             )
             for each in processes
         ],
@@ -173,7 +173,7 @@ def merged_gpus(pods: Iterable[GpuInfo]) -> GpuInfo:
     )
 
 
-def _megabytes(size: int | None) -> float | None:
+def _mebibytes(size: int | None) -> float | None:
     return None if size is None else size / _MIB
 
 
@@ -238,7 +238,7 @@ def _efa_info(facts: NetworkFacts, error: str = "") -> EfaInfo:
 
 
 def checkpoint_info(ctx: Context, folder: str, answer: PodAnswer | JobmonError | None) -> CheckpointInfo:
-    """Return the checkpoints of a folder of this host; if it has none such, those that a pod shows."""
+    """Return the checkpoints of a folder; if this host cannot read it, those that a pod found there."""
     found = checkpoints_in(ctx, folder).found
     newest = found.newest_complete
     if not found.problem:

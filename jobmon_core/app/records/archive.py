@@ -160,7 +160,7 @@ def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path)
 
 @contextmanager
 def _left_out_if_damaged(archive: Archive, what: str) -> Iterator[None]:
-    """Let the archive do without a part whose records hold what no jobmon writes."""
+    """Leave a part out of the archive if its records are damaged or cannot be read."""
     try:
         yield
     except JobmonError as error:

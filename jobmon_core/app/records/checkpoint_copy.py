@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
 
-_ARCHIVES = shutil.ignore_patterns(".jobmon-archive-*")  # while one is written into a checkpoint
-_LATE_S = 60.0  # clocks of file servers differ: a checkpoint saved later is that of another run
+_ARCHIVES = shutil.ignore_patterns(".jobmon-archive-*")  # the archive may be written inside the checkpoint
+_LATE_S = 60.0  # after the job's end, as clocks differ; a checkpoint saved later is that of another run
 
 
 def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.open_file import RegularFile
 
 _BLOCK_BYTES = 2**20
-_MAX_CARRIED_BYTES = 4 * _BLOCK_BYTES  # of a line, or of a key that spans lines
+_MAX_CARRIED_BYTES = 4 * _BLOCK_BYTES  # of a line, or of a private key, which spans lines
 _HEAD_BYTES, _TAIL_BYTES = 8 * 2**20, 24 * 2**20  # kept of a longer log: hiding secrets takes 1 s for 1 MB
 _KEY_START, _KEY_END = "-----BEGIN", "-----END"
 
@@ -29,7 +29,7 @@ def copy_text(source: str, target: Path) -> str:
         Unreadable: the source cannot be read; the target may be there in part.
         OSError: the target cannot be written, or exists already.
     """
-    with open(private(target), "wb") as copy:
+    with open(_create_private(target), "wb") as copy:
         omitted_bytes = 0
         for piece, left_out_bytes in _pieces(source):
             copy.write(piece)
@@ -38,12 +38,12 @@ def copy_text(source: str, target: Path) -> str:
 
 
 def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) -> None:
-    """Write a JSON object with secrets hidden in its texts; of the objects ``names_only``, only their keys.
+    """Write a JSON object with secrets hidden; of the objects under the keys ``names_only``, only the keys.
 
     Raises:
         OSError: the target cannot be written.
         ValueError: the content is not JSON.
-        TypeError: the content is not an object, or one of ``names_only`` is none.
+        TypeError: the content is not an object, or a value named in ``names_only`` is not one.
         RecursionError: it is nested too deep.
     """
     data = json.loads(content)
@@ -65,11 +65,11 @@ def write_text(target: Path, text: str) -> None:
         ValueError: the text has a character that UTF-8 does not have; nothing is written.
     """
     content = text.encode("utf-8", "surrogateescape")
-    with open(private(target), "wb") as file:
+    with open(_create_private(target), "wb") as file:
         file.write(content)
 
 
-def private(target: Path) -> int:
+def _create_private(target: Path) -> int:
     """Create a file that only the user can read, which must not exist; return its descriptor."""
     return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
@@ -105,7 +105,7 @@ def _redacted_bytes(block: bytes) -> bytes:
 
 
 def _blocks(file: RegularFile, start: int, end: int) -> Iterator[bytes]:
-    """Yield whole lines, and keys that span lines as a whole, unless they are very long."""
+    """Yield whole lines, and private keys, which span lines, as a whole; split only very long ones."""
     carried = b""
     while start < end and (chunk := file.read_at(start, min(_BLOCK_BYTES, end - start))):
         start += len(chunk)

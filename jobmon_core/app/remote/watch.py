@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.submit import state_id
@@ -30,8 +31,8 @@ def watch_remote(
 ) -> WatchedJob:
     """Start a monitor for the job ``name`` of a service, e.g. of a Ray cluster; return the watched job.
 
-    ``settings`` is what the user says about the job; ``again`` has a job that was reported analysed and
-    reported again.
+    ``settings`` is what the user says about the job; None keeps what was said before. ``again``: analyse and
+    report a job again that was reported before.
 
     Raises:
         AlreadyWatched: it is being watched.
@@ -48,12 +49,14 @@ def watch_remote(
             raise AlreadyWatched(
                 f"{name} is already watched as job {remote.ref}; see `jobmon show {remote.ref}`"
             )
-        if known and not again:
+        if known and known[-1].concluded_s is not None and not again:
             raise AlreadyReported(
                 f"{name} was already reported as job {remote.ref}; --again analyses and reports it again",
                 known[-1].id,
             )
         job = reopened(known[-1]) if known else new_job(ctx, backend, remote, settings)
+        if settings:
+            job = replace(job, settings=settings)
         ctx.store.save(job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])

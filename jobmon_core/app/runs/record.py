@@ -38,7 +38,7 @@ _VERSION_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user submits: the command line, and where it says more than that."""
+    """What the user submits, and the options of jobmon that the record needs."""
 
     arguments: tuple[str, ...]  # of sbatch, or the command of `jobmon run`
     backend: str

@@ -51,7 +51,7 @@ class RerunPlan:
     options: tuple[str, ...]  # the recorded words before the script, then the additional ones
     operands: tuple[str, ...]  # the script, as it was given, and its arguments
     script: Script
-    needs_copy: bool  # the file has another content now, so the recorded text is submitted
+    needs_copy: bool  # submit the recorded text: the file has changed or is gone, or it was stdin
     job_config: str = ""
     no_agent: bool = False
     may_run_twice: str = ""  # a warning; empty if the job is known to have ended

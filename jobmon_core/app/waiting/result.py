@@ -21,7 +21,7 @@ class Result(StrEnum):
     """What `jobmon wait` answers about a job, or about several."""
 
     RUNNING = "running"  # it has not ended, or its outcome is not known yet
-    FAILURE = "failure"  # it failed or was cancelled
+    FAILURE = "failure"  # it failed, was cancelled or will never start
     UNKNOWN = "unknown"  # no outcome is known, and none will be
     SUCCESS = "success"
 
@@ -54,7 +54,8 @@ def judge(job: WatchedJob, ref: JobRef, *, doubtful_fails: bool) -> Waited:
         result = Result.FAILURE if is_doubtful and doubtful_fails else result_of(outcome)
         return Waited(ref, job, result, _why(job, outcome))
     if reason := view_of(job).never_starts:
-        why = f"it will never start ({reason}); `scancel {job.ref}` removes it"
+        cluster = f"-M {job.cluster} " if job.remote else ""
+        why = f"it will never start ({reason}); `scancel {cluster}{job.ref}` removes it"
         return Waited(ref, job, Result.FAILURE, why)
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"

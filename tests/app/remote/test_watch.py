@@ -16,6 +16,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, UnknownJob
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
@@ -98,3 +99,29 @@ def test_a_job_that_ray_does_not_know_is_not_recorded(ctx: Context, ray: FakeRay
     with pytest.raises(UnknownJob, match="has no job run-1; it runs none"):
         watch()
     assert list(ctx.store.all()) == []
+
+
+def test_a_job_whose_monitoring_was_stopped_is_watched_again_without_again(
+    ctx: Context, watch: Watch, starter: ListingStarter
+) -> None:
+    stopped = replace(watch(), unwatched_s=NOW_S)
+    ctx.store.save(stopped)
+    job = watch()
+    assert (job.id, job.closed) == (stopped.id, False)
+    assert starter.started == [job.id, job.id]
+
+
+def test_new_settings_replace_those_of_a_job_that_is_watched_again(
+    ctx: Context, watch: Watch, reported: WatchedJob
+) -> None:
+    settings = JobSettings(name="bert")
+    ctx.store.save(replace(reported, settings=JobSettings(name="old")))
+    assert watch(again=True, settings=settings).settings == settings
+
+
+def test_without_new_settings_a_job_that_is_watched_again_keeps_its_own(
+    ctx: Context, watch: Watch, reported: WatchedJob
+) -> None:
+    settings = JobSettings(name="bert")
+    ctx.store.save(replace(reported, settings=settings))
+    assert watch(again=True).settings == settings

@@ -73,3 +73,11 @@ def test_jobs_run_until_all_are_over_then_the_worst_one_counts() -> None:
     assert overall([Result.SUCCESS, Result.UNKNOWN, Result.FAILURE]) is Result.FAILURE
     assert overall([Result.SUCCESS, Result.UNKNOWN]) is Result.UNKNOWN
     assert overall([Result.SUCCESS] * 2) is Result.SUCCESS
+
+
+@pytest.mark.parametrize(("remote", "command"), [(False, "scancel 12"), (True, "scancel -M other 12")])
+def test_a_job_that_never_starts_has_failed_and_its_cluster_is_named(remote: bool, command: str) -> None:  # noqa: FBT001 - a case
+    never = job_of(replace(PENDING, reason="DependencyNeverSatisfied"))
+    answer = judge(replace(never, cluster="other", remote=remote), never.ref, doubtful_fails=False)
+    assert answer.result is Result.FAILURE
+    assert f"`{command}` removes it" in answer.why
