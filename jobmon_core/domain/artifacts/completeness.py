@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 
 _TEMPORARY = re.compile(r"(?:^|/)\.[^/]+\.\w{6}$|\.(?:part|partial|tmp|filepart|crdownload)$")
-_QUIET_S = 60.0  # a file that is copied has been modified less long ago
+_QUIET_S = 60.0  # a file that was modified less long ago may still be being copied
 
 
 class Depth(StrEnum):
@@ -23,7 +23,7 @@ class Depth(StrEnum):
 
 
 class StoredFile(NamedTuple):
-    """A file of either side."""
+    """A file of the checked folder or of its source."""
 
     size_bytes: int
     modified_s: float
@@ -80,7 +80,7 @@ class Completeness:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether a file or a record is certainly missing or damaged."""
+        """Whether a file or record is certainly missing, different or damaged; also if there are no files."""
         lacks_records = self.expected_records is not None and (self.records or 0) < self.expected_records
         lacks_files = self.missing or self.different or self.damaged or not (self.count or self.problem)
         return bool(lacks_files or lacks_records)

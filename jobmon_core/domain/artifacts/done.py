@@ -19,7 +19,7 @@ GRACE_S = 15.0  # after the processes are gone: the shell that ran them may writ
 
 @dataclass(frozen=True, slots=True)
 class DoneLook:
-    """What there is of that which the user named; each part in words, e.g. ``marker /a/DONE``."""
+    """Which of the marker, artifact and log line that the user named exist; e.g. ``marker /a/DONE``."""
 
     found: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -42,8 +42,9 @@ def record_by_files(
 ) -> RecordAnswer:
     """Return the answer about the processes of a job, with the end of those that are gone if it is proved.
 
-    ``look`` returns what there is; it is called when all processes are gone. Until then the ended ones count
-    as running, since the proof is about all of them; so they do for a short grace after it.
+    ``look`` returns what there is; it is called when all processes are gone. Until then, those that have
+    ended count as running, since the proof is about all of them. If all are gone without proof, the answer
+    is `Unreachable`, which proves nothing, for a short time: the proof may still be written.
     """
     if isinstance(answer, Unreachable):
         return answer

@@ -34,7 +34,7 @@ _SENTENCE = re.compile(
     rf"(?: (?:the )?(?:file|folder|directory|disk|model|checkpoint|weights|results?))?:? {_PATH}",
     re.IGNORECASE,
 )
-# Ray Train, of a checkpoint that all workers have reported
+# Ray Train prints this for every worker that reports a checkpoint
 _CREATED = re.compile(
     r"Checkpoint successfully created at: Checkpoint\(filesystem=local, path=(?P<path>[^\s,)]+)\)"
 )
@@ -125,9 +125,9 @@ def folder_of(path: str) -> str:
 
 
 def _plausible(path: str, *, is_named: bool = False) -> str:
-    """Return a path without the punctuation of its sentence; empty if it is none.
+    """Return a path without the punctuation of its sentence; empty if it is probably not a path to outputs.
 
-    Where an option or a setting names it, one word is enough; in a sentence, that may be anything.
+    A single word counts only as the value of an option or a setting: in a sentence, it may mean anything.
     """
     path = path.rstrip(".:!/")
     is_word = bool(_WORD.fullmatch(path)) and path.lower() not in _NO_PATH
@@ -137,5 +137,5 @@ def _plausible(path: str, *, is_named: bool = False) -> str:
 
 
 def _expanded(text: str, known: Mapping[str, str]) -> str:
-    """Return a text with the variables that are known in place, without the quotes around it."""
+    """Return a text with the known variables replaced by their values, without the quotes around it."""
     return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), text).strip("\"'")

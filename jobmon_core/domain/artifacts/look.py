@@ -92,9 +92,10 @@ def checkpoints_after(
 
 
 def _interval_s(times_s: list[float]) -> float | None:
-    """Return the median interval between checkpoints, the upper of two; None with fewer than two intervals.
+    """Return the median interval between checkpoints; None with fewer than two intervals.
 
-    ``times_s`` are those of their files; pauses within one checkpoint do not count.
+    ``times_s`` are the times of their files; pauses within one checkpoint do not count. Of two middle values,
+    the result is the upper one.
     """
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > _SAME_SAVE * max(pauses)]

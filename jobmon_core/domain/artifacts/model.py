@@ -71,9 +71,8 @@ class Outputs:
     is_partial: bool = False  # there are more than were counted
     problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
     is_found: bool = False  # the log or the script named the folder, not the user
-    fast_enough: Growth | None = (
-        None  # when they last grew as fast as the user demands; None: any change counts
-    )
+    # when they last grew as fast as the user demands; None: any change counts
+    fast_enough: Growth | None = None
 
     @property
     def hardly_grow(self) -> bool:

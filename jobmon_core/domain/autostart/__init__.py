@@ -1,1 +1,1 @@
-"""What cron, systemd, Slurm's scrontab and logind need to run `jobmon recover` automatically."""
+"""What cron, systemd and Slurm's scrontab need to run a command of jobmon, and if logind kills monitors."""

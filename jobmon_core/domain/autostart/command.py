@@ -60,7 +60,7 @@ class RegularCommand:
     purpose: str  # for the description of a unit
     starts_monitors: bool = False  # run it at boot too, and let what it started go on when it ends
     slurm_arguments: tuple[str, ...] = ()  # further ones where Slurm runs it as a job
-    marker_suffix: str = ""
+    marker_suffix: str = ""  # distinguishes the entries for this command from those for `jobmon recover`
 
 
 RECOVER = RegularCommand(

@@ -13,8 +13,8 @@ _TRUE = ("yes", "y", "true", "t", "on", "1")
 def in_session(cgroups: str) -> bool:
     """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
 
-    ``KillUserProcesses`` concerns only those that do. Processes in a container, of the user's own systemd
-    and of cron do not; of cron they do if PAM opens a session for it.
+    ``KillUserProcesses`` concerns only those that do. Processes in a container or of the user's own systemd
+    do not; those of cron do only if PAM opens a session for them.
     """
     folders = (folder for line in cgroups.splitlines() for folder in line.split("/"))
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)

@@ -1,4 +1,7 @@
-"""The unit files of a systemd timer for a command of jobmon. Pure. Source: systemd.service(5), .unit(5)."""
+"""The unit files of a systemd timer for a command of jobmon. Pure.
+
+Sources: systemd.service(5), systemd.unit(5).
+"""
 
 from __future__ import annotations
 

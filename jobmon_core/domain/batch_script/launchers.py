@@ -13,7 +13,7 @@ from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument
 
 
 class Launcher(NamedTuple):
-    """A program in front of another one, with its options by name: without dashes, ``-`` as ``_``."""
+    """A program that starts another one. Names of options have no leading dashes, and ``_`` for ``-``."""
 
     name: str
     options: Mapping[str, str]  # empty value: a flag

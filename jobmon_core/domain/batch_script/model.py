@@ -31,7 +31,10 @@ class Part(NamedTuple):
     kind: PartKind
     text: str  # the literal text, the name of a variable, or the source of anything else
     is_quoted: bool = False
-    default: tuple[Part, ...] | None = None  # of ``${NAME:-default}``; also if it has another guard
+    # of ``${NAME:-default}``; empty with another guard, e.g. in ``${NAME:?}``; None without a guard
+    default: tuple[Part, ...] | None = None
+    is_alternative: bool = False  # ``${NAME:+text}``: the text is used instead of the value
+    runs_command: bool = False  # the text after its guard contains a substitution that runs a command
 
 
 class Word(NamedTuple):
@@ -42,13 +45,13 @@ class Word(NamedTuple):
 
     @property
     def literal(self) -> str | None:
-        """The text of a word without variables and substitutions; None for any other."""
+        """The text of a word if all its variables have defaults, which are used; None for any other."""
         return self.value({})
 
     def value(self, variables: Mapping[str, str | None]) -> str | None:
-        """Return the word with these variables expanded; None if one is not known.
+        """Return the word with these variables expanded; None if that is not known.
 
-        A variable whose value is None has one that only the job will know.
+        A value of None in ``variables`` is one that only the job will know.
         """
         texts = [_part_value(part, variables) for part in self.parts]
         known = [text for text in texts if text is not None]
@@ -83,7 +86,7 @@ class Word(NamedTuple):
 def _part_value(part: Part, variables: Mapping[str, str | None]) -> str | None:
     if part.kind is PartKind.LITERAL:
         return part.text
-    if part.kind is PartKind.OTHER:
+    if part.kind is PartKind.OTHER or part.is_alternative:
         return None
     if part.default and variables.get(part.text, "") == "":  # not if only the job will know it
         return Word(part.default).value(variables)
@@ -119,7 +122,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program as written, without its folder; empty if a variable names it."""
+        """The program as written, without its folder; empty if a variable without a default names it."""
         text = self.words[0].literal if self.words else ""
         return (text or "").rpartition("/")[2]
 

@@ -29,7 +29,7 @@ _HEADS = ("for", "select", "case")  # words follow up to the end of the line
 
 
 def parse_script(text: str) -> BatchScript:
-    """Return what a batch script does; one that is for another program than a shell has no commands."""
+    """Return the parts of a batch script; a script for another program than a shell has no commands."""
     first = text.partition("\n")[0].rstrip("\r")
     shebang = first[2:].strip() if first.startswith("#!") else ""
     script = BatchScript(text, shebang)
@@ -86,7 +86,7 @@ class _Parser:
         if self._expects_name:
             self._expects_name = False
             return
-        if not self._has_begun() and self._is_keyword(token.text):
+        if not self._has_begun() and self._take_keyword(token.text):
             return
         found = _ASSIGNMENT.fullmatch(token.text)
         if found and not self._words:
@@ -100,7 +100,7 @@ class _Parser:
     def _has_begun(self) -> bool:
         return bool(self._words or self._assignments or self._redirections or self._redirection)
 
-    def _is_keyword(self, text: str) -> bool:
+    def _take_keyword(self, text: str) -> bool:
         """Take a reserved word; return False for any other."""
         if text in _OPENS:
             kind = "function" if text == "{" and self._defines_function else _OPENS[text]

@@ -34,8 +34,8 @@ class PathUse(NamedTuple):
     use: Use
     path: str  # absolute
     line: int
-    name: str = ""  # the option that names it
-    is_made: bool = False  # whether the script makes it, or its folder, before
+    name: str = ""  # the option or redirection that names it, or `STARTED`
+    is_made: bool = False  # whether the script makes it, or a folder above it, before
     may_be_made: bool = False  # whether an earlier program of the script may make it
 
 
@@ -161,7 +161,7 @@ def _run_files(program: Program, line: int) -> Iterator[PathUse]:
 
 
 def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
-    """Yield what options such as ``--data-dir`` name, and the first file of data among the other words."""
+    """Yield what options such as ``--data-dir`` name."""
     if not program.is_work or program.name in _ELSEWHERE:
         return
     previous = ""

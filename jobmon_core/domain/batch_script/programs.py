@@ -40,7 +40,8 @@ _FUNCTION = re.compile(r"^\s*(?:function\s+)?([\w-]+)\s*\(\)", re.MULTILINE)
 class PythonRun(NamedTuple):
     """A run of Python."""
 
-    interpreter: str  # as written, e.g. ``python`` or ``env/bin/python3``; that of a launcher: its name
+    # as written, e.g. ``env/bin/python3``; of a launcher its name; empty if the file is executed itself
+    interpreter: str
     file: str = ""  # the path of the program; empty if it is a module or a text
     module: str = ""
     code: str = ""  # of ``-c``
@@ -69,7 +70,7 @@ class Program:
 
     @property
     def label(self) -> str:
-        """How a text names it."""
+        """How a message names it."""
         run = self.python
         if run and (run.file or run.module):
             return f"python {run.file or f'-m {run.module}'}"
@@ -98,12 +99,12 @@ class Program:
 
     @property
     def is_work(self) -> bool:
-        """Whether the job exists for it, rather than that it prepares or reports something."""
+        """Whether it does the work of the job, rather than prepare or report something."""
         return bool(self.launchers or self.python) or (self.name not in _MINOR and bool(self.words))
 
 
 def programs_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterator[Program]:
-    """Yield the program of each command, with its words expanded by ``values``."""
+    """Yield the program of each command that calls no function of the script, expanded by ``values``."""
     functions = set(_FUNCTION.findall(script.text))
     for command in script.commands:
         if command.words and command.words[0].raw not in functions:

@@ -24,7 +24,7 @@ _MANY_GPUS = re.compile(
     r"cuda:\d|\.cuda\(\d|init_process_group|concurrent|tensorflow|fsdp|lightning",
     re.IGNORECASE,
 )
-_WORKER_INDEX = re.compile(r"CUDA_VISIBLE_DEVICES['\"]\]\s*=\s*['\"]([\d,]+)['\"]")
+_VISIBLE_DEVICES = re.compile(r"CUDA_VISIBLE_DEVICES['\"]\]\s*=\s*['\"]([\d,]+)['\"]")
 _FLUSHES = re.compile(r"flush\s*=\s*True|\.flush\(|line_buffering|PYTHONUNBUFFERED|functools\.partial\(print")
 _MAKES_FOLDERS = re.compile(
     r"makedirs|\.mkdir\(|Trainer|save_pretrained|TensorBoard|SummaryWriter|hydra|lightning"
@@ -37,7 +37,7 @@ class PythonSource:
     """What the source of a program shows."""
 
     imports: tuple[str, ...] = ()  # top-level names that it cannot start without
-    required_variables: tuple[str, ...] = ()  # read as os.environ["NAME"] before anything else
+    required_variables: tuple[str, ...] = ()  # read as os.environ["NAME"] at each start
     saves: bool = False
     resumes: bool = False
     handles_signals: bool = False
@@ -59,7 +59,7 @@ def read_source(text: str) -> PythonSource:
         line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         return PythonSource(fault=f"{line}{reason}")
-    devices = _WORKER_INDEX.search(text)
+    devices = _VISIBLE_DEVICES.search(text)
     return PythonSource(
         imports=tuple(dict.fromkeys(_imports(tree.body))),
         required_variables=tuple(dict.fromkeys(_required_variables(tree))),

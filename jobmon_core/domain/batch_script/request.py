@@ -109,7 +109,7 @@ class Request:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether it asks for no time limit, e.g. ``--time=UNLIMITED``; not if it does not name one."""
+        """Whether it asks for no time limit, e.g. ``--time=UNLIMITED``; False if it names none."""
         with suppress(SchedulerRejected):
             return "time" in self.options and parse_time_limit_s(self.options["time"]) is None
         return False
@@ -130,7 +130,8 @@ def read_request(arguments: Sequence[str], environment: Mapping[str, str], scrip
     """Return what a command line of sbatch asks for.
 
     Raises:
-        SchedulerRejected: an option before the script is unknown, or lacks its argument.
+        SchedulerRejected: an option before the script lacks its argument, or is unknown. An unknown one is
+            accepted in the form ``--name=value``, because plugins of a site add options.
     """
     given, operands = read_with_unknown(arguments)
     by_variable = {name: environment[key] for key, name in _VARIABLES.items() if key in environment}

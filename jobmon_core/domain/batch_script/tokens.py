@@ -19,6 +19,7 @@ _BRACED = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!-])(?:(:?[-=+?])(.*))?", re.DOTA
 _PLAIN = re.compile(r"[^\s\\'\"`$;&|()<>]+")
 _PLAIN_IN_QUOTES = re.compile(r"[^\\\"`$]+")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
+_RUNS_COMMAND = re.compile(r"[$<>]\(|`")  # $(...), <(...), >(...) and `...`
 _BLANK = " \t\r"
 _MAX_DEPTH = 4  # of defaults within defaults
 
@@ -198,7 +199,13 @@ class _Lexer:
             return Part(PartKind.VARIABLE, found[1])
         has_default = found[2].strip(":") in ("-", "=") and self._depth < _MAX_DEPTH
         default = parts_of(found[3], self._depth + 1) if has_default else ()
-        return Part(PartKind.VARIABLE, found[1], default=default)
+        return Part(
+            PartKind.VARIABLE,
+            found[1],
+            default=default,
+            is_alternative=found[2].endswith("+"),
+            runs_command=_RUNS_COMMAND.search(found[3]) is not None,
+        )
 
     def _comment(self) -> Iterator[Token]:
         line, start = self._line_number(), self._at
@@ -224,7 +231,7 @@ class _Lexer:
 
 
 def _joined(parts: list[Part]) -> list[Part]:
-    """Return the parts with equal neighbours that are literal made one."""
+    """Return the parts, with neighbouring literals joined if both are quoted or both are not."""
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None

@@ -148,9 +148,8 @@ class Facts:
     environment: Mapping[str, str] = field(default_factory=dict)  # what the job will get
     programs: tuple[Program, ...] = ()
     uses: tuple[PathUse, ...] = ()
-    task_uses: Mapping[int, tuple[PathUse, ...]] = field(
-        default_factory=dict
-    )  # by the index of the array task
+    # by the index of the array task
+    task_uses: Mapping[int, tuple[PathUse, ...]] = field(default_factory=dict)
     paths: Mapping[str, PathFact] = field(default_factory=dict)
     logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
     is_slurm: bool = True

@@ -108,7 +108,7 @@ def _options(facts: Facts) -> Iterator[str]:
 
 
 def _private_options(facts: Facts) -> Iterator[str]:
-    """Yield the options that may contain secrets: accounting keeps sbatch's command line."""
+    """Yield ``#SBATCH`` lines for options that may contain secrets: accounting keeps the command line."""
     value = facts.request.options.get("export")
     if value is not None and value.isprintable():
         yield f"#SBATCH {shlex.quote(f'--export={value}')}"
@@ -169,7 +169,7 @@ def _checked_programs(facts: Facts) -> list[PythonFact]:
 
 
 def _environment_words(fact: PythonFact) -> tuple[Word, ...]:
-    """Return the words from the container or the manager of environments up to the Python; empty without."""
+    """Return the words from the container or environment manager up to the Python; empty without either."""
     words = fact.program.command.words
     names = [word.raw.rpartition("/")[2] for word in words]
     start = next((number for number, name in enumerate(names) if name in _ENVIRONMENTS), len(names))

@@ -137,7 +137,10 @@ def expands_safely(word: Word) -> bool:
 
 
 def _expand_safely(parts: tuple[Part, ...]) -> bool:
-    return all(part.kind is not PartKind.OTHER and _expand_safely(part.default or ()) for part in parts)
+    return all(
+        part.kind is not PartKind.OTHER and not part.runs_command and _expand_safely(part.default or ())
+        for part in parts
+    )
 
 
 def _used(command: Command) -> Iterator[str]:

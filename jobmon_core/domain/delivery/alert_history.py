@@ -1,8 +1,9 @@
 """What one channel got lately, and what was counted instead of being sent.
 
-The first message that is counted for a reason is held instead. It is the carrier: at the end of its wait it
-tells how many messages were counted meanwhile, itself included. So the outbox of a job, which is saved before
-anything is sent, also keeps what was counted, and no message is counted twice: it is counted by its id.
+The first message that is counted for a reason is held instead. It is the carrier: at the end of its wait, its
+text becomes a list of the messages that were counted meanwhile, its own first. If it is still not sent an
+hour later, e.g. because its job is no longer watched, the next message that is not critical lists them.
+Messages are counted by their ids, so none is counted twice.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Situation(NamedTuple):
     now_s: float
     minute: int  # of the day, by the clock of this host
     muted_until_s: float | None = None  # None: not muted
-    sent: Collection[Sent] = ()  # to this channel, within the last hour or the time of the throttling
+    sent: Collection[Sent] = ()  # to this channel, within the last hour or `throttle_s`, the longer of them
 
 
 _SEND = Decision(Action.SEND)

@@ -24,7 +24,7 @@ class QuietHours(NamedTuple):
         """Read e.g. ``22:00-07:00``.
 
         Raises:
-            ValueError: it is no such text, or the time is empty.
+            ValueError: the text has another form, or both times are the same.
         """
         found = _HOURS.fullmatch(text.strip())
         if not found:

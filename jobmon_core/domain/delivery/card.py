@@ -35,7 +35,7 @@ class CardPhase(StrEnum):
     NONE = ""  # no card was attempted yet
     PENDING = "pending"
     RUNNING = "running"
-    OVER = "over"  # it was reported, or is not watched any more
+    OVER = "over"  # its end was reported, or it is not watched any more
 
 
 @dataclass(frozen=True, slots=True)

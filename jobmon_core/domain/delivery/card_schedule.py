@@ -1,7 +1,7 @@
 """When the card of a job is posted and edited.
 
-A job has a card once it has been watched for a minute without ending: the many that fail before have only
-their message. The card is then looked at when the job's phase changes and at intervals that grow with the
+A job has a card once it has been watched for a minute without ending: the many jobs that fail earlier only
+get their message. The card is then looked at when the job's phase changes and at intervals that grow with the
 time in the phase; it is edited if its content has changed.
 """
 

@@ -1,12 +1,14 @@
 """One message for the ends of many single jobs: what a monitor offers to a digest that another one sends.
 
-Each job has its own monitor and outbox, so no process has all messages; they meet in the send queue.
+Each job has its own outbox, and many monitors share the jobs of a host, so no process has all messages; they
+meet in the send queue.
 
 1. The first ends are sent singly. A message that must wait for its turn is offered: its monitor saves that in
    the outbox entry (``offered_s``), then puts a line about the job into the queue.
 2. A message whose turn comes takes all offers of its kind along, if at least ``messages.digest_from`` ends
-   are waiting or were sent in the last minute. In the queue they are taken before the attempt, and get its
-   receipt after it. Each monitor finds the receipt there and applies it to its own entry.
+   are waiting or were sent in the last minute. Its monitor marks these offers as taken before the attempt,
+   and adds the receipt to them after it. Each other monitor finds the receipt in the queue and applies it to
+   its own outbox entry.
 3. An offer that is taken but has no receipt after `TAKEN_LIMIT_S` was interrupted, since its sender died; an
    offer that is missing may have been taken. Both are sent again as possible repeats. An offer that is still
    there has certainly not been sent.

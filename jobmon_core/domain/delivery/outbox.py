@@ -163,11 +163,11 @@ class OutboxEntry:
     fingerprint: str = ""  # of the channel's settings at the latest attempt
     offered_s: float | None = None  # since when a digest may include it
     held: str = ""  # why it waits until ``held_until_s`` without delaying others, e.g. ``quiet hours``
-    held_until_s: float | None = (
-        None  # ``next_try_s`` may be earlier: then jobmon looks whether it still holds
-    )
+    # ``next_try_s`` may be earlier: then jobmon looks whether the message must still be held
+    held_until_s: float | None = None
     is_carrier: bool = False  # it will also tell what was counted while it waits, see `alert_history`
-    counted: str = ""  # why it is not sent on its own: another message tells how many there were
+    # why it is not sent on its own: the carrier lists its title; a reminder was ended by `jobmon ack`
+    counted: str = ""
     instead_of: str = ""  # the channel that did not accept it, so that this one gets it
     told_on: str = ""  # the channel that gets it, since this one did not accept it
     reminders: int = 0  # the number of this reminder, see `reminders`; 0: it is none

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 
-MAX_REMINDERS = 8  # with the usual 10 minutes, the last one comes after 42 hours
+MAX_REMINDERS = 8  # if the first one comes after 10 minutes, the last one comes after 42 hours
 HELD = "not acknowledged"
 ACKNOWLEDGED = "acknowledged"
 _RECHECK_S = 300.0

@@ -207,7 +207,7 @@ class _Diagnoser:
         return is_unreliable or self._recovered_from(root)
 
     def _recovered_from(self, root: Match) -> bool:
-        """Return whether the program recovered from a failure; of a nan, only losses tell."""
+        """Return whether the program recovered from a failure; from a nan loss, if a later one is finite."""
         if root.pattern.id == NAN_LOSS:
             return self._nan_at_end is None
         return self._analysis.recovered_from(root)

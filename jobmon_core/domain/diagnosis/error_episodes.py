@@ -169,13 +169,13 @@ class LogAnalysis:
             later = self.lines.excerpt_range(root.position).stop
             if root.pattern.precedence < MIN_ROOT_PRECEDENCE or root.pattern.label in SCHEDULER_LABELS:
                 continue
-            if self._ended_program(root) and not self._reports_success(root, later):
+            if self._ended_program(root) and not self._reports_recovery(root, later):
                 is_last = self._count_ordinary_lines(root, later) <= _MAX_LINES_AFTER_LAST_FAILURE
                 return root if is_last else None
         return None
 
-    def _reports_success(self, root: Match, stop: int) -> bool:
-        """Return whether between a failure and ``stop`` is printed that it succeeded, or starts again."""
+    def _reports_recovery(self, root: Match, stop: int) -> bool:
+        """Return whether the program reports success or a new attempt between a failure and ``stop``."""
         return bisect_left(self._recoveries, stop) > bisect_right(self._recoveries, root.position)
 
     def _roots(self) -> list[Match]:
@@ -214,8 +214,9 @@ class LogAnalysis:
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.
 
-        It did if it reports success before then or prints enough ordinary lines. After a failure that ended a
-        process, these count only if ``later`` ended one too: then the program was started again.
+        It did if it reports success or a new attempt before then, or prints enough ordinary lines. After a
+        failure that ended a process, these count only if ``later`` ended one too: then the program was
+        started again.
         """
         excerpt = self.lines.excerpt_range(root.position)
         if later is not None and later.position not in excerpt:
@@ -223,7 +224,7 @@ class LogAnalysis:
         end = excerpt.stop if later is None else later.position
         if self.ended_process(root) and (later is None or not self.ended_process(later)):
             return False
-        if self._reports_success(root, end):
+        if self._reports_recovery(root, end):
             return True
         return self._count_ordinary_lines(root, end) > self._max_ordinary_lines(root, later)
 
@@ -248,7 +249,7 @@ class LogAnalysis:
 
     @cached_property
     def _ordinary_lines(self) -> OrdinaryLines:
-        """Those from the first failure on."""
+        """The ordinary lines from the first failure on."""
         failures = (match.position for match in self.matches if match.pattern.role in _FAILURE_ROLES)
         matched = {match.position for match in self.matches}
         return OrdinaryLines(self.lines, matched, next(failures, len(self.lines)))

@@ -89,7 +89,7 @@ _BY_STATE: dict[JobState, Cause] = {
     JobState.CANCELLED: Cause(
         CANCELLED,
         "Cancelled",
-        "scancel was run by its owner, an administrator or a script.",
+        "The owner of the job, an administrator or a script ran scancel.",
         "If you did not cancel it, `sacct -j JOBID -o State%30` shows who did (CANCELLED by UID).",
     ),
     JobState.PREEMPTED: Cause(

@@ -40,9 +40,8 @@ class Diagnosis:
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"what_failed": "fact"}
 
-    cause: (
-        str | None
-    )  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_... or DAMAGED_OUTPUTS
+    # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_OUTPUTS or DAMAGED_OUTPUTS
+    cause: str | None
     title: str
     explanation: str
     advice: str
@@ -50,9 +49,8 @@ class Diagnosis:
     symptoms: tuple[str, ...] = ()  # ids of the other patterns that matched
     log_path: str = ""  # the log to read first
     note: str = ""  # what made the analysis incomplete, e.g. that no log was found
-    label: str | None = (
-        None  # from ``patterns.LABELS`` or a pattern of the user; None if the cause is unknown
-    )
+    # from ``patterns.LABELS`` or a pattern of the user; None if the cause is unknown
+    label: str | None = None
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
@@ -60,9 +58,8 @@ class Diagnosis:
     what_failed: str = ""
     work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
-    changes: str = (
-        ""  # what changed since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
-    )
+    # what changed since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
+    changes: str = ""
     has_course: bool = False  # the course of the run was recorded, so that a report about it has charts
     outputs: str = ""  # what became of the outputs, e.g. ``8 of 8 shards, 1.2 GiB``; empty if not known
     outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged

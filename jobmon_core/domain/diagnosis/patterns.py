@@ -26,7 +26,7 @@ LABELS: Final = frozenset({
 # Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
 MIN_RELIABLE_PRECEDENCE: Final = 20
 MIN_ROOT_PRECEDENCE: Final = 30  # below, usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, it has no cause in the log, e.g. the kernel's OOM kill
+AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, nothing in the log caused it, e.g. the kernel's OOM kill
 
 # Ray starts such workers again, or the program ends with the failure; only then it is of interest
 _LEFT_TO_RAY: Final = ("python_exception_other.ray_worker_died", "python_exception_other.ray_train")

@@ -91,7 +91,10 @@ class Efficiency:
         return self.usage.gpu
 
     def with_measured(self, measured: MeasuredUse) -> Efficiency:
-        """Return it with what agents measured; of GPUs, unless a source for the whole run knows more."""
+        """Return it with what agents measured.
+
+        Their figures of GPUs replace recorded ones, unless they cover less than half of the run.
+        """
         found = replace(self, node_peak_bytes=measured.node_peak_bytes)
         gpu, recorded = measured.gpu, self.usage.gpu
         is_partial = gpu is not None and (gpu.measured_s or 0.0) < _MOST * (self.wall_s or 0.0)

@@ -27,7 +27,7 @@ class Totals(NamedTuple):
 
 
 def totals(found: Sequence[Efficiency]) -> Totals:
-    """Return the totals of runs; a share weighs each run by the hours that it took."""
+    """Return the totals of runs; a share weighs each run by its allocated hours."""
     core_s = [each.core_s for each in found if each.core_s is not None]
     memory = [(each, each.usage.requested_bytes or 0, each.wall_s) for each in found if each.wall_s]
     gpu_hours = [each.gpu_hours for each in found if each.gpu_hours is not None]

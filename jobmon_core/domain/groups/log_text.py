@@ -85,7 +85,7 @@ class EventText(NamedTuple):
         )
 
     def compute_metrics(self, name: str, view: MemberView) -> str:
-        """Return the event with what an ended member used; what accounting has not recorded is said so."""
+        """Return the event with what an ended member used; ``not recorded`` is what accounting lacks."""
         return self._event(
             f"COMPUTE_METRICS: {name}",
             f"Job ID: {view.job_id}",

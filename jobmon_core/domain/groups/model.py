@@ -46,7 +46,8 @@ class Member:
     submitting_since_s: float | None = None  # set before sbatch is called, cleared when the job id is saved
     logged_state: str = ""  # the state in the latest STATE_CHANGE of the group's log
     has_metrics: bool = False  # whether its COMPUTE_METRICS are logged
-    outcome: Outcome | None = None  # kept, since its state file may be removed; as is the cause
+    # kept here, as the cause is, since the state file of the job may be removed
+    outcome: Outcome | None = None
     cause: str = ""
     is_stuck: bool = False  # whether the group's log says that it can never start
     submitting_session: int = 0  # of the process that submits it: Slurm records it with the job
@@ -66,9 +67,8 @@ class GroupSettings:
     messages: MemberMessages = MemberMessages.FAILURES
     then: tuple[str, ...] = ()  # a program and its arguments, started when all members have ended
     then_folder: str = ""  # its working directory
-    stop_after: int = (
-        3  # this many members that fail in the same way soon after their start are reported at once
-    )
+    # this many members that fail in the same way soon after their start are reported at once; 0: never
+    stop_after: int = 3
     hold_when_broken: bool = False  # whether the pending members are then held without asking
 
 
@@ -144,9 +144,10 @@ def checked_name(name: str) -> str:
     Raises:
         Invalid: it cannot.
     """
+    reserved = " or ".join(map(repr, _RESERVED))
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS or name in _RESERVED:
         raise Invalid(
             f"the group name {name!r}",
-            [f"use at most {MAX_NAME_CHARS} letters, digits and '_-+.', no digit first, nor a reserved word"],
+            [f"use at most {MAX_NAME_CHARS} letters, digits, '_-+.'; a letter or '_' first; not {reserved}"],
         )
     return name

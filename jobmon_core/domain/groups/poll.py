@@ -57,7 +57,7 @@ def after_poll(
 
 
 def is_complete(views: Mapping[str, MemberView]) -> bool:
-    """Whether every run was submitted and has ended, or can never start."""
+    """Whether every run was submitted, and its job has ended, is no longer watched or can never start."""
     return bool(views) and all(view.is_over or view.never_starts for view in views.values())
 
 
@@ -113,7 +113,7 @@ def _is_waiting(view: MemberView, member: Member) -> bool:
 def to_append(pending: str, written: bytes) -> bytes:
     """Return the part of ``pending`` that is still to be appended to a log.
 
-    ``written`` is what follows the text before it now: a killed process may have written a part.
+    ``written`` is what the log holds already at its place: a killed process may have written a part.
     """
     whole = pending.encode("utf-8", "replace")
     if whole in written:

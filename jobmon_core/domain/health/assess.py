@@ -28,7 +28,7 @@ _NO_NETWORK = NetworkVerdict()
 _NO_ESTIMATE = Estimate()
 # verdicts that say that, or why, GPUs are idle
 _ABOUT_IDLE_GPUS = ("idle-allocation", "idle-gpu", "starved-gpus", "deadlock", "gpu-hang", "collective-stuck")
-_TWO = 2
+_MIN_SAMPLES = 2
 _WHY = {
     Stage.ENDING: "it left the queue; how it ended is not known yet",
     Stage.SUCCEEDED: "it succeeded",
@@ -123,7 +123,7 @@ def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
 def _has_just_advanced(facts: HealthFacts) -> bool:
     """Whether the last two looks at a log show that its steps advance; triage waits for more of them."""
     samples = facts.situation.history.samples if facts.situation else ()
-    if facts.situation is None or len(samples) < _TWO:
+    if facts.situation is None or len(samples) < _MIN_SAMPLES:
         return False
     is_recent = facts.at_s - samples[-1].at_s <= facts.situation.thresholds.must_last_s
     return is_recent and samples[-1].current > samples[-2].current

@@ -101,7 +101,7 @@ class HealthReport:
     stage: Stage = Stage.RUNNING
     healthy: bool | None = None  # None: nothing is known to be wrong, but nothing shows that it works
     why: str = ""  # one line
-    issues: tuple[str, ...] = ()  # what is wrong, the worst first
+    issues: tuple[str, ...] = ()  # what is wrong; the verdicts of triage come first, the worst at the top
     advice: tuple[str, ...] = ()  # of each issue, what to do; empty if there is nothing to say
     notes: tuple[str, ...] = ()  # what is worth knowing, and no issue
     elapsed_s: float | None = None

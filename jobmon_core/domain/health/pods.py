@@ -50,7 +50,7 @@ class PodAnswer:
     processes: tuple[GpuProcess, ...] = ()
     cluster: ClusterResources | None = None
     nccl: NcclLines = _NO_LINES
-    ports: tuple[FabricPort, ...] = ()  # only which there are
+    ports: tuple[FabricPort, ...] = ()  # their names and kinds, without counters
     checkpoints: CheckpointHealth | None = None
     problems: tuple[str, ...] = ()  # what it does not show, and why
 
@@ -117,7 +117,7 @@ def read_ports(text: str) -> tuple[FabricPort, ...]:
 
 
 def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
-    """Return the newest of the checkpoints: lines with a time in Unix seconds and a name with a step."""
+    """Return the checkpoint with the highest step; each line has a time in Unix seconds and a name."""
     found = []
     for line in text.splitlines():
         saved, _, name = line.partition(" ")

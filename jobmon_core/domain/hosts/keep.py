@@ -14,7 +14,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{14,20}")
 
 
 def may_be_removed(job: HostJob, now_s: float) -> bool:
-    """Whether jobmon may remove what it made on the host: the job's end is known and was reported long ago.
+    """Whether jobmon may remove what it made on the host: nobody watches the job, and it ended long ago.
 
     A job without a known end may still run there.
     """

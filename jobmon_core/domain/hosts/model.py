@@ -79,7 +79,7 @@ class SeenProcess:
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A pane of tmux. An empty status and signal are not known, and never a success."""
+    """A pane of tmux. A status and a signal of None mean that the end is not known, never success."""
 
     id: str
     pid: int
@@ -156,7 +156,7 @@ class HostUsage:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One complete answer of a host, without what it says about single jobs by number."""
+    """One complete answer of a host: about itself, and by number about each of the jobs on it."""
 
     boot_id: str = ""
     machine: str = ""  # what it calls itself
@@ -172,7 +172,7 @@ class Look:
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
     removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
     usage: HostUsage = HostUsage()
-    # by boot id: when an earlier look, by the clock of this machine, was answered by a host with it
+    # by boot id: when a host with it last answered before this look, by the clock of this machine
     answered_s: Mapping[str, float] = field(default_factory=dict)
 
     def started_there_s(self, start_ticks: int) -> float:

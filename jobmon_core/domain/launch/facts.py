@@ -26,7 +26,7 @@ class LaunchFacts:
 
     now_s: float
     started_s: float  # of the run, or its latest return from a suspension
-    run_s: float  # of the run: what distinguishes it from another one
+    run_s: float  # the start of the run, which distinguishes it from other runs
     window_s: float = WINDOW_S
     has_own_window: bool = False  # the user named the window
     reports: tuple[AgentReport, ...] = ()  # the current ones of this run, one for each node

@@ -65,7 +65,7 @@ def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, floa
 
 
 def _gpus(facts: LaunchFacts) -> list[_Placed]:
-    """Return the GPUs that the job may use; of a part of a GPU, the driver does not tell enough."""
+    """Return the GPUs that the job may use, without MIG and lost ones: of these, too little is known."""
     several = len(facts.reports) > 1
     return [
         _Placed(

@@ -1,4 +1,4 @@
-"""Judge the launch of a run: each failure is reported once, at the end of the window, until it is over.
+"""Judge the launch of a run: a failure is reported once, after the end of the window, and so is its end.
 
 To raise no false alarm, a check must fail for 20 seconds before the launch counts as failed. Warnings never
 cause a message. A run that jobmon first saw late is not judged by its processes: some may have done their
@@ -36,7 +36,7 @@ _UNKNOWN_S = 60.0  # after the window: an agent that has not reported by then is
 _PREPARES_S = 600.0  # a job may unpack its data for so long before it starts its workers
 _FILES = (FIRST_OUTPUT, WORKER_LOGS)
 _ADVICE = {  # the first that applies
-    WORKERS: "`jobmon logs JOBID` may show why it is missing; the others may wait for it forever. "
+    WORKERS: "`jobmon logs JOBID` may show why a worker is missing; the others may wait for it forever. "
     "`scancel JOBID` ends the job.",
     GPUS: "Start a worker for each GPU, or request fewer GPUs; see how the script sets CUDA_VISIBLE_DEVICES.",
     OUTPUT_FOLDER: "Create the folder, or make it writable, before the job saves its results.",
@@ -44,7 +44,7 @@ _ADVICE = {  # the first that applies
 
 
 def launch_events(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState, tuple[Event, ...]]:
-    """Return the state after one more look, and an event if the launch has passed, failed or recovered."""
+    """Return the state after one more look, and the events: passed, failed, recovered or started again."""
     state, events = _of_run(before, facts)
     if not state.is_open:
         return state, events

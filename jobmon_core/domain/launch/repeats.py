@@ -15,9 +15,9 @@ _DEAD_WORKER = "dead-worker"  # the subject of a verdict
 
 
 def without_repeats(new: Iterable[Event], known: Iterable[Event], task: str) -> Iterator[Event]:
-    """Yield the new events about a task; those are only shown whose reason the known events have reported.
+    """Yield the new events about a task; one that repeats a known event becomes quiet: it sends no message.
 
-    A worker is missing because of the failure that its log shows; a worker that has ended is the missing one.
+    A failed launch repeats the failure that the log shows; a dead worker repeats the failed launch.
     """
     problems = ongoing(known, task)
     for event in new:

@@ -26,6 +26,10 @@ def test_an_unknown_variable_is_not_replaced_by_a_default() -> None:
     assert _values("A=${JOB:-none}", JOB=None)["A"] is None
 
 
+def test_the_text_of_an_alternative_replaces_the_value() -> None:
+    assert _values("A=${B:+--resume $B}", B="last.pt") == {"A": None, "B": "last.pt"}
+
+
 def test_all_ways_to_set_a_variable() -> None:
     text = "A=1\nexport B=2\nread C D\nfor E in 1; do :; done\nprintf -v F x\nlet G=1\n((H = 1))\nmapfile I\n"
     text += "for ((J=0; J<3; J++)); do :; done\n: ${K:=k}\nL=1 cmd\nM=(1 2)\ndeclare N=1"

@@ -8,7 +8,17 @@ import pytest
 
 from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.request import read_request
-from jobmon_core.domain.checks.facts import Facts, Partition, PastRun, Quota, Room, Setup, SubmissionAnswer
+from jobmon_core.domain.checks.facts import (
+    Facts,
+    Partition,
+    PastRun,
+    PathFact,
+    PathKind,
+    Quota,
+    Room,
+    Setup,
+    SubmissionAnswer,
+)
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
 from jobmon_core.domain.checks.rules import folders, safety, setup, slurm
 
@@ -52,6 +62,12 @@ def test_bytes_and_inodes_of_the_file_system(room: Room | None, status: Status) 
 )
 def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
     assert folders.room(_facts(room=_FULL, quota=quota)).status is status
+
+
+def test_an_output_folder_of_the_job_configuration_that_is_a_file() -> None:
+    item = folders.output_folders(_facts(output_dir="/out", paths={"/out": PathFact("/out", PathKind.FILE)}))
+    assert item.status is Status.FAIL
+    assert item.text == "jobmon.yaml: /out is a file, not a folder"
 
 
 @pytest.mark.parametrize(

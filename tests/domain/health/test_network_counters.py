@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.health.network.counters import NodeFabric
+from jobmon_core.domain.health.network.counters import NodeFabric, counters_verdict
 from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
 from jobmon_core.domain.health.network.model import NetworkState, NetworkVerdict
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
@@ -91,6 +91,13 @@ def test_the_verdict_shows_the_figures_of_each_node() -> None:
         "n1: 1.9 GiB/s over EFA (2 of 2 ports), 29.3 KiB/s over IP",
         "n2: 953.7 MiB/s over EFA (1 of 2 ports), 29.3 KiB/s over IP",
     )
+
+
+def test_a_node_without_counters_leaves_the_network_unknown() -> None:
+    verdict = counters_verdict((_node("n1", EFA, (_GB,)), _node("n2", EFA, (_GB,))), 3)
+    assert verdict is not None
+    assert verdict.state is UNKNOWN
+    assert verdict.text == "only 2 of 3 nodes show counters of EFA"
 
 
 def test_counters_prove_nothing_while_the_job_makes_no_steps() -> None:

@@ -1,4 +1,4 @@
-"""Find the marker that a framework writes last, and that a checkpoint lacks."""
+"""Find out whether a checkpoint lacks the marker that its framework writes last."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> s
 
 
 def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Find that the file which names the latest complete checkpoint still names an older one."""
+    """Find that the file that names the latest complete checkpoint is missing or still names an older one."""
     if candidate.framework == "megatron" and (why := _dcp(candidate, others, evidence)):
         return why
     tracker = _TRACKERS[candidate.framework]

@@ -12,7 +12,7 @@ _SAVED = re.compile(
     r".{0,60}?(?:\b(?:to|at|in|as|into|under)\b|:)?\s*" + _PATH,
     re.IGNORECASE,
 )
-# Ray Train, of every worker that reports one
+# Ray Train prints this for every worker that reports a checkpoint
 _CREATED = re.compile(
     r"Checkpoint successfully created at: Checkpoint\(filesystem=local, path=(?P<path>[^\s,)]+)\)"
 )

@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     """A folder or file that a framework saves as one checkpoint, before its content was read."""
 
     path: str
-    framework: str  # a key of `conventions.CONVENTIONS`
+    framework: str  # e.g. ``lightning``, as `recognize` names it
     files: tuple[TreeFile, ...]
     is_folder: bool
     step: int | None = None
@@ -93,7 +93,7 @@ class FoundCheckpoints:
 
     folder: str
     checkpoints: tuple[Checkpoint, ...] = ()
-    interval_s: float | None = None  # the median time between two complete ones
+    interval_s: float | None = None  # the median time between two that are complete, or may be
     is_partial: bool = False  # there is more in the folder than was looked at
     problem: str = ""  # why the list is empty, e.g. "no such folder yet"
 

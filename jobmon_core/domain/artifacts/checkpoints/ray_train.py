@@ -18,7 +18,7 @@ _STEP_METRICS = ("global_step", "step", "training_iteration", "epoch")
 
 
 def is_folder_name(name: str) -> bool:
-    """Return whether a folder has the name of such a checkpoint, in which a year is no step."""
+    """Return whether a folder has the name of such a checkpoint; the year in it is no step."""
     return _FOLDER.fullmatch(name) is not None
 
 
@@ -28,7 +28,7 @@ def snapshot_path(candidate: Candidate) -> str:
 
 
 def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
-    """Return why a checkpoint does not count: all workers have reported it only when the file names it."""
+    """Return why a checkpoint does not count; Ray names it in the file once all workers have reported it."""
     text = evidence.texts.get(snapshot_path(candidate))
     if text is None:
         return f"is not named in {SNAPSHOT}, which does not exist"

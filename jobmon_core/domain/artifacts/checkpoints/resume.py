@@ -25,7 +25,10 @@ _KERAS_WEIGHTS = ".weights.h5"
 
 
 def resume_hint(candidate: Candidate, folder: str) -> str:
-    """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path)."""
+    """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path).
+
+    Empty if that is not known, as for the framework ``weights``.
+    """
     path = f"{folder}/{candidate.path}"
     hint = _HINTS.get(candidate.framework, "")
     if candidate.framework == "orbax" and not candidate.name.isdecimal():  # as flax names them

@@ -1,1 +1,1 @@
-"""One pure rule for each item of the list."""
+"""One pure rule for each item of the list; its docstring states what the item checks."""

@@ -58,8 +58,9 @@ def _unusable(facts: Facts, use: PathUse) -> Item | None:
     folder = _folder_of(use)
     found = facts.path(folder)
     if found.kind is PathKind.FILE:
+        place = f"line {use.line}" if use.line else use.name
         return failed(
-            "outputs", f"line {use.line}: {folder} is a file, not a folder", "Name a folder for the outputs."
+            "outputs", f"{place}: {folder} is a file, not a folder", "Name a folder for the outputs."
         )
     if found.kind is PathKind.FOLDER and not found.can_write:
         return failed(
@@ -163,7 +164,9 @@ def _quota_problem(quota: Quota) -> Item | None:
         if limit and used > limit * (1 - _LOW_SHARE):
             judged = failed if used >= limit else warned
             return judged(
-                "space", f"your quota there: {text} used", "Delete files, or write to another file system."
+                "space",
+                f"your quota on the file system of the outputs: {text} used",
+                "Delete files, or write to another file system.",
             )
     return None
 

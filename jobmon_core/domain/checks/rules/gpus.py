@@ -131,7 +131,7 @@ def _may_use_several(facts: Facts, program: Program) -> bool:
 
 
 def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
-    """Return the tasks that srun starts; None if not known. Several steps side by side share the GPUs."""
+    """Return the tasks that srun starts; None with several steps, since they may share the GPUs."""
     if srun is None or len([each for each in facts.work if each.launcher("srun")]) > 1:
         return None
     own = _number(srun, "n", "ntasks")
@@ -142,7 +142,7 @@ def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
 
 
 def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
-    """Look for several GPUs of which a single process without any such code uses one."""
+    """Warn if a single process, whose source seems to use only one GPU, gets several."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
         return passed("gpus", "the job asks for 1 GPU") if gpus == 1 and program.python else None

@@ -96,14 +96,14 @@ def _hands_on_status(command: Command) -> bool:
 def _sets(facts: Facts, option: str) -> bool:
     """Whether the script sets an option of the shell for all that follows."""
     words = [word.raw for each in facts.script.commands if each.name == "set" for word in each.words[1:]]
-    letters = {"e": "errexit"}.get(option, option)
+    long_name = {"e": "errexit"}.get(option, option)
     by_shebang = [word for word in facts.script.interpreter[1:] if word.startswith("-")]
     short = any(
         len(option) == 1 and word.startswith("-") and option in word.rstrip("o")
         for word in words + by_shebang
     )
     has_trap = option == "e" and any(_traps_errors(each) for each in facts.script.commands)
-    return short or has_trap or letters in words
+    return short or has_trap or long_name in words
 
 
 def _traps_errors(command: Command) -> bool:

@@ -11,7 +11,7 @@ from jobmon_core.domain.humanize import duration
 
 _MAKES_LOG_FOLDERS = (23, 2)  # slurmd of this version makes the folder of a log
 _SOON_S = 60
-_NEVER_S = 10 * 365 * 86_400.0  # Slurm plans further ahead what has to wait for jobs without a time limit
+_NEVER_S = 10 * 365 * 86_400.0  # Slurm's estimate is later if the job waits for jobs without a time limit
 _RUNNABLE = ("UP", "")
 
 

@@ -32,9 +32,9 @@ class OrdinaryLines:
                     self._by_label[label].append(position)
 
     def count(self, position: int, stop: int) -> int:
-        """Count those after ``position``, before ``stop``, from the same rank.
+        """Count those after ``position``, before ``stop``, from the rank that printed the line there.
 
-        After what a service of Ray reports about workers, the lines of all of them count.
+        If a service of Ray printed it, which reports about workers, the lines of all ranks count.
         """
         label = self._labels[position]
         labels = list(self._by_label) if is_of_service(label) else [label]

@@ -32,14 +32,14 @@ class NodeFabric:
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """What of a node's traffic counts. Bytes per second."""
+    """The traffic of a node, in bytes per second."""
 
     node: str
     ports: tuple[FabricPort, ...]  # those that are active and show their counters
     rdma: float  # over the fabric, without IP over InfiniBand
     ip: float  # over all network interfaces
     is_flat: bool  # the fabric carries nothing
-    is_ip_busy: bool  # as much is sent as received, and much: so do collectives, and no loading of data
+    is_ip_busy: bool  # much is sent and much received, as by collectives; loading data only receives
 
 
 def fabric_text(nodes: Sequence[NodeFabric]) -> str:
@@ -81,7 +81,10 @@ def _used(
     if idle := [*_idle_ports(traffic)]:
         text = f"{name} works, but not over all cards: {'; '.join(idle)} carries nothing"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
-    if all(each.rdma > each.ip for each in traffic) and len(traffic) == (number or len(traffic)):
+    if all(each.rdma > each.ip for each in traffic):
+        if number and len(traffic) != number:
+            text = f"only {len(traffic)} of {count(number, 'node')} show counters of {name}"
+            return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
         text = f"the nodes send more over {name} than over their network interfaces"
         return NetworkVerdict(NetworkState.OK, name, text, evidence)
     text = f"the nodes use {name}, but send more over their network interfaces"

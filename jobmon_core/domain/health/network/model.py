@@ -15,7 +15,7 @@ class NetworkState(StrEnum):
     DEGRADED = "DEGRADED"  # a part of the traffic takes a slower way, or one node does
     FALLBACK = "FALLBACK"  # TCP sockets, although a fast fabric is there
     UNKNOWN = "UNKNOWN"
-    NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node
+    NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node, or the job has no GPUs
 
 
 @dataclass(frozen=True, slots=True)
