@@ -31,7 +31,7 @@ GROUPS = {
         "archive": "put everything about a job into one folder or file",
         "mute": "send no messages about a job, a group or everything for a while",
         "ack": "acknowledge what was reported about a job",
-        "replay": "send the messages of a job again that were given up",
+        "replay": "send again the messages about a job that jobmon gave up sending",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",
         "prune": "remove the records of all jobs that ended before a time you give",
@@ -75,9 +75,10 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 
 
 def program() -> NoReturn:
-    """Run jobmon as a program; collect garbage rarely and end without Python's clean-up, which saves 10 ms.
+    """Run jobmon as a program.
 
-    Imports leave no garbage, and the kernel frees the memory of a process that ends.
+    To save 10 ms, it collects garbage rarely and skips Python's clean-up at the end: imports leave no
+    garbage, and the kernel frees the memory of a process that ends.
     """
     gc.set_threshold(100_000)
     os._exit(main())  # `run_guarded` has flushed stdout; stderr is flushed at each line

@@ -1,4 +1,8 @@
-"""The argument parsers of ``jobmon`` and of each command. That of `submit` parses nothing: see its module."""
+"""The argument parsers of ``jobmon`` and of each command.
+
+Those of `submit` and `check` only describe the options, e.g. for the help: these commands parse their
+arguments themselves, since most of them are for sbatch.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ examples:
 
 
 class Command(Protocol):
-    """The interface of each module in jobmon.commands."""
+    """The interface of a command's module. ``run`` of `submit` and `check` takes the arguments unparsed."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command's arguments, its description and its examples."""

@@ -1,9 +1,9 @@
-"""One look at a training on Ray, with the names and fields of an older monitor script.
+"""Look at a training on Ray, with the function names and dictionary keys of an older monitor script.
 
-Each function takes the name of the Ray head pod, or the address of the dashboard (``http://HOST:8265``). If
-RAY_API_SERVER_ADDRESS or RAY_ADDRESS names a dashboard, that is asked by HTTP; else kubectl runs the request
-in the pod. New programs use `jobmon.api`: ``jobmon watch --backend ray`` follows a job without a program that
-runs all the time, and sends one message when it ends.
+The functions take the name of the Ray head pod, or the address of the dashboard (``http://HOST:8265``). If
+RAY_API_SERVER_ADDRESS or RAY_ADDRESS names a dashboard, they ask it by HTTP even if a pod is named; without
+any address, kubectl runs the request in the pod. New programs use `jobmon.api`. No program is needed with
+``jobmon watch --backend ray``: it follows a job in the background and sends one message when it ends.
 
 A check that fails raises no error: its dictionary has ``healthy`` False and an ``error``. A job that Ray does
 not know raises UnknownJob. What happens is logged by the logger ``jobmon``.
@@ -73,8 +73,8 @@ class MonitorResult(TypedDict):
 def check_job_status(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> str:
     """Return RUNNING, FAILED, SUCCEEDED, PENDING, STOPPED (by a user) or UNKNOWN.
 
-    UNKNOWN means that Ray does not answer, or that what it shows proves nothing: a driver that it lost sight
-    of, or one that it did not start itself, for which it always shows SUCCEEDED.
+    UNKNOWN means that Ray does not answer, or that its status proves nothing: it lost contact with the job's
+    driver, or did not start the driver itself and so reports SUCCEEDED in any case.
 
     Raises:
         UnknownJob: Ray has no such job; `ray job list` lists its jobs.
@@ -114,7 +114,7 @@ def detect_stall(
 
 
 def check_gpu_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> GpuInfo:
-    """Return the GPUs that nvidia-smi shows in a pod; of a dashboard's address, those of all nodes.
+    """Return the GPUs that nvidia-smi shows in a pod; for the address of a dashboard, those of all its nodes.
 
     It is one snapshot: utilisation goes up and down within seconds.
     """
@@ -129,7 +129,7 @@ def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> 
 def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, job_id: str = "") -> EfaInfo:
     """Return which network NCCL uses, by its lines in the logs of the pod's Ray workers or of a job.
 
-    A device that is there proves nothing. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
+    That a node has an EFA device does not prove its use. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
     """
     cluster = _cluster(head_pod, namespace)
     answers = pod_answers([head_pod], namespace).values() if cluster.is_pod else ()
@@ -221,6 +221,7 @@ def monitor_job(
 
     Raises:
         UnknownJob: Ray has no such job.
+        JobmonError: ``check_interval`` is not a number above 0.
     """
     if not (math.isfinite(check_interval) and check_interval > 0):
         raise JobmonError(f"check_interval is a number of seconds above 0, not {check_interval!r}")

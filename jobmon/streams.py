@@ -32,7 +32,7 @@ def flush_stdout() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Replace a broken stream by /dev/null, so that Python's flush at exit does not fail."""
+    """Make a broken stream write to /dev/null, so that later writes and flushes do not fail."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     os.close(devnull)

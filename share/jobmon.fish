@@ -27,7 +27,7 @@ complete -c jobmon -n '__jobmon_words 1' -a notify -d 'send a message, e.g. at t
 complete -c jobmon -n '__jobmon_words 1' -a archive -d 'put everything about a job into one folder or file'
 complete -c jobmon -n '__jobmon_words 1' -a mute -d 'send no messages about a job, a group or everything for a while'
 complete -c jobmon -n '__jobmon_words 1' -a ack -d 'acknowledge what was reported about a job'
-complete -c jobmon -n '__jobmon_words 1' -a replay -d 'send the messages of a job again that were given up'
+complete -c jobmon -n '__jobmon_words 1' -a replay -d 'send again the messages about a job that jobmon gave up sending'
 complete -c jobmon -n '__jobmon_words 1' -a cancel -d 'stop watching a job; the job itself keeps running'
 complete -c jobmon -n '__jobmon_words 1' -a forget -d 'remove the records of the jobs you name'
 complete -c jobmon -n '__jobmon_words 1' -a prune -d 'remove the records of all jobs that ended before a time you give'

@@ -1,9 +1,9 @@
 """jobmon for Python programs: a notebook, a script, or a training itself.
 
-Each function does what the command of its name does, and returns a frozen record. Nothing is printed; what a
-command would say is logged by the logger ``jobmon``. Errors are the classes below `JobmonError`, with the
-same texts as on the command line. No function ends the process, forks it or installs a signal handler, and
-all may be called from any thread.
+Each function does what the command of the same name does; `jobs` does what `jobmon status --all` does. The
+records that they return are frozen. Nothing is printed; what a command would print on stderr is logged by the
+logger ``jobmon``. Errors are `JobmonError` and its subclasses, with the same texts as on the command line. No
+function ends the process, forks it or installs a signal handler, and all may be called from any thread.
 
 A job is named by its id (``8123``, ``"8123_7"``), by its name (the newest job of that name), or by
 ``"latest"``. Times are Unix seconds, durations are seconds; None means "not known".

@@ -16,7 +16,7 @@ JobName: TypeAlias = int | str  # an id, a name, or "latest"
 FileName: TypeAlias = "str | os.PathLike[str]"
 
 LOG = logging.getLogger("jobmon")
-LOG.addHandler(logging.NullHandler())  # else Python prints warnings of a program without logging to stderr
+LOG.addHandler(logging.NullHandler())  # else Python prints warnings on stderr if no logging is set up
 
 
 def tell(text: str) -> None:

@@ -61,12 +61,12 @@ def mark(path: FileName, *, status: int = 0, note: str = "") -> Path:
 
     Args:
         path: of the marker.
-        status: the exit status to record, 0 to 255; another one than 0 proves a failure.
+        status: the exit status to record, 0 to 255; any other than 0 proves a failure.
         note: a text to put into the marker.
 
     Raises:
         StorageFailed: it cannot be written.
-        JobmonError: ``status`` is no exit status.
+        JobmonError: ``status`` is not an exit status.
     """
     if not 0 <= status <= _MAX_STATUS:
         raise JobmonError(f"{status} is not an exit status (0 to {_MAX_STATUS})")

@@ -27,7 +27,7 @@ class Job:
     exit_code: int | None = None
     signal: int | None = None
     cause: str = ""  # why it failed, in a few words
-    doubt: str = ""  # what its log shows against its success
+    doubt: str = ""  # why its success is doubtful, e.g. its log ends in a failure
     pending_reason: str = ""  # as Slurm writes it
     monitor: Health
     backend: str = ""
@@ -45,7 +45,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether its outcome is known."""
+        """Whether it has ended and has an outcome, which may be UNKNOWN."""
         return self.outcome is not None
 
 
@@ -55,7 +55,7 @@ class JobResult:
 
     job_id: str  # empty if it is a run of a group that was not submitted
     result: Result
-    why: str = ""  # why the result is unknown, and what to do
+    why: str = ""  # why the result is unknown, or the job can never start, and what to do
     run: str = ""  # its name in a group
     job: Job | None = None  # None if it has no record that can be read
 

@@ -36,8 +36,8 @@ def submit(
 ) -> Job:
     """Submit a job exactly as sbatch does, and watch it; return its record.
 
-    With ``backend="ray"``, submit a command to a Ray cluster, as `ray job submit` does. A job is never
-    submitted twice: an interrupt, e.g. Ctrl-C, ends only the waiting.
+    With ``backend="ray"``, submit a command to a Ray cluster, as `ray job submit` does. An interrupt, e.g.
+    Ctrl-C, ends only the waiting for the answer: the submission goes on, and `jobs` shows the job.
 
     Args:
         arguments: those of sbatch: its options, the script, and the script's own arguments. For Ray: the
@@ -54,7 +54,8 @@ def submit(
         SchedulerRejected: the scheduler refused the job; the text is the scheduler's.
         SchedulerUnavailable: it did not answer. The text says if it may have accepted the job all the same.
         SchedulerMissing: this host has no such scheduler.
-        ConfigInvalid: nothing was submitted.
+        ConfigInvalid: the configuration has faults; nothing was submitted.
+        JobmonError: an argument does not suit the backend, or the command for Ray is missing.
     """
     words = tuple(os.fspath(each) for each in arguments)
     config = absolute(job_config)
@@ -98,8 +99,8 @@ def watch(
     """Watch a job that was not submitted through jobmon, or processes of this host; return its record.
 
     ``watch(8123)`` watches a job, whether pending, running or ended. ``watch(pid=os.getpid())`` watches
-    the calling program itself. A job that is watched already is no error, unless an argument would then be
-    ignored.
+    the calling program itself. For a job of Slurm or of the local backend that is watched already, it
+    returns the record, unless an argument would then be ignored.
 
     Args:
         job: the id of the job, array task or het job component.
@@ -110,13 +111,15 @@ def watch(
         stderr: likewise.
         backend: the job's scheduler; by default the configured one. With "ray", the job is a submission id.
         address: the dashboard of the Ray cluster; by default as Ray's variables say.
-        host: a host of the configuration, reached by ssh; the job is what runs there, e.g. ``tmux:train``.
+        host: a host reached by ssh: one of `hosts` in config.json, or any name that ssh knows. The job is
+            what runs there, e.g. ``tmux:train``.
         job_config: a YAML file about the job.
         again: whether to analyse and report a job again that was already reported.
 
     Raises:
         UnknownJob: neither the scheduler nor its accounting knows the job, or no such process runs.
-        AlreadyWatched: its monitor is dead (`jobmon recover` restarts it), or a process is watched already.
+        AlreadyWatched: the job is watched already, and its monitor is dead (`jobmon recover` restarts it), an
+            argument would be ignored, or it is a job of Ray or of a host; or a process is watched already.
         AlreadyReported: it ended and was reported, and ``again`` is False.
         SchedulerUnavailable: the scheduler does not answer.
     """

@@ -65,7 +65,8 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
         at_most_s: return after this time, with the result RUNNING if a job is not over yet.
 
     Raises:
-        UnknownJob, UnknownGroup, StateUnreadable: there is nothing to wait for.
+        UnknownJob, UnknownGroup: jobmon has no record of one of them.
+        StateUnreadable: the record of one of them cannot be read.
     """
     ctx = open_context()
     names = words(jobs)
@@ -109,10 +110,9 @@ def health(*jobs: JobName) -> tuple[HealthReport, ...]:
 def record_of(ctx: Context, job: WatchedJob) -> Job:
     """Return the record of a job with what its monitor knows at present."""
     (found,) = statuses(ctx, [job])
-    if (
-        found.health is MonitorState.DEAD
-    ):  # or its monitor has saved that all is done since ``job`` was read, and left
-        with suppress(StateUnreadable):  # it was removed meanwhile
+    if found.health is MonitorState.DEAD:
+        # its monitor may only have finished the job and ended since ``job`` was read: read the record again
+        with suppress(StateUnreadable):  # the record was removed meanwhile
             job = ctx.store.load(job.id)
             (found,) = statuses(ctx, [job])
     progress = None if job.closed else ctx.progress_file(job.id).read()

@@ -1,1 +1,1 @@
-"""One module per command."""
+"""One module for each command, and modules that these import."""

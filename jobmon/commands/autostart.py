@@ -40,7 +40,7 @@ def wanted_method(text: str) -> AutostartMethod | None:
 
 
 def install(autostart: Autostart, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
-    """Make this machine run a command regularly; return the exit code, 1 if the user declines.
+    """Make this machine run a command regularly; return the exit code, 1 if the user does not confirm it.
 
     Raises:
         AutostartUnavailable: the ``wanted`` method (None: every method) cannot be used here.
@@ -70,7 +70,7 @@ def install(autostart: Autostart, wanted: AutostartMethod | None, *, confirmed: 
 
 
 def uninstall(autostart: Autostart, *, confirmed: bool) -> int:
-    """Remove what was installed by any method; return the exit code, 1 if the user declines."""
+    """Remove what was installed by any method; return the exit code, 1 if the user does not confirm it."""
     installed = [installer for installer in autostart.installers.values() if installer.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")

@@ -28,7 +28,8 @@ checkpoints, exit codes, packages and variables. Without
 --on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
 The command line is that of `jobmon submit`: sbatch options come before the script. jobmon's own
-options come first, or last. The exit code is 0 if all is well, 1 with warnings, 2 with failures.
+options come first; --all, --json and --on-node may also come last. The exit code is 0 if all is well, 1 with
+warnings, 2 with failures.
 
 --on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds
 what only a compute node can show: imports, CUDA and its driver, GPU memory, network. The job runs only the

@@ -23,10 +23,11 @@ Keras, and GROMACS. It reads names, sizes, markers and the structure of files, n
 For a job, it looks where the job configuration says; else where the log or the script says that checkpoints
 are saved; else in and below the job's working directory. The folder may be a checkpoint itself."""
 EPILOG = """\
-The exit code is 0 if there is a complete checkpoint, else 1.
---json prints one object, a list for several tasks: job_id name folder problem all_listed newest_complete
-resume interval_s next_expected overdue, and checkpoints, each with path framework step complete why
-size_bytes saved. What is not known is null; complete is null if nothing shows whether it is.
+The exit code is 0 if there is a complete checkpoint, else 1; if the tasks of a job use several folders,
+it is 0 only if each has one. --json prints one object, a list for several folders: job_id name folder
+problem all_listed newest_complete resume interval_s next_expected overdue, and checkpoints, each with path
+framework step complete why size_bytes saved. What is not known is null; complete is null if nothing shows
+whether it is.
 
 examples:
   jobmon checkpoints 8123
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the checkpoints; return 1 if none is complete."""
+    """Print the checkpoints; return 0 if each folder has a complete one, else 1."""
     ctx = open_context()
     target = job_or_folder(ctx, options.what)
     lists = (

@@ -15,7 +15,7 @@ from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 
-# what an argument may be that `jobmon_core.app.jobs.find` resolves
+# help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (its newest job), or `latest`"
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")

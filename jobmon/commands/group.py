@@ -50,7 +50,7 @@ The options of the group stay as they are unless they are given again."""
 _STATUS_JSON = """\
 --json prints an object: group, created_at, complete_at (Unix seconds; null while it is not over), total,
 interval_s, messages, then (a list), then_started_at and then_result (null before), broken (why the sweep
-looks broken, or an empty text), log and summary (paths), counts (number of runs by word) and runs, a
+looks broken, or an empty text), log and summary (paths), counts (number of runs by state) and runs, a
 list: run, submitted, and for a submitted run the keys of `jobmon status --json`, nodes (of the job's
 tasks) and problem (why its state file cannot be read; then the other keys are missing)."""
 

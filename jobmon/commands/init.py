@@ -149,7 +149,7 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
 
 
 def _passes_check(url: str) -> bool:
-    """Ask Discord for the webhook and print the result; return False if Discord refuses it."""
+    """Ask Discord whether it knows the webhook, and print the answer; return False if Discord refuses it."""
     _detail("asking Discord ...")
     result = setup.check_webhook(url)
     if result.is_refused:

@@ -16,7 +16,7 @@ appears, and for processes without a scheduler (`jobmon watch --pid`) it is the 
 EPILOG = """\
 Join the steps with && so that a failure leaves no marker; or pass the exit status on with --status.
 
-exit codes: 0 if the marker was written, 74 if it cannot be
+exit codes: 0 if the marker was written, 74 if it cannot be written
 
 A marker with another status than 0 proves a failure to jobmon, but
 `test -f` takes it for a success.

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     until = clock(new.until_s or 0.0, ctx.clock.now())
     print(
         result_text(
-            new.subject, f"muted until {until}; critical messages and the number of others follow then"
+            new.subject, f"muted until {until}; critical messages and a list of the others follow then"
         )
     )
     return 0

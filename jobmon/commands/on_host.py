@@ -29,7 +29,7 @@ _LOCAL = (
     *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
 )
-_OF_COUNTED = "expected_outputs"  # it suits a job whose files are counted
+_NEEDS_FILES = "expected_outputs"  # kept all the same if the files of a folder of the host are counted
 _OPTIONS = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
 
 
@@ -38,7 +38,8 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
 
     Raises:
         UsageError: the words are wrong, or an option does not suit a job on another host.
-        AlreadyReported: it ended and was reported.
+        ConfigInvalid: the file that ``--job-config`` names has faults.
+        AlreadyWatched, AlreadyReported, UnknownJob, SchedulerUnavailable: see `watch_remote`.
     """
     _refuse(options, _OPTIONS)
     if not options.job:
@@ -119,7 +120,7 @@ def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSett
     """
     if settings is None:
         return None
-    local = [name for name in _LOCAL if not (has_files and name == _OF_COUNTED)]
+    local = [name for name in _LOCAL if not (has_files and name == _NEEDS_FILES)]
     ignored = [name for name in local if getattr(settings, name) != getattr(_NOTHING, name)]
     if ignored:
         say(f"ignored for a job on another host, of which jobmon reads only the log: {', '.join(ignored)}")

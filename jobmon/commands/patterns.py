@@ -29,7 +29,7 @@ patterns.json beside config.json. A pattern with the id of a shipped one replace
 tried before the shipped ones. Only the first pattern that matches a line counts.
 
 A pattern has a role: root (a possible root cause), symptom (a consequence of one), context (neither,
-e.g. a harmless message) or success (the program reports success)."""
+e.g. a harmless message), success (the program reports success) or retry (what failed is started again)."""
 EPILOG = """\
 examples:
   jobmon patterns list

@@ -114,7 +114,7 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
 
 
 def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str, Any]:
-    """Return the phase of a job, and of one of its tasks the problems and what agents measured."""
+    """Return the phase of a job, and the problems, measurements and launch of one of its tasks."""
     status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
     about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
     tasks = [live for live in tasks_with_agents(ctx, status, progress, now_s) if live.ref == str(ref)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or that you stopped
-watching, before the period given by --older-than. The jobs' own output is not touched. The command keeps
+watching, longer ago than --older-than says. The jobs' own output is not touched. The command keeps
 the records of jobs that are still watched, and of ended jobs with an undelivered message or an outage whose
 end is not reported yet. On a terminal, it asks before removing anything."""
 EPILOG = """\

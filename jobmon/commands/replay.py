@@ -1,4 +1,4 @@
-"""``jobmon replay``: send the messages of jobs again that were given up."""
+"""``jobmon replay``: send again the messages about jobs that jobmon gave up sending."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Send the messages of jobs again that jobmon gave up sending, e.g. because a webhook was deleted and now
+Send again the messages about jobs that jobmon gave up sending, e.g. because a webhook was deleted and now
 exists again. `jobmon show JOB` says which were given up and why. `jobmon recover` sends those of all jobs
 whose channel was changed in the configuration; this command sends them in any case."""
 EPILOG = """\
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Send again for each job, even after an error with another one; return the highest exit code.
+    """Send the messages of each job, even after an error with another one; return the highest exit code.
 
-    It is 1 for a job without a given-up message.
+    It is 1 for a job that has no given-up message or is not watched any more.
     """
     ctx = open_context()
     starter = MonitorStarter(ctx)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
-from jobmon.errors import say
+from jobmon.errors import UsageError, say
 from jobmon.views.report.as_json import report_json
 from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.terminal import has_unicode
@@ -65,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the report, or write it as HTML; with both options, do both."""
+    """Print the report, or write it as HTML; with ``--html FILE`` and ``--json``, do both."""
+    if options.html == STDOUT and options.json:
+        raise UsageError("--html - and --json would both print to stdout; give --html the name of a file")
     ctx = open_context()
     data = collect_report(ctx, options.job)
     if options.html:

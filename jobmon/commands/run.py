@@ -26,9 +26,10 @@ are killed, as in Slurm.
 
 With --host, the command starts on another host, in the background: in tmux (session jobmon-ID) where
 that is installed, else in a session of its own. It gets the environment of a plain `ssh HOST`;
-`bash -lc '...'` reads your login files first. A wrapper records its exit code in ~/.local/state/jobmon there,
-and the log is copied from there at each look; 30 days after the end, a look removes these files. The
-command starts at most once, even if the connection is lost meanwhile; jobmon installs nothing there.
+`bash -lc '...'` reads your login files first. The exit code of jobmon is then 0 if the command was
+started. A wrapper records the exit code of the command in ~/.local/state/jobmon there, and the log is copied
+from there at each look; 30 days after the end, a look removes these files. The command starts at most once,
+even if the connection is lost meanwhile; jobmon installs nothing there.
 
 examples:
   jobmon run -- python train.py --epochs 3
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit code."""
+    """Run the command and return its exit code; with ``--host``, start it there, see `run_there`."""
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("no command given; `jobmon run -- COMMAND` runs one")

@@ -58,7 +58,7 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   messages   a list: title, route, level, channel, attempts, delivered_at,
              given_up, maybe_repeated, problem (why the latest attempt
              failed), next_try_at (Unix seconds), held (why it waits, e.g.
-             "quiet hours"), counted (why another message tells it instead)
+             "quiet hours"), counted (why another message lists it instead)
              and told_on (the channel that gets it instead)
   user_notes a list: at (Unix seconds), text
   known_failure

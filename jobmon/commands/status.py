@@ -46,8 +46,9 @@ e.g. the limit of a pending job without --time, which Slurm may set when it star
 are those of the task that has been running longest, or ran longest.
 
 OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
-success is doubtful if the log ends in a failure, if its last loss is NaN, or if it counts fewer
-items than 99 % of the total_items that the job's configuration names (epochs, steps, batches and
+success is doubtful if the log ends in a failure, if its last loss is NaN, if outputs are missing or
+damaged, if something that `done` of the job's configuration names is missing, or if the log counts fewer
+items than 99 % of the total_items that this configuration names (epochs, steps, batches and
 iterations are not compared with it). `Slurm last answered 20s ago` is the age of
 the oldest data about an active job. A row with data older than one polling interval shows its own age:
 `last answer 12m ago`.

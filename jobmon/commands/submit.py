@@ -224,7 +224,7 @@ class _OwnOptions(NamedTuple):
     rest: list[str]  # for sbatch
 
     def has(self, option: str) -> bool:
-        """Whether the user gave one of the options that a job of Ray cannot have."""
+        """Return whether the user gave ``option``, one that a job of Ray cannot have."""
         given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked}
         return given[option]
 

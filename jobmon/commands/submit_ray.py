@@ -157,7 +157,7 @@ def _amount(text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 < number < 1e9:  # noqa: PLR2004 - also excludes "nan" and "inf"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1e9")
     return number
 
 
@@ -169,5 +169,5 @@ def _bytes(text: str) -> int:
 
 def _submission_id(text: str) -> str:
     if not _ID.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} may contain only letters, digits and hyphens")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an id of 1 to 100 letters, digits and hyphens")
     return text

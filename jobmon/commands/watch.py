@@ -40,8 +40,9 @@ of a het job.
 
 With --pid, --pid-file or --process, watch processes of this host that run already, without Slurm:
 together they are one job, with the PID of the first as its id. Only the parent of a process learns
-its exit status, so the outcome of such a job is unknown, and the message says what the log shows; unless
-its job configuration says what proves success, e.g. done: {marker: out/DONE} (see `jobmon mark`).
+its exit status. So the outcome of such a job is unknown, and the message says what the log shows. For a
+known outcome, name in the job configuration what proves success, e.g. done: {marker: out/DONE} (see
+`jobmon mark`).
 
 With --host, watch one job on a host that is reached by ssh. One or more words describe it:
   tmux:NAME    what runs in this session of tmux, or in pane NAME:WINDOW.PANE:

@@ -88,8 +88,9 @@ class ProgressEstimator:
         """Return how slow the program has become; None if it has not, or if it is too early to say.
 
         Call it regularly, e.g. after each update: a slowdown is compared with the time before it. The latest
-        speed must be more than ``percent`` below the usual one, and below that of each earlier stretch as
-        long. The peak is no measure: a run with regular pauses is always below it.
+        speed must be more than ``percent`` below the usual one, and clearly below that of the slowest earlier
+        stretch of the same length. It is not compared with the highest speed: a run with regular pauses is
+        always below that.
         """
         paces = compare_paces(self._history, self._total)
         if paces is None:

@@ -56,7 +56,7 @@ class DiskSpace:
 
 
 class FileMonitor:
-    """Watches the outputs and checkpoints of a program, in a process of the caller."""
+    """Watches the outputs and checkpoints of a program, from within the calling process."""
 
     def __init__(
         self,
@@ -82,7 +82,8 @@ class FileMonitor:
 
         Args:
             validate: also read the beginning and the end of each file, to see whether it is whole; see
-                `validate_file_integrity`. A file that has grown since the previous call may end anywhere.
+                `validate_file_integrity`. A file whose size has changed since the previous call counts as
+                still being written: a cut-off end is then no damage.
             now_s: Unix seconds; by default now.
         """
         now_s = time.time() if now_s is None else now_s
@@ -122,7 +123,7 @@ class FileMonitor:
         )
 
     def verify_disk_space(self) -> dict[str, DiskSpace]:
-        """Return the room for outputs and checkpoints, by the folder whose file system it is."""
+        """Return the room on the file systems of the outputs and checkpoints, by their folders."""
         return {
             folder: DiskSpace(
                 free_bytes=disk.free_bytes,

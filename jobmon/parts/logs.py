@@ -37,7 +37,7 @@ class LogError:
 
 
 class LogParser:
-    """Reads the logs of several workers. A worker is called as its log without the suffix: ``worker_0``."""
+    """Reads the logs of several workers. A worker has the name of its log without the suffix: `worker_0`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class LogParser:
             error_patterns: regexes (RE2 syntax) by name. Without any, jobmon's failure patterns are used.
 
         Raises:
-            PatternsInvalid: names each regex that is not valid.
+            PatternsInvalid: names each error pattern that is not valid.
         """
         self._globs = file_names(log_patterns)
         self._settings = JobSettings(progress_patterns=dict(progress_patterns or {}))

@@ -52,7 +52,7 @@ class ProcessMonitor:
         *,
         pids: Sequence[int] = (),
     ) -> None:
-        """Begin without a look.
+        """Begin without data.
 
         Args:
             job_name: the program or script that each worker runs, e.g. ``train.py``; further words must be in
@@ -60,6 +60,9 @@ class ProcessMonitor:
             expected_workers: how many there should be.
             gpu_ids: the GPU that each of them should use, in this order.
             pids: the workers themselves, instead of a name.
+
+        Raises:
+            JobmonError: ``expected_workers`` is below 1.
         """
         if expected_workers < 1:
             raise JobmonError(f"expected_workers is at least 1, not {expected_workers}")

@@ -27,7 +27,7 @@ def test_a_mute_is_shown_listed_and_ended(shell: Shell) -> None:
     save(shell)
     done = shell.jobmon("mute", "12", "2h")
     assert re.fullmatch(
-        r"12 train: muted until (\S+ )?\d\d:\d\d; critical messages and the number of others follow then\n",
+        r"12 train: muted until (\S+ )?\d\d:\d\d; critical messages and a list of the others follow then\n",
         done.stdout,
     ), done
     assert re.search(r"muted +until .*`jobmon mute` lists what you muted", shell.jobmon("show", "12").stdout)

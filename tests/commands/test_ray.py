@@ -62,7 +62,8 @@ def test_a_wrong_option_is_an_error_like_that_of_any_command(ray: FakeRay, user:
         f"(did you mean --entrypoint-num-gpus?); {see}"
     )
     assert error_of(user, *submit, "--entrypoint-num-gpus", "many", "--", "true") == (
-        f"nothing was submitted: argument --entrypoint-num-gpus: 'many' is not a number above 0; {see}"
+        "nothing was submitted: argument --entrypoint-num-gpus: "
+        f"'many' is not a number above 0 and below 1e9; {see}"
     )
     shown = user.jobmon(*submit, "--help", COLUMNS="200").stdout
     assert "  --working-dir DIR " in shown

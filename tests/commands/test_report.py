@@ -58,6 +58,12 @@ def test_the_page_can_go_to_stdout(shell: Shell) -> None:
     assert done.stderr == ""
 
 
+def test_the_page_and_json_cannot_both_go_to_stdout(shell: Shell) -> None:
+    done = shell.jobmon("report", "8123", "--html", "-", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "would both print to stdout" in done.stderr
+
+
 def test_a_page_that_cannot_be_written_is_an_error(shell: Shell) -> None:
     (shell.work / "folder").mkdir()
     done = shell.jobmon("report", "8123", "--html", "folder")

@@ -48,7 +48,7 @@ def release(options: argparse.Namespace) -> int:
 
 
 def resubmit_failed(options: argparse.Namespace) -> int:
-    """Submit the failed runs again; return 1 if one of them cannot be, or the user declined."""
+    """Submit the failed runs again; return 1 if one of them cannot be submitted, or the user declined."""
     words = [word for word in options.sbatch_options if word not in _OWN]  # sbatch has no such options
     is_sure = options.yes or _YES in options.sbatch_options
     retry_unclear = options.retry_unclear or _RETRY in options.sbatch_options
@@ -125,7 +125,7 @@ def _change(options: argparse.Namespace, change: Change) -> int:
         else:
             print(result_text(f"group {group.name}", f"{count(len(answer.refs), 'job')} {_WORDS[change]}"))
     if change is Change.CANCEL and group.unsubmitted:
-        say(f"{count(len(group.unsubmitted), 'run')} of it were never submitted, and stay in the group")
+        say(f"group {group.name} keeps {count(len(group.unsubmitted), 'run')} not submitted yet")
     return exit_code
 
 

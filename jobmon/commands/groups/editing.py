@@ -52,7 +52,7 @@ def add(options: argparse.Namespace) -> int:
 
 
 def submit(options: argparse.Namespace) -> int:
-    """Submit the runs of a file; return 1 if one of them is not submitted."""
+    """Submit the runs of a file, and add the jobs that it names by id; return 0 if all are in the group."""
     ctx = open_context()
     plan = plan_file(ctx, options.name, options.file, options.backend, _settings(options))
     exit_code = _add_known(ctx, options.name, plan.known)
@@ -75,11 +75,7 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
     left = len(runs) - new - before
     parts = [f"{count(new, 'run')} submitted"] if new or not before else []
     parts += [f"{before} submitted before"] if before else []
-    parts += (
-        [f"{left} not submitted" + ("; repeat the command to submit the rest" if left else "")]
-        if left
-        else []
-    )
+    parts += [f"{left} not submitted; repeat the command to submit the rest"] if left else []
     say(f"group {group}: {', '.join(parts)}; `jobmon group status {group}` shows it")
     return 1 if left else 0
 

@@ -69,7 +69,7 @@ def wait(options: argparse.Namespace) -> int:
 
 
 def log(options: argparse.Namespace) -> int:
-    """Print the log of a group, and follow it until the group is over."""
+    """Print the log of a group; with ``--follow``, go on until the group is over. Return 1 without a log."""
     ctx = open_context()
     group = ctx.groups.load(options.name)
     path = group.log.path or str(ctx.home.group_log(group.name))
