@@ -162,8 +162,8 @@ _jobmon() {
     if [[ $command == submit ]]; then  # what follows the options of jobmon is for sbatch
         for ((i = 2; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
-                --sentinel) ;;
-                --backend|--job-config) ((i++)) ;;
+                -h|--help|--sentinel|--no-agent|--checked) ;;
+                --backend|--job-config|--group) ((i++)) ;;
                 *) options= ;;
             esac
         done

@@ -25,7 +25,7 @@ class FileRow(NamedTuple):
 
 
 def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
-    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``, or why nothing is known."""
+    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``; else ``none yet``, or the problem."""
     if outputs.problem or not outputs.count:
         return _nothing(outputs.problem, is_running=is_running)
     files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
@@ -42,7 +42,7 @@ def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[Fi
 
 
 def _nothing(problem: str, *, is_running: bool) -> str:
-    """Return why nothing is known of outputs or checkpoints; of a job that has ended without ``yet``."""
+    """Return the problem, else that there are none; ``yet`` is left out if the job does not run."""
     text = problem or "none yet"
     return text if is_running else text.removesuffix(" yet")
 
@@ -57,7 +57,7 @@ def _growth(found: Growth, looked_s: float) -> str:
 def checkpoints_text(
     found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool, with_name: bool = False
 ) -> str:
-    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why nothing is known."""
+    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``; else ``none yet``, or the problem."""
     if found.problem or found.newest is None:
         return _nothing(found.problem, is_running=is_running)
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
@@ -92,7 +92,7 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
 
 
 def _where(found: Outputs | Checkpoints) -> str:
-    found_by = " (found in the log)" if found.is_found else ""
+    found_by = " (found in the log or script)" if found.is_found else ""
     return f": {found.folder}{found_by}" if found.problem else f", in {found.folder}{found_by}"
 
 

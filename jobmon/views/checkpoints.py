@@ -22,7 +22,7 @@ _STEPS = (Shrink(5, 24), Shrink(1, 16), Shrink(5, 8))
 
 
 def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:
-    """Yield the table, newest first, and what follows from it."""
+    """Yield the table, newest first; then which checkpoint to resume from, and when the next one is due."""
     found = listed.found
     if found.problem or not found.checkpoints:
         yield from console.prose(f"{found.folder}: {found.problem or 'no checkpoint found'}", hanging="  ")

@@ -34,16 +34,16 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then"""
-_BASH_END = """\
+_BASH_SUBMIT_START = """\
     if [[ $command == submit ]]; then  # what follows the options of jobmon is for sbatch
         for ((i = 2; i < COMP_CWORD; i++)); do
-            case ${COMP_WORDS[i]} in
-                --sentinel) ;;
-                --backend|--job-config) ((i++)) ;;
+            case ${COMP_WORDS[i]} in"""
+_BASH_SUBMIT_END = """\
                 *) options= ;;
             esac
         done
-    fi
+    fi"""
+_BASH_END = """\
     if [[ $current == -* ]]; then
         words=$options kind=
     elif [[ $kind == job* ]]; then
@@ -81,7 +81,19 @@ def _bash(commands: Sequence[CommandModel]) -> Iterator[str]:
                 patterns = "|".join(f'"{command.name} {name}"' for name in option.names)
                 keep = "" if option.value.is_optional else " options="
                 yield f"        {patterns}){keep}{_bash_value(option.value, commands)} ;;"
-    yield from ("    esac", _BASH_END)
+    yield "    esac"
+    for command in commands:
+        if command.name == "submit":
+            yield from (_BASH_SUBMIT_START, *_bash_skipped(command), _BASH_SUBMIT_END)
+    yield _BASH_END
+
+
+def _bash_skipped(submit: CommandModel) -> Iterator[str]:
+    """Yield the cases that skip each option of jobmon, with its argument if it takes one."""
+    for takes_value, skip in ((False, ""), (True, "((i++)) ")):
+        options = [option for option in submit.options if (option.value is not None) is takes_value]
+        if names := "|".join(name for option in options for name in option.names):
+            yield f"                {names}) {skip};;"
 
 
 def _bash_words(command: CommandModel, commands: Sequence[CommandModel]) -> str:

@@ -33,13 +33,13 @@ def one_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Formats text as lines; control characters in the text become spaces."""
+    """Formats text as lines; except in `styled`, control characters in the text become spaces."""
 
     width: int = 0  # columns of the terminal; 0 for a file or a pipe
     colour: bool = False
 
     def styled(self, text: str, style: Style) -> str:
-        """Return a text without control characters in a style, if the terminal has any."""
+        """Return a text in a style if the terminal has colours; the text must have no control characters."""
         return f"{style}{text}{_RESET}" if self.colour and style and text else text
 
     def bold(self, text: str) -> str:

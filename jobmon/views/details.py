@@ -83,9 +83,10 @@ def detail_lines(
     memory: tuple[Row, ...] = (),
     all_tasks: bool = False,
 ) -> Iterator[str]:
-    """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones.
+    """Yield the details of a job, or of its part ``key``.
 
-    ``agents`` are those of the running tasks, by key; ``memory`` are rows of `views.notes`.
+    Of several tasks: a summary and those of `detailed_tasks`; with ``all_tasks``, all of them. ``agents`` are
+    those of the running tasks, by key; ``memory`` are rows of `views.notes` and `views.alerts`.
     """
     job = status.job
     followed = [*live_tasks(status, progress, now_s, agents=agents)]
@@ -191,10 +192,9 @@ def _hindrances(status: JobStatus, now_s: float) -> Pairs:
 def _state(job: WatchedJob) -> str:
     if job.answered_s is None and not job.closed and not job.tasks:
         return "submitted, not yet listed" if job.stale_since_s is None else "unknown"
-    reason = pending_reason(job)
     ends = [task.end for task in job.tasks.values()]
     text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
-    return text + (f" ({reason})" if reason else "") + _unwatched(job)
+    return text + (f" ({reason})" if (reason := pending_reason(job)) else "") + _unwatched(job)
 
 
 def _unwatched(job: WatchedJob) -> str:
@@ -215,8 +215,7 @@ def _summary(job: WatchedJob) -> Pairs:
     for group in cause_groups(job):
         yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
     if job.pending_indices:
-        reason = pending_reason(job)
-        yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
+        yield "pending", job.pending_indices + (f" ({reason})" if (reason := pending_reason(job)) else "")
 
 
 def _tasks(job: WatchedJob) -> str:
@@ -245,7 +244,8 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
     if len(job.tasks) <= 1 or hidden <= 0:
         return
     more = problem_count(job) - shown
-    kind = "failed or doubtful" if job.doubtful_tasks else "failed"
+    is_unknown = any(task.end and task.end.outcome is Outcome.UNKNOWN for task in job.tasks.values())
+    kind = ("failed or doubtful" if job.doubtful_tasks else "failed") + " or of unknown outcome" * is_unknown
     what = f"{hidden} other tasks" if shown else count(hidden, "task")
     if more > 0:
         what = f"{more} more {kind} and {hidden - more} other tasks"
@@ -258,8 +258,8 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
-    where = where.format(cluster=job.cluster)
-    yield "where", where + (f", partition {job.partition}" if job.partition else "")
+    partition = f", partition {job.partition}" if job.partition else ""
+    yield "where", where.format(cluster=job.cluster) + partition
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield name, value
@@ -280,7 +280,7 @@ def _needs_recovery(status: JobStatus) -> bool:
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
-    """Yield what is known of a task; ``explained`` names the task above that shows the cause of a title."""
+    """Yield what is known of a task; ``explained`` maps titles of causes to the tasks that explain them."""
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
     if ref != job.ref and not task.end:

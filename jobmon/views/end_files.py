@@ -21,7 +21,7 @@ _DOUBTS = {  # by cause
 
 
 def why_doubtful(found: Diagnosis | None) -> str:
-    """Return what speaks against a doubtful success, in a few words."""
+    """Return why a success is doubtful, in a few words."""
     return _DOUBTS.get((found and found.cause) or "", "the log ends in a failure")
 
 

@@ -23,7 +23,7 @@ WILL_TIME_OUT = "will time out"
 def workers_count(live: LiveTask) -> str:
     """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be.
 
-    If that is not known, it is ``3``, and empty for a single worker.
+    Unless the job configuration has `num_workers` and `log_files`: ``3``; empty for fewer than two.
     """
     settings, number_seen = live.job.settings, len(live.progress.workers)
     if settings and settings.num_workers and settings.log_files:

@@ -61,7 +61,7 @@ class Screen(Protocol):
         """Do what a key asks for."""
 
     def take_bell(self) -> bool:
-        """Return whether the terminal has to ring, once."""
+        """Return whether the terminal is to ring; False at the next call unless there is a new reason."""
 
     def frame(self, width: int, height: int) -> list[Line]:
         """Return the content of a window of this size."""

@@ -91,7 +91,10 @@ def group_json(
     summary: str | None,
     now_s: float,
 ) -> dict[str, Any]:
-    """Return the documented object of ``jobmon group status --json``; ``summary`` is a path."""
+    """Return the documented object of ``jobmon group status --json``.
+
+    ``summary`` is the path of the group's summary file, None if there is none.
+    """
     return {
         **list_json(group, runs),
         "interval_s": group.settings.interval_s,
@@ -118,7 +121,7 @@ def list_json(group: Group, runs: Sequence[GroupRun]) -> dict[str, Any]:
 
 
 def word_of(run: GroupRun) -> str:
-    """Return what a run does, or how it ended, in the words that counts use."""
+    """Return the state of a run, or how it ended, as one of the words in `_ORDER`."""
     if run.job is None and run.member.outcome:
         return OF_OUTCOME[run.member.outcome]  # its state file was removed since
     if run.job is None:
@@ -196,6 +199,6 @@ def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:
     if any(word_of(run) == JobGroup.FAILED for run in runs):
         yield f"`jobmon group resubmit-failed {group.name}` submits the failed runs again"
     if any(word_of(run) == NOT_SUBMITTED for run in runs):
-        yield f"runs are not submitted: repeat `jobmon group submit {group.name} FILE`"
+        yield f"some runs are not submitted: repeat `jobmon group submit {group.name} FILE`"
     if group.then_since_s is not None:
         yield f"--then: {group.then_result or 'running'}"

@@ -41,7 +41,7 @@ def _verdict_json(verdict: Verdict, subject: Subject) -> dict[str, Any]:
 
 
 def live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Iterator[str]:
-    """Yield the verdict about a running job, its evidence and advice, then what else holds."""
+    """Yield the verdict about a running job, its evidence and advice, other verdicts, what was not seen."""
     verdict = live.verdict
     yield from (console.styled(line, Style.BOLD) for line in console.prose(verdict.title))
     yield from console.prose(f"{heading}; {verdict.text}")

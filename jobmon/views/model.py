@@ -92,7 +92,7 @@ def leading(job: WatchedJob) -> Task | None:
 def cause(job: WatchedJob) -> str:
     """Return why the job failed, in a few words: the cause, else the exit code, else what the end notes.
 
-    Empty if it succeeded or has not ended.
+    Empty if the task that `leading` returns succeeded or has not ended.
     """
     task = leading(job)
     if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
@@ -113,9 +113,9 @@ def failed_task(job: WatchedJob, task: Task) -> str:
 
 
 def doubt(job: WatchedJob) -> str:
-    """Return what the log of a successful job shows against its success; empty if nothing.
+    """Return why the success of a job is doubtful; empty if it is not, or if the job did not succeed.
 
-    For an array or het job, it begins with the number of such tasks.
+    For an array or het job, it begins with the number of doubtful tasks.
     """
     if not job.is_doubtful_success:
         return ""
@@ -157,7 +157,7 @@ def _limit(task: Task) -> str:
 
 
 def task_elapsed(task: Task, now_s: float) -> str:
-    """Return the run time of a task and its limit, e.g. ``3m 05s of 2h``; empty if it did not start."""
+    """Return the run time of a task and its limit, e.g. ``3m 05s of 2h``; empty if `run_time_s` is None."""
     seconds = run_time_s(task, now_s)
     if seconds is None:
         return ""

@@ -62,7 +62,7 @@ def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
     if not result.hits:
         yield "no pattern matches any line"
     if not result.complete:
-        yield "patterns were tested on the last 16 MiB only"
+        yield "patterns were tested on the last 16 MiB of the log only"
     yield from console.prose(f"diagnosis: {summary(result.diagnosis)}")
 
 

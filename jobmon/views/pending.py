@@ -50,9 +50,10 @@ def not_pending(answer: PendingAnswer) -> str:
     who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
     if answer.never_pending:
         where = " on this machine" if is_local(answer.backend) else ""
-        return f"{who} runs{where} without a queue, so it is never pending; {more} says how it is."
+        never = f"{who} runs{where} without a queue, so it is never pending"
+        return f"{never}; {more} shows whether anything is wrong."
     if job.state.phase in (Phase.ACTIVE, Phase.FINISHING):
-        return f"{who} is not pending, it is {job.raw_state}; {more} says how it is."
+        return f"{who} is not pending, it is {job.raw_state}; {more} shows whether anything is wrong."
     if job.state.phase is Phase.UNKNOWN:
         return f"{who} is not known to be pending (state {job.raw_state}); {more} asks all sources."
     return f"{who} is not pending, it has ended: {job.raw_state}; {more} explains how."
@@ -96,7 +97,7 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     yield from (("because", text) for text in found.evidence)
     if place := place_text(facts):
         yield "queue", place
-    # of a job in a reservation, Slurm estimates nothing before that begins
+    # Slurm estimates no start of a job in a reservation until the reservation begins
     has_start = facts.job.expected_start_s is not None or not facts.job.reservation
     if uses_slurm(answer.backend) and is_eligible(found.category) and has_start and not answer.unreachable:
         yield "start", _start(answer, now_s)

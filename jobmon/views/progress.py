@@ -177,7 +177,7 @@ def _end(report: ProgressReport, now_s: float) -> Iterator[str]:
 
 
 def _time_left(report: ProgressReport) -> Iterator[str]:
-    """Yield the estimated time left, else the length of an unusual pause, else the time left by the log."""
+    """Yield the estimated time left, else the length of an unusual pause, else what the log prints."""
     if report.estimate.remaining_s is not None:
         yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _BORDER = 4  # modules; ISO/IEC 18004 asks for a quiet zone of four
-# (upper, lower) module is dark -> the character, which draws what is light: the terminal is dark
+# (upper module is dark, lower module is dark) -> the character that draws the light ones on a dark terminal
 _HALVES = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
 _BLACK_AND_WHITE, _RESET = "\x1b[97;40m", "\x1b[0m"  # bright white on black, whatever the user's colours
 

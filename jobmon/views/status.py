@@ -102,7 +102,7 @@ def watch_lines(
     if len(notes) > (most := max(1, height // 3)):
         notes = [*notes[: most - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
-    # elsewhere the hint would take a line from the jobs
+    # on a line of its own, the hint would take the place of a job
     if text_width(counted[-1]) + len(_QUIT_HINT) <= console.width:
         counted[-1] += _QUIT_HINT
     heights = [len(lines) for lines in jobs]

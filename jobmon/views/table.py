@@ -47,7 +47,7 @@ def table_lines(
     if console.width:
         _shrink(columns, console.width - len(_GAP) * (len(headers) - 1), steps)
     drawn = [[console.styled(cell.text, cell.style) for cell in row] for row in zip(*columns, strict=True)]
-    table = tabulate(drawn, tablefmt="plain", disable_numparse=True)  # as headers, they would be padded
+    table = tabulate(drawn, tablefmt="plain", disable_numparse=True)  # tabulate would pad headers
     yield from map(str.rstrip, table.split("\n"))
 
 

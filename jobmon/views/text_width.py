@@ -77,9 +77,9 @@ def _is_open(text: str) -> bool:
 
 
 def fill(text: str, width: int) -> str:
-    """Wrap paragraphs, and each line of lists and tables (those that begin with a space), at spaces.
+    """Wrap paragraphs at spaces; a line that begins with a space, as in lists and tables, on its own.
 
-    Of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
+    In a paragraph of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
     """
     return "\n\n".join(_filled(paragraph, width) for paragraph in text.split("\n\n"))
 

@@ -91,7 +91,7 @@ def history_rows(task: Task, now_s: float) -> Rows:
 
 
 def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
-    """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
+    """Return a line for a change of state; jobmon saw the change before it at ``before_s``."""
     reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:

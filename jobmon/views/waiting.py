@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import one_line
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.waiting.result import Waited
     from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _NEED_A_REASON = ("failed", "of unknown outcome")
@@ -80,11 +81,12 @@ def _about_one(
 ) -> str:
     if job is None or answer.why:
         return answer.why
+    part = _named_part(job, answer)
     if answer.result is Result.RUNNING:
-        return _so_far(job, job_progress(statuses[job.id], progress.get(job.id), now_s), now_s)
-    ends = [task.end for task in _parts(job, answer.ref.key if answer.ref else "") if task.end]
+        return _so_far(part, job_progress(statuses[job.id], progress.get(job.id), now_s), now_s)
+    ends = [task.end for task in part.tasks.values() if task.end]
     if len(ends) != 1:
-        words = ", ".join(f"{number} {each}" for each, number in by_interest(state_counts(job)))
+        words = ", ".join(f"{number} {each}" for each, number in by_interest(state_counts(part)))
         return f"{words}{_because(answer)}"
     seconds = ends[0].elapsed_s
     after = "" if seconds is None else f" after {span(seconds)}"
@@ -93,18 +95,20 @@ def _about_one(
     return f"{ends[0].state}{after}{_because(answer)}"
 
 
-def _parts(job: WatchedJob, key: str) -> list[Task]:
-    """Return the task with this key, else all tasks of a job."""
-    return [job.tasks[key]] if key in job.tasks else list(job.tasks.values())
+def _named_part(job: WatchedJob, answer: Waited) -> WatchedJob:
+    """Return the job with the named task alone; the whole job if no task was named or it is not listed."""
+    key = answer.ref.key if answer.ref else ""
+    return replace(job, tasks={key: job.tasks[key]}, pending_indices="") if key in job.tasks else job
 
 
 def _because(answer: Waited) -> str:
     """Return the cause of a failure, or the doubt about a success, after a separator."""
     if answer.job is None:
         return ""
-    if answer.result is Result.FAILURE and (why := cause(answer.job)):
+    part = _named_part(answer.job, answer)
+    if answer.result is Result.FAILURE and (why := cause(part)):
         return f": {why}"
-    return f", {why}" if (why := doubt(answer.job)) else ""
+    return f", {why}" if (why := doubt(part)) else ""
 
 
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
@@ -136,16 +140,16 @@ def _word(answer: Waited) -> str:
         return "completed"
     if answer.result is Result.UNKNOWN or answer.job is None:
         return "of unknown outcome"
+    group = group_of(_named_part(answer.job, answer))
     if answer.result is Result.FAILURE:
-        return "cancelled" if group_of(answer.job) is Group.CANCELLED else "failed"
-    group = group_of(answer.job)
+        return "cancelled" if group is Group.CANCELLED else "failed"
     return group.value if group in (Group.RUNNING, Group.PENDING) else "ending"
 
 
 def _reason(answer: Waited) -> str:
     """Return in a few words why a job failed or why its outcome is unknown."""
     why = answer.why.partition(";")[0] or _because(answer).lstrip(":, ")
-    return why or (state(answer.job) if answer.job else _word(answer))
+    return why or (state(_named_part(answer.job, answer)) if answer.job else _word(answer))
 
 
 def _name(answer: Waited) -> str:

@@ -61,6 +61,20 @@ def test_the_line_about_one_job_says_how_it_ended_or_how_far_it_is(
     assert waited(capsys, "9") == (0, "job 9 train: COMPLETED after 1m, doubtful: CUDA out of memory")
 
 
+def test_the_line_about_a_task_gives_its_own_state_and_cause(
+    watch: Watch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubtful = replace(succeeded("3"), diagnosis=OOM)
+    watch(
+        job_of(failed("1"), failed("2", diagnosis=OOM), doubtful, job_id=6, concluded_s=NOW_S),
+        job_of(replace(RUNNING, key="1"), replace(PENDING, key="2"), job_id=7),
+    )
+    assert waited(capsys, "6_1") == (1, "job 6_1 train: FAILED after 1m: exit code 1")
+    assert waited(capsys, "6_2") == (1, "job 6_2 train: FAILED after 1m: CUDA out of memory")
+    assert waited(capsys, "6_3") == (0, "job 6_3 train: COMPLETED after 1m, doubtful: CUDA out of memory")
+    assert waited(capsys, "7_2") == (3, "job 7_2 train: still pending (Priority)")
+
+
 def test_of_several_jobs_the_worst_counts_once_all_are_over(
     watch: Watch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,7 @@ def test_a_job_that_has_started_or_ended_is_one_sentence(shell: Shell) -> None:
     JobStore(shell.state).save(job_of(RUNNING, job_id=9))
     JobStore(shell.state).save(job_of(succeeded(), job_id=10, concluded_s=1.0))
     assert shell.jobmon("why", "9").stdout == (
-        "Job 9 (train) is not pending, it is RUNNING; `jobmon diagnose 9` says how it is.\n"
+        "Job 9 (train) is not pending, it is RUNNING; `jobmon diagnose 9` shows whether anything is wrong.\n"
     )
     assert shell.jobmon("why", "10").stdout == (
         "Job 10 (train) is not pending, it has ended: COMPLETED; `jobmon diagnose 10` explains how.\n"

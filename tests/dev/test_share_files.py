@@ -67,6 +67,7 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["run", ""], "files"),
         (["run", "--gpu-ids", "0", "--", "si"], "files"),
         (["submit", ""], "files"),
+        (["submit", "--no-agent", "--group", "sweep", "--s"], "--sentinel"),
         (["submit", "job.sh", "--s"], ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""The handover page, in Markdown: a stranger can look at, resume and stop each job by it alone."""
+"""The handover page, in Markdown: with it alone, a stranger can look at, resume and stop each job."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     yield (
         f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
-        " below and sends a message when it ends or makes no progress any more. The states are those of that"
-        " time; the first commands show how things are now."
+        " below that has not ended, and sends a message when it ends or stops making progress. The states are"
+        " those of that time; the first commands show how things are now."
     )
     yield ""
     if found.no_messages:
@@ -65,7 +65,7 @@ def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
         *setting.setup,
         "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
         "jobmon status     # the list of jobs, those of the last days included",
-        "jobmon patrol     # only what has changed since you last ran it; scheduled patrols do not mind",
+        "jobmon patrol     # only what has changed since you last ran it; does not affect scheduled patrols",
     )
     yield (
         "The other commands on this page need these `export` lines, too. `jobmon help COMMAND` explains a"

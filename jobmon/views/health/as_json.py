@@ -116,6 +116,6 @@ def _disk(found: DiskHealth) -> dict[str, Any]:
 
 
 def _plain(value: float | None) -> float | int | str | None:
-    """Return a number for JSON, six digits of one with a fraction."""
+    """Return a number for JSON; one with a fraction is rounded to six significant digits."""
     number = json_number(value)
     return float(f"{number:.6g}") if isinstance(number, float) else number

@@ -163,10 +163,10 @@ def _gpus(found: GpuHealth) -> str:
 
 
 def _network(found: NetworkVerdict) -> Iterator[tuple[str, str]]:
-    # the issue says more
+    # a slow network is an issue, and the page shows the text and the advice of issues above
     yield "network", f"{found.state}: {found.transport if found.is_slow else found.text}"
     yield from ((_EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
-    if found.advice and not found.is_slow:  # that of an issue is shown with it
+    if found.advice and not found.is_slow:
         yield "", f"-> {found.advice}"
 
 

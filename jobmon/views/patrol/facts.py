@@ -93,7 +93,7 @@ def _progress(live: LiveTask) -> str:
 def _why_pending(job: WatchedJob) -> str:
     reason = pending_reason(job)
     if group_of(job) is not Group.PENDING or _stuck(job):
-        return ""  # a problem says it
+        return ""  # the problem of a stuck job says it
     return f"{pending_words(reason)} ({reason})" if reason else ""
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.telemetry.model import Gpu, Sample
 
 _GIB = 2.0**30
-_MAX_LINES = 8  # of one chart: of more, only the mean, the extremes and the odd one are drawn
+_MAX_LINES = 8  # of one chart: of more, only the mean, the extremes and the lowest line are drawn
 _ODD_PERCENT = 15.0  # a GPU that is so much less busy than the mean is named
 _LONG_PAUSE = 5.0  # times the usual time between two updates
 _MIN_PAUSE_S = 120.0

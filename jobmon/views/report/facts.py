@@ -61,7 +61,7 @@ def outcome(data: ReportData) -> str:
 
 
 def is_good(data: ReportData) -> bool | None:
-    """Return whether the task succeeded without doubt; None while it runs, or if it was cancelled."""
+    """Return whether the task succeeded without doubt; None if it has not ended or was cancelled."""
     end = data.task.end
     if end is None or end.outcome is Outcome.CANCELLED:
         return None
@@ -115,7 +115,7 @@ def progress_text(data: ReportData) -> str:
 
 
 def eta_text(data: ReportData) -> str:
-    """Return when a running task will end; empty for another one."""
+    """Return when a running task will end; empty if it does not run or shows no progress."""
     is_running = data.live.group is Group.RUNNING and data.progress.progress
     return eta(data.live, data.now_s) if is_running else ""
 
@@ -181,7 +181,7 @@ def pair(mean: float | None, highest: float | None, unit: str, decimals: int = 0
 
 
 def energy(kwh: float | None) -> str:
-    """Return e.g. ``1.53 kWh``, ``12 Wh``; ``-`` if it is not available."""
+    """Return e.g. ``1.53 kWh``, ``12.0 Wh``; ``-`` if it is not available."""
     if kwh is None:
         return "-"
     return f"{kwh:.2f} kWh" if kwh >= 0.1 else f"{kwh * 1000:.1f} Wh"  # noqa: PLR2004 - shorter in Wh
@@ -225,11 +225,6 @@ def marked_events(data: ReportData) -> list[Event]:
     return [event for event in data.events if event.kind not in _MINOR][-30:]
 
 
-def kind_text(event: Event) -> str:
-    """Return the kind of an event in a word or two."""
-    return event.subject or str(event.kind) if event.kind is EventKind.TROUBLE else str(event.kind)
-
-
 def elapsed(at_s: float, data: ReportData) -> str:
     """Return how long after the start a time was."""
     return span(max(0.0, at_s - data.window.start_s))
@@ -238,6 +233,12 @@ def elapsed(at_s: float, data: ReportData) -> str:
 def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
     """Return id, state, run time and cause of each task of an array, in order."""
     return [_task_row(data, task) for task in data.tasks]
+
+
+def tasks_not_shown(data: ReportData, shown: int) -> str:
+    """Return how many tasks a list of the first ``shown`` leaves out; empty if none."""
+    hidden = len(data.tasks) - shown
+    return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all" if hidden > 0 else ""
 
 
 def _task_row(data: ReportData, task: Task) -> tuple[str, str, str, str]:

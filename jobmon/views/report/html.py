@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.report.usage import NodeUse
 
-# a page that is opened anywhere loads and runs nothing, whatever a log holds
+# whatever a log contains, the page loads and runs nothing where it is opened
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _CODE = re.compile(r"`([^`]*)`")
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -153,6 +153,8 @@ def _tables(data: ReportData) -> Iterator[str]:
     if rows := [list(row) for row in facts.task_rows(data)[:_MAX_TASKS]]:
         title = f"All {len(data.tasks)} tasks; this report is about {data.live.ref}"
         yield from _table(title, ("Task", "State", "Ran", "Cause"), rows)
+        if more := facts.tasks_not_shown(data, _MAX_TASKS):
+            yield f"<p>{_prose(more)}</p>"
 
 
 def _node_row(use: NodeUse) -> list[str]:

@@ -148,5 +148,5 @@ def _tasks(data: ReportData, console: Console) -> Iterator[str]:
     yield from ("", f"All {len(rows)} tasks; this report is about {data.live.ref}:")
     cells = [[Cell(text) for text in row] for row in rows[:_TASKS_SHOWN]]
     yield from table_lines(("TASK", "STATE", "RAN", "CAUSE"), cells, console, [Shrink(3, 10), Shrink(1, 10)])
-    if len(rows) > _TASKS_SHOWN:
-        yield f"and {len(rows) - _TASKS_SHOWN} more; `jobmon status --all` lists all"
+    if more := facts.tasks_not_shown(data, _TASKS_SHOWN):
+        yield more

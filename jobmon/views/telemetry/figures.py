@@ -202,14 +202,14 @@ def network_text(sample: Sample) -> str:
 
 
 def silence_text(report: AgentReport, now_s: float) -> str:
-    """Return since when an agent does not report any more."""
+    """Return when a silent agent last reported, and whether it has ended."""
     at_s = report.latest.at_s
     since = f"{clock(at_s, now_s, seconds=True)} ({age(max(0.0, now_s - at_s))} ago)"
     return f"agent ended, last report {since}" if report.ended_s is not None else f"no report since {since}"
 
 
 def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
-    """Return which agents do not report any more; empty if all do."""
+    """Return when the first silent agent last reported, and how many others are silent; empty if none is."""
     silent = [each for each in reports if not is_current(each, now_s)]
     if not silent:
         return ""

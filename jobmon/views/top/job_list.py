@@ -121,7 +121,8 @@ def _side_columns(
 
 def _width(before: Sequence[_Column], after: Sequence[_Column]) -> int:
     """Return what these columns take, with the gaps beside them."""
-    return sum(column.width + len(_GAP) for column in (*before, *after)) - 1  # one after the letters
+    # the gap after the letters is only one column wide
+    return sum(column.width + len(_GAP) for column in (*before, *after)) - 1
 
 
 def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:

@@ -79,7 +79,7 @@ def job_lines(
 
 
 def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
-    """Return the path and the last lines of a log, or the lines that end ``lines_back`` before."""
+    """Return the path and the last lines of a log, or those that end ``lines_back`` lines before its end."""
     if log is None:
         return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
     texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)
@@ -168,7 +168,7 @@ def _fitting(width: int, text: str, shorter: str) -> str:
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
     found, is_running = live.artifacts, live.group is Group.RUNNING
     if outputs := found.outputs:
-        mark = Span(" (found in the log)" if outputs.is_found else "", Style.DIM)
+        mark = Span(" (found in the log or script)" if outputs.is_found else "", Style.DIM)
         yield _fact("Outputs", Span(outputs_text(outputs, found.looked_s, is_running=is_running)), mark)
     if saved := found.checkpoints:
         is_late = is_running and saved.is_overdue(found.looked_s)
@@ -280,7 +280,7 @@ def _with_course(
     *,
     lowest: float | None = None,
 ) -> Line:
-    """Return a value and its course over time, as long as there is room."""
+    """Return a value and its course over time, as wide as there is room."""
     line = _fact(label, Span(text))
     room = min(_MAX_SPARKLINE, width - line_width(line) - 2)
     return (*line, Span(f"  {sparkline(values, room, symbols, lowest)}", Style.ACTIVE))
@@ -295,7 +295,7 @@ def _errors(live: LiveTask) -> Iterator[Line]:
 
 
 def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
-    """Yield the latest line first; the name of its log if there are several."""
+    """Yield the error lines, the latest first; each with the name of its log if there are several logs."""
     has_names = len({each.path for each in errors}) > 1
     for each in reversed(errors):
         style = Style.BAD if each.severity is Severity.ERROR else Style.ATTENTION

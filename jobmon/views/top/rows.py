@@ -94,7 +94,7 @@ def _cause(live: LiveTask) -> str:
 
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
-    """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if the task did not start."""
+    """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if `run_time_s` is None."""
     seconds = run_time_s(live.task, now_s) if live.task else None
     if live.task is None or seconds is None:
         return ""

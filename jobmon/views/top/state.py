@@ -72,7 +72,7 @@ class View:
         return replace(self, pages=(*self.pages, page), lines_back=0)
 
     def back(self) -> View:
-        """Return the view of the page before; that of the list without its filter."""
+        """Return the view of the page before; in the list, the view without its filter."""
         if len(self.pages) == 1:
             return replace(self, filter="")
         return replace(self, pages=self.pages[:-1], lines_back=0)

@@ -120,7 +120,7 @@ def _marks(gpu: Gpu) -> Span:
 
 
 def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Table:
-    """Return a row for each worker, with what its own log shows if that can be told by its rank."""
+    """Return a row for each worker, with what its own log shows if the logs can be matched by rank."""
     workers, reports = all_workers(live.reports), live.reports
     outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
 

@@ -54,7 +54,7 @@ def test_the_folder_that_the_log_names_is_looked_at_and_marked(job: WatchedJob, 
     assert found.checkpoints is not None
     assert found.checkpoints.is_found
     rows = dict(artifacts_rows(found, START_S + 60.0, is_running=True))
-    assert rows["outputs"].endswith(f"in {tmp_path}/runs (found in the log)")
+    assert rows["outputs"].endswith(f"in {tmp_path}/runs (found in the log or script)")
     assert artifacts_json(found)["outputs"]["found_in_log"]
     assert found.written_s == START_S + 40  # it counts as activity
 

@@ -100,6 +100,11 @@ def test_the_tasks_of_an_array_are_listed() -> None:
     ]
 
 
+def test_it_names_the_command_that_shows_the_tasks_beyond_the_first() -> None:
+    data = replace(report_data(), tasks=tuple(succeeded(str(index)) for index in range(30)))
+    assert "and 10 more; `jobmon show 8123 --all` shows all" in shown(data)
+
+
 def test_json_has_the_same_figures() -> None:
     found = report_json(report_data())
     assert (found["job_id"], found["outcome"], found["verdict"]) == ("8123", "failure", "Out of memory")
