@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
-_RECLAIMABLE = {b"active_file", b"inactive_file"}  # in version 1 with the prefix of sums over descendants
+# in version 1, names that begin with total_ are sums over descendants
+_RECLAIMABLE = {b"active_file", b"inactive_file"}
 _MAX_FOLDERS = 200
 _JOB = "/job_"  # in the path of the cgroup of a Slurm job
 _OWN_CGROUPS = (_JOB, "/slurm")  # in the path of a cgroup that holds one job only
@@ -67,7 +68,7 @@ def hierarchies(mounts: str) -> dict[str, Hierarchy]:
 def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose memory limit counts for these processes.
 
-    None if no limit is known, unless the cgroup holds one job only.
+    Without a known limit, it is the nearest cgroup that holds one job only; None if there is none either.
     """
     chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
@@ -96,7 +97,7 @@ def memory(group: Cgroup) -> Memory | None:
 
 
 def is_shared(group: Cgroup, own: Collection[int]) -> bool:
-    """Return whether a cgroup has other processes than these, e.g. that of a container or of a user."""
+    """Return whether a cgroup, e.g. that of a container or a user, has processes that are not of the task."""
     if (
         _JOB in group.folder
     ):  # what else is there belongs to the job: its steps, and the daemons that run them
@@ -113,7 +114,7 @@ def is_shared(group: Cgroup, own: Collection[int]) -> bool:
 def share_of(memory: Memory, resident: int) -> Memory:
     """Return the memory of a task, ``resident`` bytes, in a cgroup whose limit it shares with others.
 
-    What the others use is not the task's, nor are their processes that the kernel kills.
+    What the others use does not count. OOM kills are left out, since the killed processes may be theirs.
     """
     used = min(resident, memory.used)
     limit = None if memory.limit is None else used + max(0, memory.limit - memory.used)

@@ -1,4 +1,4 @@
-"""The loop of an agent: looks each second, a report each interval, until there is a reason to end."""
+"""The loop of an agent: it looks each second and reports each interval, until it has a reason to end."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 1.0
 _LOG_TIMEOUT_S = 0.2
-_NEVER_SEEN_S = 60.0  # outside Slurm, an agent that has seen no process of its task for so long ends
-_BETWEEN_STEPS_S = 600.0  # a job may have no process on a node for a while
+_NEVER_SEEN_S = 60.0  # how long an agent that is no step of the job waits for a first process
+_BETWEEN_STEPS_S = 600.0  # how long one that is a step waits for the next process, of another step
 _SUPERVISORS = ("slurmstepd", "sshd")  # an agent that one of these started ends when its parent ends
 
 

@@ -1,7 +1,7 @@
 """Reads what /proc shows about the whole node, and what its file systems do.
 
-Without pathlib: a Path interns the names in it, and each that comes again takes a place in Python's table of
-interned strings, which grows in steps of hundreds of kilobytes.
+Without pathlib: a Path interns the names in it. Each time a name is interned again, it takes a new place in
+Python's table of interned strings, which grows in steps of hundreds of kilobytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Counters:
 
 
 def read_counters(proc: str = PROC, sys: str = SYS) -> Counters:
-    """Return the counters of the node; those that cannot be read are empty."""
+    """Return the counters of the node; empty ones if any of them cannot be read."""
     try:
         cpu = tuple(int(word) for word in read_file(f"{proc}/stat").split(b"\n", 1)[0].split()[1:])
         cards = bytes_of_cards(proc, sys).values()
@@ -41,22 +41,22 @@ def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
     spent = [after - earlier for earlier, after in zip(before.cpu, now.cpu, strict=False)]
     total = sum(spent[:_GUEST])
     idle = sum(spent[_IDLE : _IO_WAIT + 1])
-    available = _memory()
+    memory = _memory()
     return Node(
         name,
         os.cpu_count() or 0,
         os.getloadavg()[0],
         100 * (total - idle) / total if total > 0 else None,
         100 * spent[_IO_WAIT] / total if total > 0 else None,
-        available.get(b"MemTotal"),
-        available.get(b"MemAvailable"),
+        memory.get(b"MemTotal"),
+        memory.get(b"MemAvailable"),
         max(0, now.received - before.received) / span_s if before.cpu else None,
         max(0, now.sent - before.sent) / span_s if before.cpu else None,
     )
 
 
 def read_disk(path: str) -> Disk | None:
-    """Return the space on the file system of a folder; None if it cannot be asked. It may hang."""
+    """Return the space on the file system of a folder; None if it cannot be read. It may hang."""
     try:
         status = os.statvfs(path)
     except OSError:
@@ -83,7 +83,7 @@ def _memory() -> dict[bytes, int]:
 
 
 def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int]]:
-    """Return the bytes received and sent by each network card, else by each interface but the loopback.
+    """Return the bytes received and sent by each network card, or interface if there is no card.
 
     What passes through a bridge or a bond is counted at the card.
 

@@ -48,7 +48,7 @@ def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
         os.close(descriptor)
 
 
-def own_pids(uid: int) -> list[int]:
+def pids_of_user(uid: int) -> list[int]:
     """Return the PIDs of all processes of a user."""
     pids = []
     with os.scandir(PROC) as entries:
@@ -84,7 +84,7 @@ def read_stat(pid: int) -> Stat | None:
 def runnable_threads(pids: Iterable[int], total: int) -> float | None:
     """Return how many of the ``total`` threads of these processes compute or wait for a core.
 
-    Of many threads, some are looked at; None if none could be.
+    This is an estimate from the first 256 threads; None if none of them can be read.
     """
     looked, runnable = 0, 0
     for pid in pids:

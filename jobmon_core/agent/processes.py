@@ -43,7 +43,7 @@ class TaskProcesses:
     def look(self, now_ticks: int) -> dict[int, Process]:
         """Return the processes of the task by PID; ``now_ticks`` is the time since boot."""
         table = {}
-        for pid in proc.own_pids(os.getuid()):
+        for pid in proc.pids_of_user(os.getuid()):
             if process := self._read(pid, now_ticks):
                 table[pid] = process
         for pid in self._identities.keys() - table.keys():

@@ -52,7 +52,7 @@ class ReportFiles:
         return self._latest.read().started_s > started_s
 
     def write(self, report: AgentReport) -> None:
-        """Write a report, and what is due of the history. A file that cannot be written is left out."""
+        """Write a report, and what is due of the history. After a failure, the rest is left out."""
         kept, minute = self._history.add(report.latest), self._minutes.add(report.latest)
         self._write(dataclasses.replace(report, recent=self._history.held_back()), kept, minute)
 
@@ -85,7 +85,7 @@ def _append(path: Path, lines: Iterable[bytes], max_bytes: int, header: bytes = 
 
 
 def _halve(path: Path, *, has_header: bool) -> None:
-    """Remove every second time from a file; lines of one time are equal up to the first comma."""
+    """Remove the lines of every second report; the lines of one report are equal up to the first comma."""
     new = Path(temporary(path))
     with path.open("rb") as lines, open(open_private(new, os.O_WRONLY), "wb") as kept:
         if has_header:
@@ -97,8 +97,3 @@ def _halve(path: Path, *, has_header: bool) -> None:
             if is_kept:
                 kept.write(line)
     new.replace(path)
-
-
-def ended(report: AgentReport, now_s: float) -> AgentReport:
-    """Return a report that says when the agent ended."""
-    return dataclasses.replace(report, ended_s=now_s)

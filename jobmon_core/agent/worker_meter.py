@@ -91,7 +91,8 @@ class WorkerMeter:
         if percent or read or written:
             self._active_s[key] = span.end_s
         pids = {member.pid for member in group.members}
-        omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]  # one a level
+        # OMP_NUM_THREADS may list a number for each level of nesting
+        omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]
         return Worker(
             main.pid,
             group.name,
@@ -138,7 +139,7 @@ class WorkerMeter:
 
 
 def _status(states: list[str], percent: float | None) -> WorkerStatus:
-    """Return the status by the latest state; a worker that computes between the looks counts as running."""
+    """Return the status by the latest state; a sleeping worker that was busy before counts as running."""
     status = _STATUS.get(states[-1], WorkerStatus.SLEEPING)
     is_busy = "R" in states or (percent or 0.0) >= _BUSY_PERCENT
     return WorkerStatus.RUNNING if status is WorkerStatus.SLEEPING and is_busy else status

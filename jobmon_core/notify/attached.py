@@ -22,8 +22,8 @@ class AttachedFile(NamedTuple):
 def attached_file(entry: OutboxEntry) -> AttachedFile | None:
     """Return the file that a message attaches at this attempt; None if it attaches none.
 
-    It attaches none if the file was removed or is too large, in the plain form, after an attempt that got
-    no response, and after several attempts.
+    It attaches none if the file was removed, is empty or too large, in the plain form, after an attempt that
+    got no response, and after several attempts.
     """
     path = entry.message.attachment
     if not path or entry.plain or entry.maybe_delivered or entry.attempts > _MAX_ATTEMPTS:

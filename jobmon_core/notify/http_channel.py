@@ -1,4 +1,4 @@
-"""A channel that sends each message as one JSON request, and what all of these have in common."""
+"""The channel of every service that takes a message as one JSON request."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """A file of JSON objects, one a line, which several processes append to.
 
-Each line is written at once, under a lock beside the file, after which it is on the disk. A line that a crash
-or a full disk cut short is closed before the next one. Between hosts the lock holds if the file system has
-such locks; where it has not, lines of different hosts can mix if they are written in the same moment.
+A lock file beside the file keeps the lines apart; when `append` returns, its line is on the disk. A line that
+a crash or a full disk cut short is closed before the next one. Between hosts the lock holds if the file
+system has such locks; where it has not, lines of different hosts can mix if they are written in the same
+moment.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def keep_last(path: Path, lines: int, max_bytes: int) -> None:
     """Shorten a file to its last lines if it has more than ``max_bytes``.
 
     Raises:
-        StorageFailed: the file cannot be written.
+        StorageFailed: the file cannot be locked, read or written.
     """
     with lock(path.with_name(f".{path.name}.lock")):
         try:

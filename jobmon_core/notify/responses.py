@@ -115,12 +115,15 @@ def retry_after_s(response: HttpResponse) -> float | None:
         return None
 
 
-def seconds(wait: object) -> float | None:
-    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid."""
+def seconds(wait: object, unit_s: float = 1.0) -> float | None:
+    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid.
+
+    ``unit_s`` is its unit in seconds.
+    """
     if isinstance(wait, bool) or not isinstance(wait, int | float | str):
         return None
     try:
-        wait_s = float(wait)
+        wait_s = float(wait) * unit_s
     except (ValueError, OverflowError):
         return None
     return min(wait_s, _MAX_WAIT_S) if math.isfinite(wait_s) and wait_s >= 0 else None

@@ -47,7 +47,7 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
 def level_sample(channel: str, level: Level, now_s: int) -> Message:
     """Return a short example of a level for the channel of this name, created at ``now_s`` (Unix seconds).
 
-    The one of `Level.INFO` ends the problems of the more urgent ones, for services that keep problems open.
+    At a service with incidents, e.g. PagerDuty, that of `Level.INFO` resolves what more urgent ones opened.
     """
     tone, kind, what = _LEVEL_SAMPLES[level]
     return Message(

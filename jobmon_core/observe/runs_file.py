@@ -39,12 +39,16 @@ def _text(path: Path) -> str:
     with regular_file(str(path)) as file:
         content = file.read_at(0, _MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
-        raise ValueError(f"it is larger than {_MAX_BYTES // 2**10} KiB")
+        raise ValueError(f"the file is larger than {_MAX_BYTES // 2**10} KiB")
     return content.decode("utf-8-sig")
 
 
 def _json(text: str) -> object:
-    """Return the value of a JSON text; raise ValueError if it is none, or if a key occurs twice."""
+    """Return the value of a text that is JSON or else YAML.
+
+    Raises:
+        ValueError: it is neither, is nested too deeply, or has a key twice.
+    """
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)

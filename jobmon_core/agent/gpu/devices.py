@@ -167,8 +167,8 @@ class _Device:
     def _sampled(self) -> list[float]:
         """Return the utilisation that the driver measured since the last call, in %; empty if it does not.
 
-        Its samples, about five a second, leave out no moment. The looks may: of a program that works every
-        other half second, each may see it at work.
+        Its samples, about five a second, cover the whole time. The looks, one a second, do not: each of them
+        may find a program at work that works every other half second.
         """
         after_us, kind = self._sampled_until_us, self._nvml.constants.NVML_GPU_UTILIZATION_SAMPLES
         try:
@@ -177,7 +177,7 @@ class _Device:
             return []
         samples = [sample for sample in found[1] if sample.timeStamp > after_us] if found else []
         self._sampled_until_us = max((sample.timeStamp for sample in samples), default=after_us)
-        # the first call returns those from before the agent started
+        # the driver's first answer has samples from before the agent started
         return [float(sample.sampleValue.uiVal) for sample in samples] if after_us else []
 
     def _throttle_reasons(self) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ class Nvml:
         """Return what a function of pynvml returns; None if the driver refuses.
 
         Args:
-            figure: what it is for, to say that it is unavailable; empty for nothing to say.
-            function: its name; the library need not have it.
+            figure: the name under which `unavailable` notes a refusal; empty to note none.
+            function: its name; the library of an older driver may lack it.
             arguments: passed to it.
 
         Raises:

@@ -35,7 +35,7 @@ _INFINIBAND_TYPE = b"32"  # ARPHRD_INFINIBAND of an interface with IP over Infin
 
 
 class _Port(NamedTuple):
-    """A port, and the bytes that it has sent and received so far; None if its counters are hidden."""
+    """A port, and the bytes that it has sent and received so far; None if it is down or hides them."""
 
     device: str
     number: int

@@ -1,7 +1,7 @@
 """Sends to any service that Apprise knows; the library is the optional extra ``jobmon[alerts]``.
 
 It is imported at the first message, in the short-lived child that sends it: it takes 20 MB and 700 modules.
-Apprise makes one attempt: no retry of its own, which would repeat a 404 too, and ignores ``Retry-After``. The
+Apprise makes one attempt only: its own retries would repeat a 404 too, and ignore ``Retry-After``. The
 verdict is jobmon's, from the responses that pass through requests; a service that does not use requests
 gives only success or failure.
 

@@ -21,7 +21,7 @@ class WebhookCheck(NamedTuple):
     """The result of a check: the webhook works, Discord refuses it, or neither is certain."""
 
     name: str  # of the webhook, as set in Discord; may be empty
-    why: str = ""  # it does not work, or could not be checked; empty if it works
+    why: str = ""  # why it does not work, or could not be checked; empty if it works
     is_refused: bool = False
 
 

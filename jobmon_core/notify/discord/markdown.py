@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 EMPTY = "—"  # stands for an invisible value, which Discord may refuse
 _FENCE = "```"
 _FENCE_COST = 2 * len(_FENCE) + 2
-# What Discord reads as markup, and no more, because notifications and copied text show the backslashes: an
-# underscore within a word, as in ``my_file.py``, a lone ``~`` or ``|`` and ``<`` before a number are none.
+# Only what Discord reads as markup is escaped, because notifications and copied text show the backslashes. An
+# underscore within a word, as in ``my_file.py``, a lone ``~`` or ``|``, and ``<`` before a number stay as is.
 _MARKUP = re.compile(
     r"[*`]"
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"

@@ -156,7 +156,7 @@ def _description(entry: OutboxEntry, room: int) -> str:
 
 
 def _results(message: Message, room: int) -> list[str]:
-    """Return the results, each with the name of its file; what does not fit is left out."""
+    """Return the results, each with the name of its file; what does not fit is shortened or left out."""
     shown: list[str] = []
     for quote in message.results:
         name = f"**Result** {code_span(quote.name, _MAX_RESULT_NAME)}\n"

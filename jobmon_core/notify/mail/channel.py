@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from jobmon_core.notify.mail.settings import MailSettings
 
 _PERMANENT = 500
-_READY = 354
 _MIN_STEP_S = 1.0
 _MAX_WHY = 400
 _FIX = (
@@ -168,7 +167,7 @@ class _Conversation:
             raise _Rejected(outcome, f"login: {_said(error.smtp_code, error.smtp_error)}") from None
 
     def _send_text(self, smtp: smtplib.SMTP, mail: bytes) -> None:
-        """Send the text; smtplib raises SMTPDataError if the server does not want any."""
+        """Send the text; smtplib raises SMTPDataError if the server refuses the command DATA."""
         import smtplib
 
         try:

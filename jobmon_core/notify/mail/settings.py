@@ -46,7 +46,7 @@ class MailSettings(NamedTuple):
 
 
 def parse_channel(section: Section) -> MailSettings | None:
-    """Read one channel; report faults to ``section``, and return None if there is one."""
+    """Read one channel; report faults to ``section``, and return None if the address or the login has one."""
     address = section.parsed("address", _parse_address, required=True)
     sender = section.parsed("from", _parse_address) or ""
     server = section.parsed("smtp_server", _parse_host) or "localhost"

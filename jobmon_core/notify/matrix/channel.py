@@ -105,8 +105,7 @@ def _read_error(response: HttpResponse) -> ServiceError:
     data = json_object(response)
     code = str(data.get("errcode") or "")
     text = f"{code} {data.get('error') or ''}".strip() or response.body.decode(errors="replace")
-    wait_ms = seconds(data.get("retry_after_ms"))
-    return ServiceError(text, _OUTCOMES.get(code), None if wait_ms is None else wait_ms / 1000)
+    return ServiceError(text, _OUTCOMES.get(code), seconds(data.get("retry_after_ms"), unit_s=0.001))
 
 
 MATRIX = Service(

@@ -22,7 +22,7 @@ class MatrixSettings(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The room and a checksum of the token."""
+        """The server, the room and a checksum of the token."""
         return fingerprint(f"matrix {self.server.host} {self.room}", self.token.value)
 
 

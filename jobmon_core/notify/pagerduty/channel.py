@@ -2,7 +2,7 @@
 
 Sent without Apprise, which opens an incident for anything but a success. Here a critical message or a warning
 opens the incident of its job, and a message that the job succeeded, was cancelled or is back to normal
-resolves it; PagerDuty accepts that also if there is none. Anything else is a change event, which notifies
+resolves it; PagerDuty accepts that even if none is open. Anything else is a change event, which notifies
 nobody.
 
 Source: PagerDuty's documentation, "Send an Event", "Send Change Events" and "Events API v2 Overview":

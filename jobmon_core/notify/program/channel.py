@@ -44,5 +44,5 @@ class ProgramChannel(NamedTuple):
 
 def _given_up(why: str) -> AttemptResult:
     return AttemptResult(
-        Receipt(DeliveryOutcome.GIVE_UP, why), "run the program by hand to see what it needs"
+        Receipt(DeliveryOutcome.GIVE_UP, why), "Run the program by hand to see what it needs."
     )

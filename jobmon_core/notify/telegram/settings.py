@@ -24,12 +24,12 @@ class TelegramSettings(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The chat and a checksum of the token."""
+        """The chat and a checksum of the token and the server."""
         return fingerprint(f"telegram {self.chat}", self.token.value, self.server.url)
 
 
 def parse_channel(section: Section) -> TelegramSettings | None:
-    """Read one channel; report faults to ``section``, and return None if there is one."""
+    """Read one channel; report faults to ``section``, and return None if the token or the chat has one."""
     token = section.secret("token", _parse_token, required=True)
     chat = section.verbatim("chat", required=True)
     if chat and not _CHAT.fullmatch(chat):

@@ -33,8 +33,8 @@ def list_files(
         folders: whether folders count too.
         without: the absolute paths of files that do not count.
 
-    Of several names of one file, links included, one counts. If more than 1,000 files match, those with the
-    last names count; of links, only if there are too few others. At most 5,000 names are read.
+    Of several names of one file, links included, one counts. If more than 1,000 names match, the last 1,000
+    in the order of names count; links count only if there are fewer others. At most 5,000 names are read.
     """
     try:
         changed_s = Path(folder).stat().st_mtime
@@ -73,7 +73,7 @@ def disk_of(folder: str) -> Disk | None:
 
 
 def _not_listed(error: OSError | ValueError) -> str:
-    """Return why a folder is not listed that a running job may still create."""
+    """Return why a folder cannot be listed; if it is missing, a running job may still create it."""
     return "no such folder yet" if isinstance(error, FileNotFoundError) else folder_problem(error)
 
 

@@ -1,4 +1,7 @@
-"""Find the environments that a script activates, and what their Python can import; nothing of it is run."""
+"""Find the environments that a script activates, and which packages their Python finds.
+
+Neither the script nor a package is run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _TIMEOUT_S = 30.0  # a cold environment on a parallel file system
 _BASES = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "miniconda", "anaconda", "micromamba")
 _SETUP = "/etc/profile.d/"
 _CUSTOM_FOLDERS = re.compile(r"^\s*envs_dirs\s*:", re.MULTILINE)
-# prints the packages that this Python does not find; nothing of them is run
+# prints the packages that this Python does not find; it imports none of them
 _PROBE = """
 import importlib.util, sys
 sys.path[:1] = [folder for folder in sys.argv[1].split(":") if folder]
@@ -40,7 +43,7 @@ def missing_packages(
 ) -> tuple[str, ...] | None:
     """Return those of the packages that an interpreter does not find; None if it cannot be asked.
 
-    ``folders`` are searched first, as is the folder of the program.
+    ``folders`` are searched first: the folder of the user's program, then those in its PYTHONPATH.
     """
     answer = runner.capture([python, "-c", _PROBE, ":".join(folders), *names], _TIMEOUT_S)
     return tuple(answer.stdout.split()) if succeeded(answer) else None

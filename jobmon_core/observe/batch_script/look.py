@@ -73,7 +73,7 @@ def _entries(folder: str) -> int:
     try:
         with os.scandir(folder) as entries:
             return sum(1 for _ in islice(entries, _MAX_ENTRIES))
-    except OSError:  # it cannot be read, which another item says
+    except OSError:  # it cannot be read, as `can_read` says
         return 0
 
 

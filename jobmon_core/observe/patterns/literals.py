@@ -1,6 +1,6 @@
-"""The literals that the shipped expressions require, worked out in advance: doing so takes 0.1 s of CPU time.
+"""Read from a file which literals the shipped expressions require: finding them takes 0.1 s of CPU time.
 
-`dev/share_files.py` writes the file; for an expression that it lacks, they are worked out as it is loaded.
+`dev/share_files.py` writes the file. Those of an expression that is not in it are found when needed.
 The file has two parts, so that a search for the failures of running jobs need not load the patterns.
 """
 
@@ -30,7 +30,7 @@ def literals_of(regex: str) -> Literals:
 
 
 def literals_reported_early() -> Mapping[str, list[str]]:
-    """Return those of the shipped expressions that are searched for while a job runs; none if unknown."""
+    """Return the shipped literals by expression, of those searched for while a job runs; none if unknown."""
     return _shipped_literals().get(REPORTED_EARLY, {})
 
 
@@ -39,6 +39,6 @@ def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the literals by part and expression; none if the file cannot be read."""
     try:
         literals: dict[str, dict[str, list[str]]] = json.loads(shipped_file(FILE_NAME).read_bytes())
-    except (OSError, ValueError):  # they are worked out instead
+    except (OSError, ValueError):  # `literals_of` finds them instead
         return {}
     return literals

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 
 _TRACEBACK = b"traceback (most recent call last)"
 _DIGITS = b"0123456789"
-_NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})  # as of progress bars
-_LONG = (
-    4096  # bytes: to prepare the search for all literals at once takes as long as to search these for each
-)
+# characters in which lines that look the same differ, e.g. the states of a progress bar
+_NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})
+_LONG = 4096  # bytes; in a shorter text, one search per literal is faster than to prepare one search for all
 
 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
     """Return whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
 
-    ``own`` are the expressions of the user. A pattern that excludes such a line has not been considered.
+    ``own`` are the expressions of the user. Patterns by which such a line is no failure are not tried.
     """
     text = _without_repetitions(data)
     if _TRACEBACK in text:
@@ -45,7 +44,7 @@ def _expressions(own: tuple[str, ...]) -> _Expressions:
 
 
 class _Expressions:
-    """Expressions, each with literals of which every line that it matches has one."""
+    """Expressions and their literals: a line that an expression matches contains one of its literals."""
 
     def __init__(self, literals: Mapping[str, Iterable[str]]) -> None:
         self.literals = literals
@@ -57,7 +56,7 @@ class _Expressions:
         self._always = self._owners.pop(b"", [])
 
     def suspected(self, text: bytes) -> set[str]:
-        """Return the expressions that may match a line of a reduced text."""
+        """Return the expressions that may match a line of a text, which `_reduced` has returned."""
         if len(text) < _LONG:
             found = [owners for literal, owners in self._owners.items() if literal in text]
         else:

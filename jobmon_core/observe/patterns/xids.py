@@ -27,7 +27,8 @@ def xid_errors() -> dict[int, XidError]:
     """Return the known errors by their numbers.
 
     Raises:
-        ValueError: the shipped file is damaged.
+        OSError: the shipped file cannot be read.
+        ValueError: it is damaged.
     """
     text = shipped_file(FILE_NAME).read_text(encoding="utf-8")
     return {int(number): error for number, error in from_json(XidFile, json.loads(text)).errors.items()}

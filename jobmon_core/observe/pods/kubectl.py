@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 60.0
 _MARK = "== jobmon: "
-_SECTION = re.compile(rf"^{_MARK}([a-z]+)\n", re.MULTILINE)  # no line of NCCL, which names it, is one
+# matches no line of a log: the script prints only those with NCCL in them
+_SECTION = re.compile(rf"^{_MARK}([a-z]+)\n", re.MULTILINE)
 # $1: "ray" to ask Ray, too; $2: the folder of checkpoints, or empty. A utilisation is that of a moment, so
 # there are three looks. The logs are those of the newest 64 files; each may hold the lines of many workers.
 _SCRIPT = r"""
@@ -57,7 +58,7 @@ def ask_pod(
 
     Raises:
         CommandMissing: kubectl is not installed on this machine.
-        PodUnreachable: there is no such pod, it is not running, or the user may not run commands in it.
+        PodUnreachable: there is no such pod, it does not answer, or the user may not run commands in it.
     """
     where = ("-n", namespace) if namespace else ()
     arguments = ("ray" if with_ray else "", checkpoint_folder)

@@ -38,7 +38,7 @@ _GROUP = re.compile(r"\(\?P?<(\w+)>")
 
 @dataclass(frozen=True, slots=True)
 class FormatFile:
-    """The formats, and the expressions for labels of bars that are not the job."""
+    """The formats, and expressions for the labels of bars that count an evaluation or loading."""
 
     formats: tuple[Format, ...]
     evaluation_label: str = ""
@@ -118,7 +118,8 @@ def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
     A name with ``loss``, ``lr``, ``learning_rate`` or ``grad_norm`` stands for that metric, and one with
     ``throughput``, ``rate`` or ``speed`` for the rate. One with ``epoch``, ``item``, ``batch``, ``step``,
     ``iter`` or ``sample`` stands for a counter: one group is the current value, a second one the total. Any
-    other pattern finds metrics of its own, see `metrics_of`; two groups without names are a counter of steps.
+    other pattern, and one whose name says what is measured, e.g. ``step_time``, finds metrics of its own, see
+    `metrics_of`; two groups without names are a counter of steps.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.

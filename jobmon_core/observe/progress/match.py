@@ -48,7 +48,7 @@ class FormatMatcher:
     """Matches updates against the formats; compiles only those that can match."""
 
     def __init__(self, formats: Sequence[Format], labels: FormatFile) -> None:
-        """Prepare ``formats``, the first of which wins; ``labels`` has the labels of other bars."""
+        """Prepare ``formats``: the first that matches wins. ``labels`` has the expressions for labels."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
         self._label_regexes = labels

@@ -1,6 +1,6 @@
 """Remove from a log what Ray adds to the lines of its workers.
 
-The log of a Ray driver holds the output of all workers, each line behind ``(NAME pid=1, ip=10.0.0.2) ``.
+The log of a Ray driver holds the output of all workers, each line after ``(NAME pid=1, ip=10.0.0.2) ``.
 Lines that are equal but for their numbers are printed once, as ``step 4/6 [repeated 7x across cluster]``.
 Format: ``ray/_private/worker.py`` (``print_worker_logs``) and ``log_monitor`` of Ray 2.9 to 2.60.
 """
@@ -22,8 +22,7 @@ _REPEATED = re.compile(rb" \[repeated \d{1,9}x across cluster\][^\n]*\Z")
 def updates_without_ray(data: bytes) -> list[bytes]:
     """Return the non-empty lines of ``data``, which has no terminal codes, without what Ray adds.
 
-    Of equal lines that stand for several, the first is returned, since Ray prints some of them twice, the
-    second time late.
+    Ray prints some lines with ``[repeated ...]`` twice, the second time late: only the first is returned.
     """
     if data.startswith(b"(") or b"\n(" in data:
         data = _WORKER.sub(b"", _SERVICE.sub(b"", data))
@@ -32,7 +31,7 @@ def updates_without_ray(data: bytes) -> list[bytes]:
 
 
 def _without_notes(updates: list[bytes]) -> list[bytes]:
-    """Return the updates without the notes on how often they are repeated."""
+    """Return the updates without ``[repeated ...]``; of equal ones that have it, only the first."""
     known: set[bytes] = set()
     kept = []
     for update in updates:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import Progress
     from jobmon_core.observe.logs.open_file import RegularFile
 
-MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, only the last half of this is read
+MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, the last 4 MiB are read
 _NUMBER_BYTES = 32  # no number is longer
 _LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,%d}\Z" % _NUMBER_BYTES)
 _HEAD_BYTES = 2**20  # at the first call, the start of a larger file is read too: totals are announced there
@@ -64,7 +64,7 @@ class ProgressReader:
         return judge(self.shown)
 
     def feed(self, chunk: bytes) -> None:
-        """Read on."""
+        """Read the next bytes of the log."""
         data = self._unread + chunk
         start, kept = 0, []
         while end := end_of_block(data, start, self._offset):

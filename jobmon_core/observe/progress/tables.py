@@ -22,7 +22,7 @@ _OTHERS = {  # what further columns show, by their names
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),
 }
-# in a line of words, a column next to the counter that no sentence has
+# names of columns by which a line of words is a header: no sentence has them beside the counter
 _METRIC = re.compile(
     r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
 )

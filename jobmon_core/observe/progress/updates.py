@@ -14,7 +14,7 @@ from operator import lt
 from jobmon_core.observe.progress.ray_lines import updates_without_ray
 
 LIMIT = 32 * 1024  # bytes of an update that are read
-BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends behind a multiple of it
+BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends after a multiple of it
 
 _ENDS = (b"\n", b"\r", b"\b")
 # movements of the cursor separate updates; colours do not
@@ -54,7 +54,10 @@ def split_updates(data: bytes) -> list[bytes]:
 
 
 def thinned(updates: list[bytes]) -> list[bytes]:
-    """Return the first and the last of updates that look the same, and those around the end of a round."""
+    """Return the first and the last of updates that look the same.
+
+    Those in which a counter reaches 100 % or may have restarted are returned too, with their neighbours.
+    """
     if not updates:
         return []
     joined = b"\n".join(updates).translate(_DIGITS_ALIKE, _NOT_IN_SHAPE)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.system.runner import Runner
 
-_TIMEOUT_S = 5.0  # of each command; a large repository on a slow file system has no state then
+_TIMEOUT_S = 5.0  # of each command; on a slow file system, changes in a large repository may stay unknown
 _SAFE = (
     "--no-optional-locks",  # writes no index, so no hook runs
     "--no-pager",
@@ -36,7 +36,7 @@ _NO_MATCH = 1  # exit code of git-config(1)
 def git_state(folder: str, runner: Runner) -> tuple[GitState | None, str]:
     """Return the state of the repository that a folder is in, and what could not be found out, if anything.
 
-    None without git, or outside a repository.
+    None without git, outside a repository, or if git fails.
     """
     found = runner.capture(_command(folder, "rev-parse", "--show-toplevel"), _TIMEOUT_S)
     if isinstance(found, NotStarted):
@@ -72,7 +72,7 @@ def _command(folder: str, *arguments: str, settings: Sequence[str] = ()) -> tupl
 
 
 def _changed(folder: str, runner: Runner) -> tuple[tuple[str, ...] | None, str]:
-    """Return the tracked files that differ from HEAD, and why they are not known, if they are not."""
+    """Return the tracked files that differ from HEAD, or None and why they are not known."""
     listed = runner.capture(
         _command(folder, "config", "--null", "--name-only", "--get-regexp", _FILTERS), _TIMEOUT_S
     )

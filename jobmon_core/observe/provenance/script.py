@@ -62,7 +62,7 @@ def script_of(content: bytes, kind: ScriptKind, path: str = "") -> ReadScript:
 
 
 def file_digests(paths: Iterable[str]) -> dict[str, str]:
-    """Return a digest of each of these files; those that are missing or large are left out."""
+    """Return a digest of each of these files; those that are missing, empty or large are left out."""
     contents = ((path, read_regular(path, _MAX_FILE_BYTES + 1)) for path in paths)
     return {
         path: digest(content) for path, content in contents if content and len(content) <= _MAX_FILE_BYTES
@@ -70,6 +70,6 @@ def file_digests(paths: Iterable[str]) -> dict[str, str]:
 
 
 def changed_files(recorded: Mapping[str, str]) -> list[str]:
-    """Return those of the recorded files whose content is another one now; a missing file counts."""
+    """Return those of the recorded files whose content has changed; a missing file counts."""
     now = file_digests(recorded)
     return [path for path, old in recorded.items() if now.get(path) != old]

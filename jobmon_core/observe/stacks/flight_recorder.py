@@ -97,7 +97,7 @@ def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def _ask(recorder: _Recorder) -> bool:
-    """Return whether a rank reads its pipe, and was asked for a dump."""
+    """Ask a rank for a dump; return whether it reads its pipe, so that the request reaches it."""
     if recorder.pipe is None or not recorder.pipe.is_fifo():
         return False
     try:

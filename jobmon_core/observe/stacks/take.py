@@ -42,7 +42,7 @@ def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], fol
         runner: starts py-spy.
         node: the name of this node.
         job_id: SLURM_JOB_ID in the environment of the task's processes; empty if it has none.
-        pids: else, its first processes.
+        pids: the first processes of a task without a ``job_id``.
         folder: for copies of the dumps of PyTorch's flight recorder.
     """
     now_s = time.time()
@@ -72,7 +72,7 @@ def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, s
 
 
 def _candidates(job_id: str, pids: frozenset[int]) -> list[Candidate]:
-    """Return the processes of a task, oldest first."""
+    """Return the processes of a task, sorted by PID."""
     own = {each.pid: each for each in _own_processes()}
     if job_id:
         return [each for each in own.values() if each.environment.get("SLURM_JOB_ID") == job_id]

@@ -43,6 +43,7 @@ def test_the_html_shows_markup_of_a_message_as_text_and_mentions_nobody() -> Non
     ("status", "answer", "outcome", "wait_s"),
     [
         (429, {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2500}, DeliveryOutcome.TRY_AGAIN, 2.5),
+        (429, {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 600_000}, DeliveryOutcome.TRY_AGAIN, 600.0),
         (401, {"errcode": "M_UNKNOWN_TOKEN"}, DeliveryOutcome.CHANNEL_DEAD, None),
         (403, {"errcode": "M_FORBIDDEN", "error": "not in the room"}, DeliveryOutcome.CHANNEL_DEAD, None),
         (413, {"errcode": "M_TOO_LARGE"}, DeliveryOutcome.REFUSED_BODY, None),

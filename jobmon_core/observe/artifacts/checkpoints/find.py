@@ -42,7 +42,7 @@ def find_checkpoints(
         folder: an absolute path.
         now_s: the time, Unix seconds.
         is_running: whether the program that writes them runs.
-        max_entries: of folders, that are read.
+        max_entries: how many entries of folders are read at most.
     """
     try:
         with os.scandir(folder):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Check = Callable[[Source, int], Content]
 
 MAX_BYTES = 2 * 2**20  # of one file that are read
-WHOLE = 2**62  # in its place: read all of it, e.g. to count its records
+WHOLE = 2**62  # in place of `MAX_BYTES`: read the whole file, e.g. to count its records
 
 _BY_SIGNATURE: tuple[tuple[bytes, str, Check], ...] = (
     *((signature, "zip", zip_archive.check_zip) for signature in zip_archive.SIGNATURES),
@@ -51,7 +51,7 @@ _TEXT: dict[str, tuple[str, Check]] = {
     **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines"), ("jsonl", check_json_lines)),
     **dict.fromkeys((".csv", ".tsv"), ("csv", check_csv)),
 }
-_BINARY = {  # the format of such a name, which its content must show
+_BINARY = {  # by the end of the name, the format that the content must have
     **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
     **dict.fromkeys((".keras", ".npz", ".zip"), "zip"),
     **dict.fromkeys((".gz", ".tgz"), "gzip"),
@@ -181,7 +181,7 @@ def _is_nul(data: bytes) -> bool:
 
 
 def _unpacked(source: Source, name: str, max_bytes: int) -> Content:
-    """Return the content of a gzip file, by that of what it contains."""
+    """Return the content of a gzip file: that of the file in it, if its format can be checked."""
     unpacked = gzip_stream.unpack(source, max_bytes)
     if not unpacked.content.size:
         return Content("gzip")

@@ -18,12 +18,12 @@ _VALUE_COST = 16  # to look at a value takes as long as to read so many bytes
 
 
 class _Kind(NamedTuple):
-    """How a value that begins with some byte goes on."""
+    """What follows the first byte of a value: data bytes, or the members of an array or a map."""
 
-    length_bytes: int = 0  # of the number of data or values that follows the first byte
-    fixed: int = 0  # data or values, without that number
+    length_bytes: int = 0  # bytes of the field that says how many; 0: the first byte says it
+    fixed: int = 0  # how many, if the first byte says it
     extra: int = 0  # bytes beside the data: the type of an extension
-    values_each: int = 0  # 1 for an array, 2 for a map; 0: its data are bytes
+    values_each: int = 0  # of a member: 1 in an array, 2 in a map; 0: its data are bytes
 
 
 def _kinds() -> dict[int, _Kind]:

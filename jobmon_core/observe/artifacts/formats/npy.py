@@ -29,7 +29,6 @@ _TYPE = re.compile(r"[<>|=]?([?biufcmMSUVaO])(\d{1,9})?(?:\[.*\])?")
 _WIDE = {"U": 4}  # bytes of a character
 _MAX_HEADER = 2**16
 _MAX_SIZE = 2**63
-_MUCH = 0.2
 
 
 def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
@@ -93,7 +92,7 @@ def _item_size(descr: object) -> int | None:
 
 
 def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
-    """Return a note if many of the first and last values are NaN or infinite; empty for other types."""
+    """Return a note if first or last values are NaN or infinite; only 4- and 8-byte floats are read."""
     if descr not in ("<f4", "<f8"):
         return ""
     kind, width = ("f", 4) if descr == "<f4" else ("d", 8)
@@ -103,4 +102,7 @@ def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
         data = source.read_at(offset, count)
         values.frombytes(data[: len(data) // width * width])
     odd = sum(not isfinite(value) for value in values)
-    return f"{odd / len(values):.0%} of {len(values):,} values read are NaN or infinite" if odd else ""
+    if not odd:
+        return ""
+    share = f"{odd / len(values):.0%}" if 100 * odd >= len(values) else "less than 1%"
+    return f"{share} of {len(values):,} values read are NaN or infinite"

@@ -73,7 +73,7 @@ class Corrupt(Damaged):
 
 
 class NotChecked(Exception):
-    """A file of a known format that this check cannot judge. The text completes a sentence, too."""
+    """A file that jobmon cannot judge, e.g. of an unknown format. The text completes a sentence, as above."""
 
 
 def pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:

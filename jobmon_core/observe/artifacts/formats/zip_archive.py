@@ -1,6 +1,6 @@
 """Check zip archives, which files of torch.save, npz and Keras are, without unpacking more than a little.
 
-Format: PKWARE's APPNOTE.TXT. `zipfile` reads a central directory as a whole, whatever size it says.
+Format: PKWARE's APPNOTE.TXT. `zipfile` is not used: it reads the whole central directory, however large.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -281,6 +283,10 @@ def test_odd_values_are_noted(tmp_path: Path) -> None:
     table = "step,loss\n" + "".join(f"{step},{'nan' if step % 2 else 1}\n" for step in range(100))
     assert "column loss: 50% of 100" in _written(tmp_path / "a.csv", table.encode()).note
     assert not check_file(RECORDED / "table.npy").note
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000,)}\n"
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    one_in_a_thousand = start + struct.pack("<1000f", *[1.0] * 999, math.nan)
+    assert _written(tmp_path / "a.npy", one_in_a_thousand).note.startswith("less than 1% of 1,000 values")
 
 
 def test_a_table_may_have_a_preamble_and_comments(tmp_path: Path) -> None:
