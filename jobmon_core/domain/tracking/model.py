@@ -173,7 +173,7 @@ class Task:
 
     @property
     def has_started(self) -> bool:
-        """Whether squeue showed it beyond waiting, be it only as ended, or Slurm restarted it."""
+        """Whether squeue showed it other than waiting, even only as ended, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 

@@ -48,7 +48,11 @@ def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -
         group = _saved(ctx, replace(group, hold=False))  # to hold a job twice is harmless
     if group.then_is_due:
         group = _saved(ctx, replace(group, then_since_s=ctx.clock.now()))
-        _start_beside(ctx, group, "-m", "jobmon_core.monitor.groups.then", str(ctx.home.root), group.name)
+        try:
+            _start_beside(ctx, group, "-m", "jobmon_core.monitor.groups.then", str(ctx.home.root), group.name)
+        except StorageFailed as error:
+            _saved(ctx, replace(group, then_result=f"not started: {error}"))
+            raise
     return group
 
 
