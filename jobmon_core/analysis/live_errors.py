@@ -1,7 +1,7 @@
 """Search the new lines in the logs of a running task for failures.
 
-What of it is reported is decided by `domain.progress.events.errors`. A quick search rules out nearly all
-text; only what it finds is analysed, as the logs of an ended job are.
+`domain.progress.events.errors` decides which of them are reported. A quick search rules out nearly all text;
+only what it finds is analysed, as the logs of an ended job are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _MAX_SEARCHED = 64 * 1024  # bytes of a log in one look; of more new ones, the last are searched
 _MAX_ANALYSED_LOGS = 8  # in one look
 _MAX_EVIDENCE = 500  # characters of a line
-# from what a job seldom recovers: there is no memory, or the GPU is broken
+# a job seldom recovers from these: there is no memory, or the GPU is broken
 _CRITICAL_LABELS = ("cuda_oom", "host_oom_kill", "python_memory_error", "gpu_hardware")
 _NO_SETTINGS = JobSettings()
 

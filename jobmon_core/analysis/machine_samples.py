@@ -1,4 +1,4 @@
-"""Keep what is used of the machines of jobs without agents, in the place of what an agent would measure.
+"""For jobs without agents, store the use of their machines where an agent would store what it measures.
 
 So the same rules find a disk that is nearly full, and the same views show the figures.
 """

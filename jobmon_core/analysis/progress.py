@@ -100,7 +100,7 @@ def follow_progress(
 
     Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
     ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
-    be missing. ``telemetry_of`` returns what agents measured of a task; without it, no verdicts are made.
+    be missing. ``telemetry_of`` returns what agents measured of a task; without it, that is not judged.
     ``files_elsewhere`` returns the outputs of a job on a machine whose files cannot be read here, else None.
     """
     look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere)
@@ -338,7 +338,7 @@ def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[st
 def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
     """Return the latest 200 events.
 
-    At most 30 of them are milestones and checkpoints, the latest ones: they must not crowd out the others.
+    At most 30 of them are milestones, checkpoints and launches: they must not crowd out the others.
     """
     dropped = [event for event in events if event.kind in _SHOWN_ONLY][:-_MAX_SHOWN_ONLY]
     return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]

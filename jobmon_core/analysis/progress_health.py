@@ -32,7 +32,7 @@ class Look(NamedTuple):
 def with_known_problems(
     followed: TaskProgress, task: Task, settings: JobSettings, look: Look
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
-    """Return the progress of a running task with its known problems, and what happened since the last."""
+    """Return the progress of a running task with its known problems, and what is new in this look."""
     since_s = running_since_s(task)
     known = followed.known_problems
     events: tuple[Event, ...] = ()

@@ -56,12 +56,11 @@ def read_stacks(files: Iterable[Path], failed: tuple[str, ...] = ()) -> StackRep
 
 
 def _empty_folder(folder: Path) -> Path:
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in private_folder(folder).glob("*.json"):
         path.unlink(missing_ok=True)
     return folder
 
 
 def _pids(telemetry: TaskTelemetry) -> tuple[int, ...]:
-    """Return the workers on this host, as the agent saw them; only there do PIDs mean anything."""
+    """Return the PIDs of the workers, as the agents saw them; for backends whose agents run on this host."""
     return tuple(worker.pid for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers)

@@ -60,7 +60,7 @@ def triage_task(
 def _with_request(
     state: TriageState, situation: Situation, followed: TaskProgress, telemetry: TaskTelemetry
 ) -> TriageState:
-    """Ask the agents, once in each stall, where the processes are: a launcher may soon end them."""
+    """Ask the agents for stacks, once in each stall: a launcher may soon end the processes."""
     is_stalled = followed.known_problems.stalled_since_s is not None or situation.standstill_s is not None
     if is_stalled and not state.stacks_wanted and situation.nodes:
         telemetry.ask_for_stacks()
@@ -135,7 +135,7 @@ def with_explained_stalls(events: tuple[Event, ...], now_s: float) -> tuple[Even
 
 
 def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  # noqa: FBT001 - a fact
-    """Return a stall with its reason; the reason of a stall is only shown."""
+    """Return a stall with its reason; the event of the reason itself is then shown, but causes no message."""
     if reason and event.kind is EventKind.STALLED:
         return replace(event, advice=reason.advice, evidence=reason.evidence, title=reason.title)
     return replace(event, is_quiet=True) if event is reason and is_stalled else event

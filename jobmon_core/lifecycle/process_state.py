@@ -25,7 +25,7 @@ class ProcessState:
     """The descriptors that this monitor process holds, and its limits."""
 
     home: Home
-    locks: dict[str, int] = field(default_factory=dict)  # job id -> descriptor of its lock
+    locks: dict[str, int] = field(default_factory=dict)  # state id -> descriptor of the lock
     slot: int | None = None  # descriptor of the slot; None if all slots were taken
     max_monitors: int = 0  # limit per host; 0 for a sentinel, which takes no slot and adopts no jobs
     cpu_budget_s: float = float("inf")  # CPU time after which a successor process takes over

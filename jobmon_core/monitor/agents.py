@@ -40,14 +40,14 @@ _NEVER_S = float("inf")
 class Reports(NamedTuple):
     """What the agents of a job mean for its monitor. Times are Unix seconds."""
 
-    since_s: float | None = None  # since when an agent reports about every task that has not ended
+    since_s: float | None = None  # since when each task that has not ended has an agent that reports
     end_hint_s: float | None = None  # when processes of the job were last seen to end
     has_suspicious_log: bool = False  # whether a log got a word like "error" since the last call
     due_s: float = _NEVER_S  # when to look after the agents again
 
 
 class AgentDeps(NamedTuple):
-    """What keeping agents needs; tests replace each of them."""
+    """What `Agents` needs; tests replace each of them."""
 
     launches: Callable[[WatchedJob, Task, AgentSettings], tuple[AgentLaunch, ...]]
     processes: AgentProcesses
@@ -146,7 +146,11 @@ class Agents:
     def _launch(
         self, agent: TaskAgent, launches: tuple[AgentLaunch, ...], attempts: AgentAttempts
     ) -> AgentRecord:
-        """Start the agents of a task in the next way; raise OSError or StorageFailed if that fails."""
+        """Start the agents of a task, after each failure in the next of the ways ``launches``.
+
+        Raises:
+            OSError, StorageFailed: they cannot be started.
+        """
         if not launches:
             raise OSError("its processes cannot be reached from this host")
         launch = launches[attempts.failures % len(launches)]

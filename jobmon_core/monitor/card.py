@@ -51,7 +51,8 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
         return postponed_card(job, now_s + _LATER_S)
     to = _destination(ctx, config, job.card)
     if to is None:
-        return closed_card(job.card, "no channel of successes takes cards, or its settings have changed")
+        why = "no channel for successes takes cards, or the channel was changed or refuses all messages"
+        return closed_card(job.card, why)
     content = card_of(job, ctx.progress_file(job.id).read(), tuple(_reports(ctx, job)), now_s)
     shown = _checksum(content)
     if job.card.message_id and shown == job.card.shown:
@@ -75,7 +76,10 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
 
 
 def _destination(ctx: Context, config: Config, card: JobCard) -> _Destination | None:
-    """Return the channel that has the card, else the first one for successes that takes cards."""
+    """Return the channel of the card; of a card not yet posted, the first for successes that takes cards.
+
+    A channel that refuses all messages does not count. None if the card's channel was changed or removed.
+    """
     for configured in config.channels_for(Route.SUCCESS):
         fingerprint = configured.settings.fingerprint
         channel = _card_channel(ctx, configured)

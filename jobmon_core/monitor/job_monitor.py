@@ -109,7 +109,7 @@ class JobMonitor:
 
         Raises:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
-            AlreadyWatched: another monitor has adopted the job, as was noticed before sending a message.
+            AlreadyWatched: another monitor has adopted the job; this is checked before each message and card.
         """
         group = self._deps.group()
         policy = self._deps.policy
@@ -179,7 +179,7 @@ class JobMonitor:
     def _check_queue(self) -> None:
         """Apply the queue answer, if it is new and was requested after the job was registered."""
         self._answer_pending = False
-        # a concluded job that reported an outage waits for the first answer, to report its end
+        # a concluded job that reported an outage waits for the first answer, to report the end of the outage
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
         max_age_s = interval_s(self.job, self._policy, self._deps.clock.now())
@@ -201,7 +201,7 @@ class JobMonitor:
             self._save(apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s))
 
     def _follow_agents(self) -> None:
-        """Keep agents beside the running tasks; a new hint or marker changes when the queue is checked."""
+        """Keep agents beside the running tasks; a new hint or marker causes an early check of the queue."""
         reports = self._deps.agents.follow(self.job, self._deps.log)
         self._agents_due_s = reports.due_s
         if reports.has_suspicious_log:
@@ -262,7 +262,7 @@ class JobMonitor:
         self._save(job)
 
     def _with_earlier_logs(self, job: WatchedJob) -> WatchedJob:
-        """Note what the logs hold already, once their paths are known; not of arrays or after the start."""
+        """Once the paths of the logs are known, note what they hold; not for an array or after the start."""
         is_pending = all(
             task.state.phase is Phase.WAITING and not task.restarts for task in job.tasks.values()
         )
@@ -320,7 +320,7 @@ class JobMonitor:
     def _update_card(self) -> None:
         card = self._deps.update_card(self.job)
         if card.problem and card != self.job.card:
-            self._deps.log(f"{self.job.job_id}: the card is not edited any more: {card.problem}")
+            self._deps.log(f"{self.job.job_id}: the card is no longer posted or edited: {card.problem}")
         self.job = replace(self.job, card=card)  # kept in memory even if unsaved, since it may be posted
         self._save(self.job)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _RETRY_S = 30.0  # after a poll that failed, e.g. because the disk was full
 _HEARTBEAT_S = 60.0
-# what code raises that does not find, or does not fit, the modules that were loaded before
+# what an import or call raises if the module is missing now, or does not fit those that were loaded earlier
 CODE_REPLACED = (ImportError, AttributeError, TypeError)
 _LOOK_S = 3.0  # between two looks at what may make a job due
 

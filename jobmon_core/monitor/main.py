@@ -66,8 +66,8 @@ class MonitorProcess:
         self._groups = self._factory.groups(self._log_first)
         self._groups_due_s: float | None = None
         self._offers = JobOffers(ctx.home.offers, process_state.env_fingerprint)
-        self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0
+        self._restart_not_before_s = ctx.clock.now() + _RESTART_RETRY_S
         for state_id in process_state.locks:
             try:
                 self._watch(state_id)
@@ -150,15 +150,27 @@ class MonitorProcess:
         return False
 
     def _restart_with_new_code(self) -> None:
-        """Exec a fresh monitor if code was moved or replaced, but not within five minutes of the start."""
-        if self._loop.lacks_code and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
-            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+        """Exec a fresh monitor if code was moved or replaced, at most once in five minutes; log a failure."""
+        clock = self._ctx.clock
+        if not self._loop.lacks_code or clock.now() < self._restart_not_before_s:
+            return
+        self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+        try:
             self._process_state.exec_monitor()
+        except OSError as error:  # e.g. the interpreter is being replaced, too
+            self._restart_not_before_s = clock.now() + _RESTART_RETRY_S
+            self._log_first(
+                f"monitor {os.getpid()} continues, because the restart failed: "
+                f"{sys.executable}: {error.strerror}"
+            )
 
     def _guard(self, work: Callable[[], bool | None]) -> bool | None:
         """Run ``work`` and return its result; log an exception instead of letting it stop the monitor."""
         try:
             return work()
+        except JobmonError as error:  # e.g. the disk is full
+            self._log_first(str(error))
+            return None
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
             self._loop.lacks_code |= isinstance(error, CODE_REPLACED)
             self._log_first(internal_error_text(error))
@@ -172,6 +184,7 @@ class MonitorProcess:
 
         Raises:
             AlreadyWatched: another process owns the job now.
+            StorageFailed, StateUnreadable: the record cannot be written, or the state cannot be loaded.
         """
         record = self._ctx.owner_record(state_id)
         if not record.heartbeat():

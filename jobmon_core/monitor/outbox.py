@@ -249,7 +249,7 @@ def reopen_all(
 
 
 def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:
-    """Reopen a message that was given up, if its channel's settings changed or the channel works again."""
+    """Reopen a given-up message if its channel was configured or changed since, or works again."""
     if not entry.given_up:
         return entry
     if entry.channel:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
-_YOUNG_S, _YOUNG_INTERVAL_S = 120.0, 10.0  # new runs are read often: if they hang, their pace is known
+_YOUNG_S, _YOUNG_INTERVAL_S = 120.0, 10.0  # new runs are read often, so that their pace is known if they hang
 _LAUNCH_S, _LAUNCH_INTERVAL_S = 60.0, 5.0  # and even more often while the launch is checked
 _MIN_INTERVAL_S = 5.0
 _EARLY_BACKOFF_S = 60.0  # the pause between early readings doubles if they are less than this apart

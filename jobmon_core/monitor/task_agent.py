@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 _STOP_STEP_S = 10.0  # after each signal, before the next, harder one
 _STOP_STEP_ENDED_S = 2.0  # the same for a task that has ended: nothing may hold its nodes
-_REMOTE_S = 60.0  # within which the agent of a monitor of another host must report
+_REMOTE_S = 60.0  # an agent that a monitor on another host started must report within this time
 _NEVER = float("-inf")
 
 
 @dataclass(slots=True)
 class TaskAgent:
-    """Times are Unix seconds by the clock of this host; nodes may have others."""
+    """The agents of one task. Times are Unix seconds by the clock of this host; those of nodes may differ."""
 
     telemetry: TaskTelemetry
     processes: AgentProcesses
     nodes: tuple[str, ...]  # of the task; at least one
-    found_s: float
+    found_s: float  # when this monitor began to look at them
     record: AgentRecord
     reports: dict[str, tuple[Stamp, float]] = field(default_factory=dict)  # by node: stamp, when it was new
     since_s: float | None = None  # since when all nodes report
@@ -60,7 +60,7 @@ class TaskAgent:
                 self.telemetry.record.write(record)
 
     def expect_new_reports(self) -> None:
-        """Take the reports that exist for old ones."""
+        """Treat the reports that exist now as old ones."""
         self.reports, self.since_s, self.end_hint_s, self._stops = {}, None, None, 0
         for node in self.telemetry.nodes():
             if signs := self.telemetry.signs(node):
@@ -98,7 +98,10 @@ class TaskAgent:
         return has_ended and before is None
 
     def notice_end(self, now_s: float) -> bool:
-        """Return whether a process has ended since the last look; then the others are stopped, too."""
+        """Return whether a process has ended since the last look, or those on another host do not report.
+
+        If so, kill the others.
+        """
         statuses = [self.processes.status(each) for each in self.record.processes]
         has_ended = ProcessStatus.EXITED in statuses or ProcessStatus.REBOOTED in statuses
         is_lost = (
@@ -116,9 +119,9 @@ class TaskAgent:
         return True
 
     def _lacked_memory(self) -> bool:
-        """Whether the latest report of a node was no last one, and showed that little memory was left.
+        """Whether the latest report of a node showed that little memory was left, and did not report an end.
 
-        It may be that of an earlier agent, if the memory is still too short for one to start.
+        If the memory is still too short for an agent to start, this is a report of an earlier agent.
         """
         signs = [self.telemetry.signs(node) for node in self.telemetry.nodes()]
         return any(each is not None and each.is_memory_short and not each.has_ended for each in signs)

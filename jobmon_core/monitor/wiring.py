@@ -223,7 +223,7 @@ class MonitorFactory:
         return earlier_logs_of(job, self._worker, log)
 
     def look(self) -> set[str] | None:
-        """Return the jobs that agents or markers make due, at little cost; None without any of them."""
+        """Return the jobs that agents or markers make due, at little cost; None if there are neither."""
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
         return set[str]().union(*looks) if looks else None
 
@@ -239,7 +239,8 @@ class MonitorFactory:
 
         Raises:
             AlreadyWatched: another process became the owner while this one was silent.
-            StorageFailed: the owner record is missing, so another process may have been the owner meanwhile.
+            StorageFailed: the attempt cannot be saved; or the owner record is missing, so another process may
+                have been the owner meanwhile.
         """
         from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 

@@ -141,8 +141,8 @@ class SendQueues:
 class DeadChannels:
     """Marks channels that refuse all messages. No monitor sends to them: Discord restricts clients that do.
 
-    A mark holds until the channel's settings change or until `jobmon test-alerts` or
-    `test-discord` reaches the channel.
+    A mark holds until the channel's settings change, `jobmon test-alerts` or `test-discord` reaches the
+    channel, or `jobmon replay` sends one of its messages again.
     """
 
     folder: Path

@@ -7,11 +7,12 @@ Each task of a job has a folder, with a folder for each of its nodes::
     state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   one line for each GPU and minute, with a header
     state/telemetry/STATE_ID/TASK/agent.json             which processes are the agents, by the monitor
     state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
-    state/telemetry/STATE_ID/TASK/stall/wanted           the monitor asks the agents where the processes are
+    state/telemetry/STATE_ID/TASK/stall/wanted           the monitor's request to the agents for stacks
     state/telemetry/STATE_ID/TASK/stall/NODE.json        `NodeStacks`: the answer from a node
     state/telemetry/STATE_ID/TASK/stall/NODE-rank-N.dump what PyTorch's flight recorder held
 
-TASK is the key of the task, or ``job`` for a job without tasks. One agent writes to the folder of a node.
+TASK is the key of the task, or ``job`` for a task that is the whole job. One agent writes to the folder
+of a node.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ class TaskTelemetry:
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
 
     def add(self, sample: Sample) -> None:
-        """Add a sample of a node that has no agent, for the time since the one before; once.
+        """Add a sample of a node that has no agent, unless it was added before.
+
+        It covers the time since the last one, at most ten minutes.
 
         Raises:
             OSError, StorageFailed: it cannot be written.
@@ -148,11 +151,11 @@ class TaskTelemetry:
 
     @property
     def stall_folder(self) -> Path:
-        """The folder for where the processes were at the latest stall; it may be missing."""
+        """The folder for the stacks of the processes at the latest stall; it may be missing."""
         return self.folder / STALL
 
     def ask_for_stacks(self) -> None:
-        """Ask the agents where the processes of the task are; the answers come within a minute.
+        """Ask the agents for the stacks of the processes of the task; the answers come within a minute.
 
         Raises:
             StorageFailed: the request cannot be written.
@@ -160,7 +163,7 @@ class TaskTelemetry:
         write_atomically(private_folder(self.stall_folder) / WANTED, b"", durable=False)
 
     def answers(self) -> tuple[Path, ...]:
-        """Return the files with the answers to the latest such request."""
+        """Return the files with the answers to the latest `ask_for_stacks`."""
         try:
             asked_ns = (self.stall_folder / WANTED).stat().st_mtime_ns
             found = [path for path in self.stall_folder.glob("*.json") if path.stat().st_mtime_ns >= asked_ns]

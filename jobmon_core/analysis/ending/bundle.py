@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.store.telemetry import TaskTelemetry
 
-_TAIL_BYTES = 64 * 1024  # of a log: secrets are hidden in more lines than are shown, as a key has many
+_TAIL_BYTES = 64 * 1024  # of a log: more than is shown, because a secret such as a key spans many lines
 _MAX_WORKER_LOGS = 8
 MAX_BUNDLES = 6  # of an array: one for each kind of failure
 _WORTH_IT = (Outcome.FAILURE, Outcome.UNKNOWN)

@@ -204,7 +204,10 @@ def _wrote_anything(folder: str, start_s: float) -> bool:
 
 
 def _checks(paths: Mapping[str, bool], stopwatch: _Stopwatch) -> Iterable[FileCheck]:
-    """Yield the verdicts on the first files, by whether each is still written; fewer if that takes long."""
+    """Yield the verdicts on the first 64 files, fewer if that takes long.
+
+    ``paths`` says of each file whether it is still being written.
+    """
     for path, is_written in list(paths.items())[:_MAX_CHECKED]:
         if stopwatch.is_past(_CHECK_FOR_S):
             return
@@ -221,7 +224,7 @@ def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
         else f"its {' and its '.join(missing)} are missing"
     )
     explanation = (
-        "Nothing of this was written since its start, although the job configuration names it (done)."
+        "The job configuration names this under `done`, but nothing of it was written since the job's start."
     )
     return replace(
         judged, is_verified=False, cause=MISSING_OUTPUTS, what_failed=what_failed, explanation=explanation

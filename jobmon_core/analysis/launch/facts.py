@@ -36,7 +36,7 @@ _NO_SETTINGS = JobSettings()
 
 
 class Seen(NamedTuple):
-    """Where the same look finds what is known about a task."""
+    """What the same look has found out about a task, and where the reports of its agents are."""
 
     telemetry: TaskTelemetry | None  # what agents report
     progress: TaskProgress
@@ -84,7 +84,7 @@ def _counted_since_s(task: Task) -> float:
 
 
 def _reports(telemetry: TaskTelemetry, started_s: float, now_s: float) -> tuple[AgentReport, ...]:
-    """Return the current reports about this run; those of agents whose processes have ended are not."""
+    """Return the reports about this run that are recent and from agents that have not ended."""
     found = (telemetry.report(node) for node in telemetry.nodes()[:_MAX_NODES])
     return tuple(each for each in found if each.latest.at_s > started_s and is_current(each, now_s))
 

@@ -1,1 +1,1 @@
-"""Find the outputs of running jobs without configuration, and what shows that a job is done."""
+"""Find outputs that the user did not name, and what shows that a job is done."""

@@ -30,7 +30,7 @@ class _Part(NamedTuple):
 
 
 def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
-    """Return what of `JobSettings.done` is there, written since the start of the latest run of a task."""
+    """Return which parts of `JobSettings.done` were written since the start of the task's latest run."""
     done = job.settings.done if job.settings else None
     if done is None:
         return DoneLook()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
-_GROWN = 1.5  # a log is searched again once it has grown so much: a long one rarely
+_GROWN = 1.5  # logs are searched again once they are this many times as long: long ones rarely
 _MAX_FOLDERS = 8
 
 

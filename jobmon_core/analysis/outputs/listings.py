@@ -31,7 +31,7 @@ class Listings:
     def list_files(
         self, folder: str, patterns: Iterable[str], *, folders: bool = False, without: Iterable[str] = ()
     ) -> Listing:
-        """Return what `list_files` did at the first call with these arguments."""
+        """Return what `observe`'s `list_files` returned at the first call with these arguments."""
         names, others = tuple(patterns), frozenset(without)
         key = folder, names, folders, others
         if key not in self._listed:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _SLACK_S = 1.0
-_MAX_WAIT_S = 21_600.0  # jobmon on its own waits no longer: a later retry is probably of the earlier clock
+_MAX_WAIT_S = 21_600.0  # few waits are longer: a later time was probably set before the clock was set back
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return the job with no past event after ``now_s`` (Unix seconds), and with retries within hours of it.
+    """Return the job with no past event after ``now_s`` (Unix seconds), and with retries within six hours.
 
     Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
     """

@@ -139,7 +139,7 @@ class EndInquiry:
     remaining_raw_state: str = ""
     array_listed: bool = False  # accounting lists some task of the same array
     accounting_is_fresh: bool = False  # accounting lists a start or an end in this job after `since_s`
-    opened_s: float | None = None  # when the monitor read the answer of `since_s`, perhaps to another monitor
+    opened_s: float | None = None  # when the monitor read the answer of `since_s`; another may have queried
 
     @classmethod
     def opened(cls, asked_s: float, policy: Policy, now_s: float) -> EndInquiry:
@@ -173,13 +173,13 @@ class Task:
 
     @property
     def has_started(self) -> bool:
-        """Whether squeue showed it beyond waiting, be it only as ended, or Slurm restarted it."""
+        """Whether squeue showed it other than waiting, even only as ended, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
     @property
     def is_doubtful_success(self) -> bool:
-        """Whether Slurm reports success, but the log ends in a failure or shows that not all was done."""
+        """Whether Slurm reports success, but the log or the outputs show a failure or unfinished work."""
         succeeded = self.end is not None and self.end.outcome is Outcome.SUCCESS
         return succeeded and self.diagnosis is not None and bool(self.diagnosis.cause)
 
@@ -227,7 +227,7 @@ class WatchedJob:
     stale_since_s: float | None = None  # since when the scheduler has not answered
     stale_why: str = ""  # the scheduler's error text
     outage_s: float | None = None  # start of the outage that this job reported to the user
-    agents_since_s: float | None = None  # since when an agent reports about every task that has not ended
+    agents_since_s: float | None = None  # since when each task that has not ended has an agent that reports
     end_hint_s: float | None = None  # when an agent, or a marker, last showed that the job may have ended
     alerted: tuple[str, ...] = ()  # subjects of the alerts queued about this job so far
     outbox: tuple[OutboxEntry, ...] = ()
@@ -251,7 +251,7 @@ class WatchedJob:
     def source_phrase(self, source: Source) -> str:
         """Return `Source.phrase`; of another scheduler, with its name in place of Slurm's program."""
         if source is Source.RECORD and self.unprovable_why:
-            return "as the files show that its configuration names"
+            return "as shown by the files that its configuration names"
         if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:
             return f"as reported by {scheduler_phrase(self.backend, self.cluster if self.remote else '')}"
         return source.phrase

@@ -29,8 +29,8 @@ class Policy(NamedTuple):
     first_s: float = (
         10.0  # between the first queue checks; then half of the job's age, up to the usual interval
     )
-    floor_s: float = 0.0  # no two queue checks follow each other faster, whatever happens
-    early_s: float = 0.0  # nor do early ones, which a sign of an end causes
+    floor_s: float = 0.0  # the shortest time between any two queue checks
+    early_s: float = 0.0  # the shortest time before an early queue check, which a sign of an end causes
     end_messages: str = (
         "all"  # which ends of a group's members have a message of their own; see `MemberMessages`
     )

@@ -9,7 +9,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
-    """Whether a closed job, not a newer one with its id, was submitted at ``submit_s`` (Unix seconds).
+    """Whether a submission at ``submit_s`` (Unix seconds) is a closed job's, not a newer job's with its id.
 
     A newer job, or a new run of this one, was submitted after jobmon had stopped watching.
     """

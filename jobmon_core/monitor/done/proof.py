@@ -1,4 +1,4 @@
-"""Complete the answer about processes that are gone with what files prove."""
+"""If processes are gone, add to the answer about them how they ended, as far as files prove that."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Does what a saved poll of a group decided: appends to the log, hands over messages, starts programs.
 
-The lock of the group is held. Whatever is killed here is done by the next process, and nothing twice.
+The lock of the group is held. If this process is killed, the next one does the rest: no line of the log and
+no message is repeated, but a hold may be. The user's program is started at most once, perhaps not at all.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -
     """Do what is still to be done for a group, and save that it was done; return the group.
 
     Raises:
-        StorageFailed: something cannot be written; the rest is done by the next call.
+        StorageFailed: something cannot be written or started. The next call does the rest, but does not start
+            the user's program again.
     """
     if group.log.pending:
         group = _with_log(ctx, group)
@@ -46,7 +48,11 @@ def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -
         group = _saved(ctx, replace(group, hold=False))  # to hold a job twice is harmless
     if group.then_is_due:
         group = _saved(ctx, replace(group, then_since_s=ctx.clock.now()))
-        _start_beside(ctx, group, "-m", "jobmon_core.monitor.groups.then", str(ctx.home.root), group.name)
+        try:
+            _start_beside(ctx, group, "-m", "jobmon_core.monitor.groups.then", str(ctx.home.root), group.name)
+        except StorageFailed as error:
+            _saved(ctx, replace(group, then_result=f"not started: {error}"))
+            raise
     return group
 
 

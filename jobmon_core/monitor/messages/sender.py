@@ -2,7 +2,8 @@
 
 Every process that can send them tries: the command that made the message, all monitors, and a process that
 such a command starts if it could not send the message itself. One process sends at a time, on all hosts: it
-owns the messages as a monitor owns a job, but only while it sends. So a host without a network delays little.
+owns the messages as a monitor owns a job, but only while it sends, so that a host without a network delays
+the others only briefly.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class MessageSender:
         return min((stored.due_s or 0.0 for stored in self._open()), default=None)
 
     def _open(self) -> list[StoredMessage]:
-        """Return the messages that are still to be sent, oldest first; a file that was closed is not read."""
+        """Return the messages that are still to be sent, oldest first; skip unchanged files without one."""
         found: list[StoredMessage] = []
         for path in self._store.paths():
             stamp = file_stamp(path)
@@ -194,7 +195,7 @@ def keep_sending(ctx: Context, sender: MessageSender) -> None:
             now_s = ctx.clock.now()
             try:
                 due_s = sender.send_due()
-            except StorageFailed:  # e.g. the disk is full, which every attempt logs
+            except StorageFailed:  # e.g. the disk is full
                 due_s = now_s + _RETRY_S
             if due_s is None:
                 return

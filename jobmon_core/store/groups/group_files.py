@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StateUnreadable, UnknownGroup
+from jobmon_core.domain.errors import StateUnreadable, StorageFailed, UnknownGroup
 from jobmon_core.domain.groups.model import Group, checked_name
 from jobmon_core.store.json_file import encoded
 from jobmon_core.system.files import (
@@ -118,12 +118,15 @@ class GroupStore:
 
         Raises:
             UnknownGroup, StateUnreadable: as `load`.
-            StorageFailed: the lock cannot be used.
+            StorageFailed: the lock cannot be used, or a file cannot be removed.
         """
         with self.locked(name):
-            self.path(name).unlink(missing_ok=True)
-            self.summary_path(name).unlink(missing_ok=True)
-            self._lock_path(name).unlink(missing_ok=True)
+            for path in (self.path(name), self.summary_path(name), self._lock_path(name)):
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    why = failure_reason(path, error)
+                    raise StorageFailed(f"{path} cannot be removed: {why}") from error
 
     def _lock_path(self, name: str) -> Path:
         return self.folder / f"{checked_name(name)}.lock"

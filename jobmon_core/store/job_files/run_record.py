@@ -1,4 +1,4 @@
-"""What was run, of each job in a file of its own, written once."""
+"""The record of what a job runs, in a file of its own that is written once."""
 
 from __future__ import annotations
 

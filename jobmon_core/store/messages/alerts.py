@@ -52,7 +52,7 @@ class AlertFiles:
         return changed
 
     def has_history(self, fingerprint: str) -> bool:
-        """Whether messages to a channel were limited before, so that some may still be told."""
+        """Whether messages to a channel were limited before: a later message may have to list them."""
         return self._history_path(fingerprint).exists()
 
     def _history_path(self, fingerprint: str) -> Path:

@@ -27,6 +27,6 @@ def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
 
 
 def _is_about(message_id: str, prefix: str) -> bool:
-    """Whether an id is a group's: its name is followed by the time when it was made."""
+    """Whether a message id begins with ``prefix`` and the time when the group was created."""
     created_s = message_id.removeprefix(prefix).partition("-")[0]
     return message_id.startswith(prefix) and created_s.isdecimal()

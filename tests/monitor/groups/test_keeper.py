@@ -225,6 +225,26 @@ def test_the_program_of_the_user_starts_once_and_gets_the_summary(watch: Watch) 
     assert output.read_text("ascii") == "sweep1 sweep1\n"
 
 
+def test_a_program_of_the_user_that_could_not_be_started_does_not_count_as_running(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch.ctx.groups.save(replace(watch.group, settings=GroupSettings(then=("/bin/true",))))
+    watch.end_all()
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(StorageFailed, match="/no/such/python"):
+        watch.keeper.run_due(None)
+    assert watch.group.then_result == (
+        "not started: /no/such/python cannot be started: No such file or directory"
+    )
+    watch.keeper.run_due(None)  # it is not tried again, so that the monitor ends
+
+
+def test_a_file_of_a_group_that_cannot_be_removed_is_reported(watch: Watch) -> None:
+    watch.ctx.groups.summary_path("sweep1").mkdir()
+    with pytest.raises(StorageFailed, match=r"sweep1\.summary cannot be removed"):
+        watch.ctx.groups.remove("sweep1")
+
+
 def test_a_program_that_is_missing_is_said_so(watch: Watch) -> None:
     watch.ctx.groups.save(replace(watch.group, settings=GroupSettings(then=("/no/such/program",))))
     watch.end_all()
