@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _MODULE = "jobmon_core.monitor.main"
+# tracebacks name lines, not the places within them: that takes 0.1 MB less
+_OPTIONS = ("-P", "-X", "no_debug_ranges")
 _NO_SLOT = -1
 
 
@@ -57,9 +59,7 @@ class ProcessState:
 
     def exec_monitor(self) -> NoReturn:
         """Replace this program by a fresh monitor with the same PID and locks, and without its memory."""
-        # tracebacks name lines, not the places within them: that takes 0.1 MB less
-        options = ("-P", "-X", "no_debug_ranges")
-        os.execv(sys.executable, [sys.executable, *options, "-m", _MODULE, *self.to_argv()])  # noqa: S606 - our own
+        os.execv(sys.executable, [sys.executable, *_OPTIONS, "-m", _MODULE, *self.to_argv()])  # noqa: S606 - our own
 
     def write_owner(self) -> None:
         """Make this process the owner of the jobs and of the slot, without checking for another owner.
@@ -100,3 +100,14 @@ class ProcessState:
             OwnerRecord(self.home.owner_file(state_id)).remove()
             os.close(lock)
             self.write_slot()
+
+
+def can_start_monitor() -> bool:
+    """Return whether a new process can load the monitor; during an upgrade, files may be missing."""
+    argv = [sys.executable, *_OPTIONS, "-c", f"import {_MODULE}"]
+    try:
+        # not by `system.runner`, which an old monitor may be unable to load now
+        pid = os.posix_spawn(sys.executable, argv, os.environ)
+    except OSError:
+        return False
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

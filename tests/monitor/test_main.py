@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.lifecycle.process_state import ProcessState, can_start_monitor
 from jobmon_core.monitor.main import run
 from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender
 from jobmon_core.store.home import Home
@@ -54,29 +54,44 @@ def running(tmp_path: Path) -> Iterator[Monitored]:
         monitored.state.release(state_id)
 
 
-def test_a_monitor_that_cannot_restart_continues_and_tries_again_five_minutes_later(
-    running: Monitored, monkeypatch: pytest.MonkeyPatch
+def test_a_monitor_whose_new_code_cannot_be_loaded_yet_continues_and_tries_again_five_minutes_later(
+    running: Monitored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried_s: list[float] = []
+    upgraded = tmp_path / "upgraded"
+    interpreter = tmp_path / "python"
+    interpreter.write_text(f"#!/bin/sh\ntest -e {upgraded}\n")
+    interpreter.chmod(0o755)
+    continued_s: list[float] = []
+
+    def log(_state_id: str, event: str) -> None:
+        if "continues with its old code" in event:
+            continued_s.append(running.clock.now())
+            if len(continued_s) == 1:
+                interpreter.rename(tmp_path / "moved")
+            else:
+                (tmp_path / "moved").rename(interpreter)
+                upgraded.touch()
 
     def execv(_path: str, _argv: list[str]) -> None:
-        tried_s.append(running.clock.now())
-        if len(tried_s) == 1:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        continued_s.append(running.clock.now())
         raise Restarted
 
     def send_due(_sender: MessageSender) -> None:
         raise ImportError
 
+    monkeypatch.setattr(sys, "executable", str(interpreter))
     monkeypatch.setattr(os, "execv", execv)
     monkeypatch.setattr(MessageSender, "send_due", send_due)
     with pytest.raises(Restarted):
-        running.run()
-    assert tried_s[1] - tried_s[0] >= 300
-    (failure,) = (line for line in running.log if "restart failed" in line)
-    assert "continues" in failure
-    assert failure.endswith("No such file or directory")
+        run(running.ctx, running.state, log)
+    code_missing_s, interpreter_missing_s, restarted_s = continued_s
+    assert interpreter_missing_s - code_missing_s >= 300
+    assert restarted_s - interpreter_missing_s >= 300
     assert list(running.state.locks) == ["a"]
+
+
+def test_the_code_of_this_checkout_can_start_a_monitor() -> None:
+    assert can_start_monitor()
 
 
 def test_a_lock_that_cannot_be_used_is_not_logged_as_an_internal_error(running: Monitored) -> None:
