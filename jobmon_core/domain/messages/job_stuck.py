@@ -35,7 +35,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         if task.end is not None or waits_for_nothing_in_chain(job, reason):
             continue
         summary = "The job has not ended. jobmon keeps monitoring it."
-        if not uses_slurm(job.backend):  # their reasons are whole sentences
+        if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
             if (found := ray_problem(reason)) is None:
                 continue
             subject, problem, summary, advice = found

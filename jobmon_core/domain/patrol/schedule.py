@@ -23,7 +23,7 @@ def patrol_command(every_minutes: int, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it sends its line there.
 
     Raises:
-        NoSchedule: cron cannot express.
+        NoSchedule: cron cannot express this interval.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()

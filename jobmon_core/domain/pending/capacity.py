@@ -20,7 +20,7 @@ class Fit(NamedTuple):
     ever: int  # once nothing else runs on them; those that are down or drained not counted
     now: int
     unusable: int  # that are down or drained
-    would: int  # of the unusable ones, those that have enough
+    if_usable: int  # of the unusable ones, those that would have enough
 
 
 def is_usable(node: Node) -> bool:
@@ -30,16 +30,16 @@ def is_usable(node: Node) -> bool:
 
 def fit_of(request: Request, nodes: Iterable[Node]) -> Fit:
     """Return on how many nodes a job fits, counted as if it spread evenly over its nodes."""
-    ever = now = unusable = would = 0
+    ever = now = unusable = if_usable = 0
     for node in nodes:
         has_enough = _holds(request, node, only_free=False)
         if not is_usable(node):
             unusable += 1
-            would += has_enough
+            if_usable += has_enough
             continue
         ever += has_enough
         now += has_enough and _holds(request, node, only_free=True)
-    return Fit(ever, now, unusable, would)
+    return Fit(ever, now, unusable, if_usable)
 
 
 def _holds(request: Request, node: Node, *, only_free: bool) -> bool:

@@ -86,7 +86,7 @@ class Memory:
     limit: int | None = None  # None: no limit is known
     oom_kills: int | None = None  # processes that the kernel's OOM killer has killed so far
     # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
-    # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
+    # that has other processes, too: ``used`` is what the task has resident, ``limit`` that plus what is left
     source: str = ""
     agent_kills: int = 0  # further killed processes, which were agents
 
