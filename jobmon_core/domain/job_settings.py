@@ -1,7 +1,7 @@
 """What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
 
 It says how to read the job's progress and when to warn. Nothing of it is required, and most jobs have none.
-The record has a module of its own because a monitor loads it; only commands check a configuration.
+`JobSettings` is not in `job_config` because monitors load it; only commands check a configuration.
 """
 
 from __future__ import annotations
