@@ -20,7 +20,7 @@ class OutageWords(NamedTuple):
 
 
 def scheduler_phrase(backend: str, service: str) -> str:
-    """Return how a sentence names what reports about a job without Slurm; ``service`` may be empty."""
+    """Return what a sentence calls the scheduler of a job without Slurm; ``service`` may be empty."""
     return _PHRASES.get(backend) or service or f"the {backend} scheduler"
 
 

@@ -231,7 +231,7 @@ def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
 
 
 def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Queue one message for each new problem that keeps the job from starting."""
+    """Queue one message for each new problem of a job that needs its user, see `stuck_alerts`."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:
             job = replace(job, alerted=(*job.alerted, subject), outbox=(*job.outbox, OutboxEntry(message)))

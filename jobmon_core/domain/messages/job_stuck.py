@@ -1,4 +1,4 @@
-"""Alerts about a job that will never start unless the user acts."""
+"""Alerts about a job that needs its user: it will not start by itself, or Ray has lost sight of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HELD_STATES = {
 
 
 def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
-    """Yield (subject, message) for each problem that keeps a task from starting.
+    """Yield (subject, message) for each problem of a task that has not ended and needs the user.
 
     All tasks of an array share their subjects, so that a thousand held tasks cause one message. The
     caller skips subjects that it has seen before.

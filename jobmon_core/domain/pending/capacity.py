@@ -95,13 +95,15 @@ def free_text(request: Request, nodes: Sequence[Node]) -> str:
 
 
 def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield a sentence for each of the first nodes that are down or drained, with the reason."""
+    """Yield a sentence with the reason for each of the first unusable nodes, then how many more there are."""
     found = [node for node in nodes if not is_usable(node)]
     for node in found[:_NODES_NAMED]:
         why = f": {node.why}" if node.why else ""
         yield f"{node.name} is {state_text(node.state)}{why}."
-    if len(found) > _NODES_NAMED:
-        yield f"{len(found) - _NODES_NAMED} more nodes are down or drained: `sinfo -R` lists them."
+    more = len(found) - _NODES_NAMED
+    if more > 0:
+        verb = "is" if more == 1 else "are"
+        yield f"{count(more, 'more node')} {verb} down or drained: `sinfo -R` lists all."
 
 
 def state_text(state: str) -> str:

@@ -19,7 +19,7 @@ def changed_lines(old: str, new: str) -> int:
 
 
 def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:
-    """Return a unified diff without its header, of at most this many lines."""
+    """Return at most this many lines of a unified diff without its header, then how many more there are."""
     if len(old) + len(new) > _MAX_CHARACTERS:
         return ("too long to be shown",)
     lines = [*_hunks(old, new, 1)]

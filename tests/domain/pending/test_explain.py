@@ -85,6 +85,15 @@ class TestResources:
         assert found.problem == "waits: too many nodes of partition gpu are down or drained"
         assert found.evidence[-1] == "n2 is drained: bad disk."
 
+    @pytest.mark.parametrize(("number", "more"), [(4, "1 more node is"), (5, "2 more nodes are")])
+    def test_of_many_unusable_nodes_the_first_are_named(self, number: int, more: str) -> None:
+        drained = tuple(replace(NODE, name=f"n{index}", state="DOWN") for index in range(number))
+        found = explained("Resources", nodes=drained)
+        assert found.evidence[-2:] == (
+            "n2 is down.",
+            f"{more} down or drained: `sinfo -R` lists all.",
+        )
+
     def test_a_job_that_wants_a_whole_node_needs_an_idle_one(self) -> None:
         busy = replace(NODE, used_cpus=1)
         wanted = {"request": Request(is_exclusive=True)}
