@@ -119,7 +119,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing. Without a default, that is a fault."""
+        """Return one of ``allowed``; ``default`` if the key is missing. Without one, that is a fault."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)

@@ -14,7 +14,7 @@ class EventKind(StrEnum):
 
     LAUNCH_FAILED = "launch failed"  # e.g. a worker is missing
     LAUNCHED = "launched"  # all that was checked after the start was there
-    NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
+    NO_OUTPUT = "no output"  # logs or outputs that should be there after the start are missing
     STALLED = "stalled"
     SLOW = "slow"
     TIME_LIMIT = "time limit"  # it will not end before its time limit
