@@ -20,12 +20,12 @@ class OutageWords(NamedTuple):
 
 
 def scheduler_phrase(backend: str, service: str) -> str:
-    """Return how a sentence names what reports about a job without Slurm; ``service`` may be empty."""
+    """Return what a sentence calls the scheduler of a job without Slurm; ``service`` may be empty."""
     return _PHRASES.get(backend) or service or f"the {backend} scheduler"
 
 
 def url_of(service: str) -> str:
-    """Return the URL of a service that is reached over HTTP: programs read HOST:PORT as something else."""
+    """Return the URL of a service that is reached over HTTP; a plain HOST:PORT gets ``http://``."""
     return service if "://" in service else f"http://{service}"
 
 
@@ -35,7 +35,7 @@ def uses_slurm(backend: str) -> bool:
 
 
 def lists_all_nodes(backend: str) -> bool:
-    """Whether this backend names all nodes of a job; of a Ray job, it names that of the driver."""
+    """Whether this backend names all nodes of a job; Ray names only the node of the driver."""
     return not is_ray(backend)
 
 

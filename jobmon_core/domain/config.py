@@ -43,7 +43,7 @@ class Config(NamedTuple):
     digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
     alerts: AlertSettings = AlertSettings()
     routes: tuple[RouteRule, ...] = ()  # the first that matches a message names its channels
-    programs: tuple[ConfiguredChannel, ...] = ()  # of the user: they get everything
+    programs: tuple[ConfiguredChannel, ...] = ()  # of the key ``on_event``: they get every message
 
     attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
 

@@ -20,7 +20,7 @@ class SecretSources(NamedTuple):
     environment: Mapping[str, str]
     # returns the text of the file at a path, None if it is not to be checked; raises OSError
     read_file: Callable[[str], str | None]
-    folder: str = ""  # of the configuration, from which relative paths count
+    folder: str = ""  # of the configuration; relative paths start there
 
 
 class Section:
@@ -110,7 +110,7 @@ class Section:
         self.fault(key, f"expected a whole number, found {value}")
         return default
 
-    def switch(self, key: str, default: bool) -> bool:  # noqa: FBT001 - as of the other values
+    def switch(self, key: str, default: bool) -> bool:  # noqa: FBT001 - positional, as in the other methods
         """Return true or false; ``default`` if the key is missing."""
         value = self._take(key, default)
         if isinstance(value, bool):
@@ -119,7 +119,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing, a fault without default."""
+        """Return one of ``allowed``; ``default`` if the key is missing. Without one, that is a fault."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)
@@ -132,7 +132,7 @@ class Section:
         return self.verbatim(key).strip()
 
     def path(self, key: str, default: str) -> str:
-        """Return a path; a relative one counts from the folder of the configuration, ``~`` stays as it is."""
+        """Return a path; a relative one starts in the folder of the configuration, ``~`` stays as it is."""
         path = self.text(key) or default
         return path if path.startswith(("/", "~")) else self.beside(path)
 

@@ -141,8 +141,9 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unres
     """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
     There is no limit while a task lives, while no end is proved, nor, after the grace, while an end requires
-    accounting. Otherwise the query may take until the first grace is over, but always at least the minimum
-    above. ``unresponsive`` means that accounting did not respond a moment ago, about any job.
+    accounting. Otherwise the query may take until the first grace is over, but always at least
+    `_FIRST_TIMEOUT_S` or `_RETRY_TIMEOUT_S`. ``unresponsive`` means that accounting did not respond a moment
+    ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
@@ -230,7 +231,7 @@ def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
 
 
 def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Queue one message for each new problem that keeps the job from starting."""
+    """Queue one message for each new problem of a job that needs its user, see `stuck_alerts`."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:
             job = replace(job, alerted=(*job.alerted, subject), outbox=(*job.outbox, OutboxEntry(message)))

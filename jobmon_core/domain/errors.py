@@ -62,7 +62,7 @@ class StateUnreadable(JobmonError):
 
 
 class UnknownJob(JobmonError):
-    """jobmon has no record of the job, the scheduler does not know it, or it has no such task."""
+    """No record and no scheduler or host knows the job, it has no such task, or the name fits several."""
 
 
 class UnknownGroup(JobmonError):
@@ -91,6 +91,6 @@ class CommandBusy(JobmonError):
 
 
 class StorageFailed(JobmonError):
-    """A file cannot be written, or the system refused another resource, such as a process or a port."""
+    """A file cannot be written or read, or the system refused a resource, such as a process or a port."""
 
     exit_code = 74  # EX_IOERR of sysexits.h

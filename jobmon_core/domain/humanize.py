@@ -7,7 +7,7 @@ import math
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _PRECISE = 100.0  # smaller numbers get a decimal
-_SMALL = 1.0  # smaller fractions get two: the first epoch of many counts in hundredths
+_SMALL = 1.0  # smaller numbers get two decimals, e.g. 0.04 of an epoch
 
 
 def duration(seconds: float) -> str:

@@ -51,7 +51,7 @@ class JobConfig(NamedTuple):
 
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that only config.json uses
-    unknown: tuple[str, ...] = ()  # names of progress patterns that do not say whether they count
+    unknown: tuple[str, ...] = ()  # names of progress patterns that show neither a count nor a measured value
 
     @property
     def note(self) -> str:

@@ -1,7 +1,7 @@
 """What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
 
 It says how to read the job's progress and when to warn. Nothing of it is required, and most jobs have none.
-The record has a module of its own because a monitor loads it; only commands check a configuration.
+`JobSettings` is not in `job_config` because monitors load it; only commands check a configuration.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ErrorPattern:
 class Done:
     """What shows that a job has done its work: all that is named here, written since its start."""
 
-    marker: str = ""  # the path of a file; absolute, and as those of `JobSettings`
+    marker: str = ""  # the absolute path of a file; may contain Slurm's ``%`` patterns
     log: str = ""  # a regex that a line of its logs matches
-    artifact: str = ""  # a glob of the file that it produces; likewise absolute
-    log_sizes: dict[str, int] = field(default_factory=dict)  # when processes were first watched, by path
+    artifact: str = ""  # a glob of the file that it produces; likewise
+    log_sizes: dict[str, int] = field(default_factory=dict)  # bytes when `watch --pid` began, by path
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class JobSettings:
 
     @property
     def log_files(self) -> str:
-        """The glob of these logs; empty if neither a folder nor a pattern is named.
+        """The glob of the further logs; empty if neither a folder nor a pattern is named.
 
         Without a folder it is relative to the job's working directory.
         """
@@ -106,9 +106,9 @@ class JobSettings:
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:
-        """The globs for the names of checkpoints; empty without a pattern, a folder and a folder of outputs.
+        """The globs for the names of checkpoints; empty if the user named neither a pattern nor a folder.
 
-        Without a folder of their own, checkpoints are in that of the outputs.
+        The folder is that of the checkpoints, else that of the outputs.
         """
         default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
         return (self.checkpoint_pattern,) if self.checkpoint_pattern else default

@@ -92,7 +92,7 @@ def test_lost_sight_is_one_warning_and_no_end(ray: FakeRay, show: Show) -> None:
     (message,) = messages(job)
     assert not job.ended
     assert message.title == "run-1 (1) is out of sight of Ray"
-    assert "`jobmon cancel 1` ends the watching" in message.advice
+    assert "`jobmon cancel 1` stops watching the job" in message.advice
 
 
 def test_a_head_that_was_started_anew_leaves_an_unknown_outcome_and_says_why(

@@ -58,7 +58,7 @@ def test_a_failure_in_the_middle_of_a_chain_is_said_once(user: User, backend: st
         user.told(job)
     assert (user.work / "ran").read_text("utf-8") == "c\nd\n"
     texts = "".join(map(read, user.discord.received(Route.SUCCESS)))
-    assert texts.count("Stage 2 of 2 of a chain: all of it has succeeded.") == 1
+    assert texts.count("Stage 2 of 2 of a chain: all stages have succeeded.") == 1
 
 
 def test_a_chain_that_is_refused_in_the_middle_says_how_to_go_on(user: User) -> None:

@@ -57,7 +57,7 @@ EXPECTED = {
     "dependency": Expected(
         "Dependency",
         "dependency",
-        ("(held) has ended successfully (afterok); that is PENDING", "jobmon why"),
+        ("(held) has ended successfully (afterok); that job is PENDING", "jobmon why"),
     ),
     "never": Expected(
         "DependencyNeverSatisfied", "dependency", ("will never start", "(fails) has", "that is FAILED")

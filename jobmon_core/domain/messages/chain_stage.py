@@ -41,7 +41,7 @@ def with_chain(message: Message, job: WatchedJob) -> Message:
     if not stage.later:
         return _with_summary(message, f"{place(stage)}. The earlier stages succeeded.")
     if job.outcome not in _VERBS:
-        text = f"{place(stage)}. Only if the scheduler records a success follows: {_named(stage.later)}."
+        text = f"{place(stage)}. Next, if the scheduler records a success: {_named(stage.later)}."
         return _with_summary(message, text)
     verb = _VERBS[job.outcome]
     stages = "this stage does" if len(stage.later) == 1 else f"these {count(len(stage.later), 'stage')} do"
@@ -66,7 +66,7 @@ def resume_command(stage: ChainStage) -> str:
 
 def _success(stage: ChainStage) -> str:
     if not stage.later:
-        return f"{place(stage)}: all of it has succeeded."
+        return f"{place(stage)}: all stages have succeeded."
     return f"{place(stage)}. Next: {_named(stage.later[:1])}."
 
 

@@ -1,4 +1,4 @@
-"""Alerts about a job that will never start unless the user acts."""
+"""Alerts about a job that needs its user: it will not start by itself, or Ray has lost sight of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HELD_STATES = {
 
 
 def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
-    """Yield (subject, message) for each problem that keeps a task from starting.
+    """Yield (subject, message) for each problem of a task that has not ended and needs the user.
 
     All tasks of an array share their subjects, so that a thousand held tasks cause one message. The
     caller skips subjects that it has seen before.
@@ -35,7 +35,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         if task.end is not None or waits_for_nothing_in_chain(job, reason):
             continue
         summary = "The job has not ended. jobmon keeps monitoring it."
-        if not uses_slurm(job.backend):  # their reasons are whole sentences
+        if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
             if (found := ray_problem(reason)) is None:
                 continue
             subject, problem, summary, advice = found

@@ -1,4 +1,4 @@
-"""Warnings about a running job that does not move as it should."""
+"""Messages about a running job: warnings, recoveries, and the further events that the user wants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADLINES = {
     EventKind.MILESTONE: "Progress",
 }
 _ADVICE = {
-    EventKind.LAUNCH_FAILED: "`jobmon show JOBID` shows what is missing; jobmon does not stop it.",
+    EventKind.LAUNCH_FAILED: "`jobmon show JOBID` shows what is missing; jobmon does not stop the job.",
     EventKind.NO_OUTPUT: (
         "It may still load its data, wait for a file or for another process, or hold its output back (Python "
         "does not if PYTHONUNBUFFERED=1 is set)."
@@ -41,13 +41,13 @@ _ADVICE = {
         "Ask an administrator to extend it, e.g. with `scontrol update JobId=JOBID TimeLimit=...`, or make "
         "sure that it saves a checkpoint before the limit."
     ),
-    EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
-    EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
-    EventKind.TROUBLE: "`jobmon diagnose JOBID` shows the figures; jobmon does not stop it.",
+    EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",
+    EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",
+    EventKind.TROUBLE: "`jobmon diagnose JOBID` shows the figures; jobmon does not stop the job.",
 }
 _LOCAL_ADVICE = {  # of jobs without Slurm
     **_ADVICE,
-    EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; jobmon does not stop it.",
+    EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; jobmon does not stop the job.",
     EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same machine may slow it down.",
     EventKind.TIME_LIMIT: "Make sure that it saves a checkpoint before the limit.",
 }
@@ -139,7 +139,7 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
 
 
 def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
-    """Return the message about the error that a recovery ends, as it waits in the outbox; none once tried."""
+    """Return the outbox entries about the error that a recovery ends; none if they may not be removed."""
     if event.ended is not EventKind.ERROR:
         return ()
     start, end = f"{ref_of(job.job_id, event.task)}{_SUBJECT}{EventKind.ERROR}-", f"-{event.subject}"

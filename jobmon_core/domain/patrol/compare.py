@@ -18,7 +18,7 @@ from jobmon_core.domain.patrol.model import (
 )
 
 _DIGEST_CHARS = 16
-OUTCOME = "outcome"  # the kind of a problem that the state of the job says, too
+OUTCOME = "outcome"  # the kind of a problem that the state of the job shows, too
 
 
 def compare(
@@ -34,7 +34,7 @@ def compare(
 
     Args:
         seen: the jobs, by id.
-        problems: what is wrong beside the jobs.
+        problems: what is wrong and concerns no single job.
         memory: what the last patrol saw.
         now_s: Unix seconds.
         names_jobs: whether the user asked for these jobs only.

@@ -115,8 +115,8 @@ class Patrol:
 
     at_s: float
     since_s: float | None = None  # the last patrol; None if this is the first one
-    jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then by id
-    problems: tuple[Problem, ...] = ()  # what is wrong beside the jobs
+    jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then those with news, then by id
+    problems: tuple[Problem, ...] = ()  # what is wrong and concerns no single job
     is_done: bool = False  # nothing is watched any more
     failed_before: int = 0  # jobs that earlier patrols reported as failed, and that `jobmon status` lists
 

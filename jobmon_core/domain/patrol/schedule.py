@@ -20,10 +20,10 @@ class NoSchedule(JobmonError):
 
 
 def patrol_command(every_minutes: int, channel: str) -> RegularCommand:
-    """Return the command that an installed patrol runs; with a channel, it sends its line there.
+    """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
     Raises:
-        NoSchedule: cron cannot express.
+        NoSchedule: cron cannot express this interval.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()

@@ -20,7 +20,7 @@ class Fit(NamedTuple):
     ever: int  # once nothing else runs on them; those that are down or drained not counted
     now: int
     unusable: int  # that are down or drained
-    would: int  # of the unusable ones, those that have enough
+    if_usable: int  # of the unusable ones, those that would have enough
 
 
 def is_usable(node: Node) -> bool:
@@ -30,16 +30,16 @@ def is_usable(node: Node) -> bool:
 
 def fit_of(request: Request, nodes: Iterable[Node]) -> Fit:
     """Return on how many nodes a job fits, counted as if it spread evenly over its nodes."""
-    ever = now = unusable = would = 0
+    ever = now = unusable = if_usable = 0
     for node in nodes:
         has_enough = _holds(request, node, only_free=False)
         if not is_usable(node):
             unusable += 1
-            would += has_enough
+            if_usable += has_enough
             continue
         ever += has_enough
         now += has_enough and _holds(request, node, only_free=True)
-    return Fit(ever, now, unusable, would)
+    return Fit(ever, now, unusable, if_usable)
 
 
 def _holds(request: Request, node: Node, *, only_free: bool) -> bool:
@@ -95,13 +95,15 @@ def free_text(request: Request, nodes: Sequence[Node]) -> str:
 
 
 def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield a sentence for each of the first nodes that are down or drained, with the reason."""
+    """Yield a sentence with the reason for each of the first unusable nodes, then how many more there are."""
     found = [node for node in nodes if not is_usable(node)]
     for node in found[:_NODES_NAMED]:
         why = f": {node.why}" if node.why else ""
         yield f"{node.name} is {state_text(node.state)}{why}."
-    if len(found) > _NODES_NAMED:
-        yield f"{len(found) - _NODES_NAMED} more nodes are down or drained: `sinfo -R` lists them."
+    more = len(found) - _NODES_NAMED
+    if more > 0:
+        verb = "is" if more == 1 else "are"
+        yield f"{count(more, 'more node')} {verb} down or drained: `sinfo -R` lists all."
 
 
 def state_text(state: str) -> str:

@@ -80,4 +80,4 @@ def free_sentences(case: Case) -> Iterator[str]:
     verb = "has" if number == 1 else "have"
     where = case.facts.where
     fits = f"Of {usable} in {where}, {number or 'none'} {verb} {share} {when}"
-    yield f"{fits}: free are {free_text(request, nodes)}."
+    yield f"{fits}; free: {free_text(request, nodes)}."

@@ -32,8 +32,8 @@ _WORDS = {
     "GrpSubmitJobs": "{} in all",
     "GrpWall": "{} of run time in all",
     "GrpTRES": "{} in all",
-    "GrpTRESMins": "{} times minutes in all",
-    "GrpTRESRunMins": "{} times minutes of running jobs",
+    "GrpTRESMins": "{} in all",
+    "GrpTRESRunMins": "{} of running jobs",
     "MaxJobs": "{}",
     "MaxJobsPU": "{} per user",
     "MaxJobsPA": "{} per account",
@@ -44,23 +44,23 @@ _WORDS = {
     "MaxTRESPA": "{} per account",
     "MaxTRESPJ": "{} per job",
     "MaxTRESPN": "{} per node",
-    "MaxTRESMinsPJ": "{} times minutes per job",
+    "MaxTRESMinsPJ": "{} per job",
     "MaxWallPJ": "{} of run time per job",
     "MinTRESPJ": "{} per job",
 }
-_RESOURCE_WORDS = {"cpu": "CPUs", "node": "nodes", "billing": "billing units", "energy": "joules"}
+_RESOURCE_WORDS = {"cpu": "CPU", "node": "node", "billing": "billing unit", "energy": "joule"}
 _MINUTES = ("GrpWall", "MaxWallPJ")
 
 
 def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
-    """Yield what each limit that the reason stands for allows, and what counts towards it."""
+    """Yield what each limit that the reason stands for allows or requires, and what counts towards it."""
     matching = [limit for limit in limits if _matches(reason_name, limit)]
     exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
     for limit in exhausted or matching:
-        at_most = "at least" if limit.name.startswith("Min") else "at most"
+        bound = "requires at least" if limit.name.startswith("Min") else "allows at most"
         allowed = _WORDS.get(limit.name, f"{{}} ({limit.name})").format(_amount(limit, limit.allowed))
         used = "" if limit.used is None else f"; counted now: {_amount(limit, limit.used)}"
-        yield f"{limit.owner} allows {at_most} {allowed} ({limit.name}){used}."
+        yield f"{limit.owner} {bound} {allowed} ({limit.name}){used}."
 
 
 def _matches(reason_name: str, limit: Limit) -> bool:
@@ -92,15 +92,18 @@ def _limit_name(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _amount(limit: Limit, value: float) -> str:
-    """Return e.g. ``4 CPUs``, ``2h``, ``64.0 GiB``."""
+    """Return e.g. ``4 CPUs``, ``600 CPU minutes``, ``2h``, ``64.0 GiB``."""
     if limit.name in _MINUTES:
         return duration(value * 60)
     if not limit.resource:
         return count(round(value), "submitted job" if "Submit" in limit.name else "running job")
-    number = f"{value:,.0f}"
+    minutes = " minutes" if "Mins" in limit.name else ""
     if limit.resource == "mem":
-        return size(value * _MEGABYTE)
+        return size(value * _MEGABYTE) + minutes
     name = limit.resource.removeprefix("gres/").removeprefix("license/")
+    noun = _RESOURCE_WORDS.get(limit.resource, "")
     if limit.resource.startswith("gres/gpu"):
-        name = f"{name.removeprefix('gpu').lstrip(':')} GPUs".strip()
-    return f"{number} {_RESOURCE_WORDS.get(limit.resource, name)}"
+        noun = f"{name.removeprefix('gpu').lstrip(':')} GPU".strip()
+    if noun and not minutes:
+        return count(round(value), noun)
+    return f"{value:,.0f} {noun or name}{minutes}"

@@ -81,7 +81,7 @@ class QueuePlace:
     """How many of the pending jobs of a partition that may start now come before a job."""
 
     ahead: int  # with a higher priority, or with the same and submitted earlier
-    others: int  # all of them
+    others: int  # all of them but the job itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def _dependency_text(each: Dependency) -> str:
         return "It starts after all earlier jobs of the same name and user (singleton)."
     condition = _CONDITIONS.get(each.kind, f"meets {each.kind}")
     name = f" ({each.job_name})" if each.job_name else ""
-    state = f"; that is {each.job_state}" if each.job_state else "; Slurm does not know that job any more"
+    state = f"; that job is {each.job_state}" if each.job_state else "; Slurm does not know that job any more"
     never = ", which can no longer happen" if each.is_failed else ""
     return f"It starts once job {each.job}{name} {condition} ({each.kind}){never}{state}."
 

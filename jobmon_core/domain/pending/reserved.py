@@ -30,9 +30,10 @@ class Obstacle(NamedTuple):
 def obstacles(
     job: PendingJob, reservations: Iterable[Reservation], nodes: Sequence[str], now_s: float
 ) -> list[Obstacle]:
-    """Return the reservations that the job would run into if it started now, the next one first.
+    """Return the reservations that the job would run into if it started now.
 
-    ``nodes`` are the names of those that the job could use.
+    Those that take all nodes come first, then the earlier ones. ``nodes`` are the names of the nodes that the
+    job could use.
     """
     found = []
     for each in reservations:

@@ -38,7 +38,7 @@ def resources(case: Case) -> Explanation:
     blocked = _blocked(case)
     needed = job.request.nodes if job.request else 1
     evidence = (*request_sentences(case), *free_sentences(case), *blocked.evidence)
-    if fit and fit.ever + fit.would < needed:
+    if fit and fit.ever + fit.if_usable < needed:
         problem = f"will not start: {case.facts.where} does not have what it asks for"
         return Explanation(Category.RESOURCES, problem, evidence, _CHANGE)
     if fit and fit.ever < needed:

@@ -29,8 +29,10 @@ _DRIFT_BOUNDS = 0.4, 2.5
 # the range extends beyond the estimates by the sum of these shares: of the remaining time (a larger one if
 # more is to do than was done), of the past time, and of the longest pause
 _SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = 0.06, 0.005, 0.4
-_FIRST = 2.0  # while there are too few data, the rest may take twice as long, or half
-_HIGH, _MEDIUM = 0.12, 0.3  # such a confidence allows a range that differs by this share of the time left
+_ROUGH = 2.0  # while there are too few data, the rest may take twice as long, or half
+# with such a confidence, the range differs from the estimate by at most this share of the time left or, once
+# half is done, of half the run
+_HIGH, _MEDIUM = 0.12, 0.3
 
 
 def estimate(history: History, total: float | None, now_s: float) -> Estimate:
@@ -80,7 +82,7 @@ def estimate_or_printed(history: History, progress: Progress | None, now_s: floa
     idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
     remaining_s = max(0.0, rough_s - min(idle_s, 2 * history.longest_pause_s))
     return replace(
-        found, remaining_s=remaining_s, shortest_s=remaining_s / _FIRST, longest_s=remaining_s * _FIRST
+        found, remaining_s=remaining_s, shortest_s=remaining_s / _ROUGH, longest_s=remaining_s * _ROUGH
     )
 
 
@@ -163,7 +165,7 @@ def _confidence(forecast: _Forecast, past_s: float, idle_s: float, counted_s: fl
     if idle_s > counted_s:
         return Confidence.LOW
     width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
-    # once half is done, compared with half the run: a few seconds near the end are no doubt
+    # once half is done, compare with half the run: a few seconds near the end are no reason for doubt
     whole_s = max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
     if width_s <= _HIGH * whole_s:
         return Confidence.HIGH

@@ -118,7 +118,7 @@ class KnownProblems:
     grad_norm_bound: float | None = None
     run_started_s: float | None = None  # the time of the first sample of the run that all this is about
     milestone: int = 0  # the highest one reached, in %
-    # by version 0.4, which knew no `LaunchState`: the start that was reported as overdue
+    # written by version 0.4, which had no `LaunchState`: the start that was reported as overdue
     overdue_start_s: float | None = None
 
 

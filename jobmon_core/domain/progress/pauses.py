@@ -42,7 +42,7 @@ def without_regular_pauses(curve: Curve, found: list[Pause], total: float) -> tu
 
 
 def without_start(curve: Curve) -> tuple[Curve, list[Pause]]:
-    """Return ``curve`` and its pauses, without its first stretch if that is one, e.g. to compile."""
+    """Return ``curve`` and its pauses, without the first stretch if that is a pause, e.g. a compilation."""
     pauses = find_pauses(curve)
     if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(curve.segments()[0]):
         return curve, pauses

@@ -60,8 +60,8 @@ def with_time_needed(
 ) -> Diagnosis:
     """Return the diagnosis of a run that reached its time limit, with the time that it would have needed.
 
-    If it made no progress for long, more time may not help; then that is said. It ended at ``ended_s`` (Unix
-    seconds) after ``elapsed_s``.
+    If it made no progress for long, the advice says instead that more time may not help. It ended at
+    ``ended_s`` (Unix seconds) after ``elapsed_s``.
     """
     progress, samples = followed.progress, followed.history.samples
     if progress is None or not samples or progress.fraction == 1.0 or progress.end_marker:

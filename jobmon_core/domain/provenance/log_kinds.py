@@ -1,4 +1,4 @@
-"""Lines of a log of a kind that another log lacks, whatever their numbers, paths and times are."""
+"""Find the kinds of lines that one log has and another lacks; numbers, paths and times do not count."""
 
 from __future__ import annotations
 

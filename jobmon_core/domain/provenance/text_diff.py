@@ -8,7 +8,10 @@ _MAX_CHARACTERS = 200_000  # of both texts together; difflib takes quadratic tim
 
 
 def changed_lines(old: str, new: str) -> int:
-    """Return how many lines were changed, added or removed; a changed line counts once."""
+    """Return how many lines were changed, added or removed; a changed line counts once.
+
+    For texts that are too long to compare, return the difference of their line counts, at least 1.
+    """
     if len(old) + len(new) > _MAX_CHARACTERS:
         return abs(len(old.splitlines()) - len(new.splitlines())) or 1
     lines = [*_hunks(old, new, 0)]
@@ -16,7 +19,7 @@ def changed_lines(old: str, new: str) -> int:
 
 
 def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:
-    """Return a unified diff without its header, of at most this many lines."""
+    """Return at most this many lines of a unified diff without its header, then how many more there are."""
     if len(old) + len(new) > _MAX_CHARACTERS:
         return ("too long to be shown",)
     lines = [*_hunks(old, new, 1)]

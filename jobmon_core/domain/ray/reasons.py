@@ -1,4 +1,4 @@
-"""What keeps a job of Ray from going on, in words that stand for it as a reason; what the user can do."""
+"""The problems of a Ray job that has not ended: how its reason begins, and what the user can do."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class RayProblem(NamedTuple):
 _LOST = RayProblem(
     "ray-lost",
     "is out of sight of Ray",
-    "Ray calls the job FAILED because it does not see the driver any more, e.g. since its node or its raylet "
-    "is down. The driver may still run, so jobmon does not call this an end. It keeps asking.",
-    "Look on the node whether the driver runs. `jobmon cancel JOBID` ends the watching.",
+    "Ray calls the job FAILED because it can no longer see the driver, e.g. because its node or its raylet "
+    "is down. The driver may still run, so jobmon does not call this an end. It keeps querying Ray.",
+    "Check on the node whether the driver runs. `jobmon cancel JOBID` stops watching the job.",
 )
 _SHORT = RayProblem(
     "ray-short",

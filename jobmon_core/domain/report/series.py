@@ -59,10 +59,10 @@ class Series:
 
 
 def downsampled(measured: Iterable[Measured], window: Window, max_points: int = MAX_POINTS) -> Series:
-    """Return what was measured within a window in at most ``max_points`` points, at equal intervals.
+    """Return what was measured within a window: at most one point for each of ``max_points`` equal intervals.
 
-    A point has the mean, weighted by time, the lowest and the highest of what it stands for. Figures that are
-    not finite are skipped.
+    The end of the window may be one more point. A point has the mean, weighted by time, the lowest and the
+    highest of what it stands for. Figures that are not finite are skipped.
     """
     width_s = window.span_s / max_points
     gap_s = max(_GAP_S, 2 * width_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.report.series import Measured, weighted_mean
 from jobmon_core.domain.telemetry.model import Gpu, Sample
 
@@ -98,7 +99,7 @@ def _notes(latest: Gpu, looks: Sequence[Gpu]) -> Iterator[str]:
         yield "lost"
     yield from (f"Xid {number}" for number in sorted({each for gpu in looks for each in gpu.xids}))
     if errors := max((gpu.ecc_errors or 0 for gpu in looks), default=0):
-        yield f"{errors} uncorrected ECC errors"
+        yield count(errors, "uncorrected ECC error")
     if reasons := sorted({reason for gpu in looks for reason in gpu.throttle_reasons}):
         yield f"slowed down by {', '.join(reasons)}"
     if any(gpu.other_processes for gpu in looks):

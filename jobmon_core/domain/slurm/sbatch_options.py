@@ -135,7 +135,7 @@ def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOpt
         except getopt.GetoptError as error:
             if not (accepts_unknown and _is_unknown(error.opt)):
                 raise SchedulerRejected(error.msg.replace("\0", "")) from None
-            # one at a time: of the words after the script, which getopt does not reach, none is declared
+            # declare only this option: getopt stops at the script, and what follows it is not for sbatch
             long_options.append(f"{error.opt}=")
         else:
             options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]

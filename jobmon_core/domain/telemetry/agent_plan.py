@@ -13,7 +13,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _FIRST_START_S = 3.0  # after the start of the task: one that fails at once gets no step beside it
 _RETRY_WAITS_S = (5.0, 30.0, 120.0, 600.0)
-_SHORT_WAIT_S = 600.0  # for the job to free memory: the start of an agent must not be what exceeds its limit
+_MEMORY_WAIT_S = 600.0  # for the job to free memory: the start of an agent must not be what exceeds its limit
 _STEADY_S = 3600.0  # an agent that lived this long did not fail for the same reason as the one before it
 _ENDS_TOGETHER_S = 10.0  # between the ends of an agent and of its task
 _SILENT_INTERVALS, _SILENT_S = 3.0, 10.0  # a report may be late on a busy node or file server
@@ -44,11 +44,11 @@ class AgentAttempts:
         if self.is_given_up:
             return float("inf")
         if self.is_memory_short:
-            return self.ended_s + _SHORT_WAIT_S
+            return self.ended_s + _MEMORY_WAIT_S
         return self.ended_s + _RETRY_WAITS_S[self.failures - 1]
 
     def after_task(self, ended_s: float | None) -> AgentAttempts:
-        """Return the attempts after the task has ended, with which its last agent ended, too."""
+        """Return the attempts after the task has ended; that its last agent ended with it is no failure."""
         if self.ended_s is None or ended_s is None or self.ended_s < ended_s - _ENDS_TOGETHER_S:
             return self
         return replace(self, failures=0, problem="")
@@ -65,7 +65,7 @@ def may_have_agent(task: Task) -> bool:
 
 
 def keeps_agent(task: Task) -> bool:
-    """Return whether an agent of a task that does not run now goes on, as it is suspended with the task."""
+    """Whether the agent of a task goes on although the task does not run: both are suspended."""
     is_paused = task.state in (JobState.SUSPENDED, JobState.STOPPED)
     return is_paused and task.end is None and task.inquiry is None
 

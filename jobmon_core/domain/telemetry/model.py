@@ -1,8 +1,10 @@
 """What an agent measures on one node of a running task: the task's processes, GPUs and memory, and the node.
 
-A figure is an average over `Sample.span_s` unless its comment says otherwise, never one snapshot. Times are
-Unix seconds, durations are seconds, sizes are bytes, rates are per second, percentages are 0 to 100 unless
-stated. None means "not available", e.g. because the driver does not offer a figure; it is never 0 instead.
+Percentages, rates and the power are averages over `Sample.span_s`; all other figures are as of its end,
+unless their comment says otherwise. Samples of the history also average most sizes and the temperature, see
+`measuring.mean`. Times are Unix seconds, durations are seconds, sizes are bytes, rates are per second,
+percentages are 0 to 100 unless stated. None means "not available", e.g. because the driver does not offer a
+figure; it is never 0 instead.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ class Memory:
     limit: int | None = None  # None: no limit is known
     oom_kills: int | None = None  # processes that the kernel's OOM killer has killed so far
     # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
-    # that has other processes, too: used is the sum of what is resident, the limit is that and what is left
+    # that has other processes, too: ``used`` is what the task has resident, ``limit`` that plus what is left
     source: str = ""
     agent_kills: int = 0  # further killed processes, which were agents
 

@@ -80,7 +80,7 @@ class Situation:
 
     @property
     def living_workers(self) -> tuple[tuple[NodeView, Worker], ...]:
-        """Those of them that have not ended."""
+        """The workers that have not ended, with their nodes."""
         return tuple((node, worker) for node, worker in self.workers if worker.status not in GONE)
 
     @property
@@ -101,7 +101,7 @@ class Situation:
     def standstill_s(self) -> float | None:
         """For how long it has made no progress, or has been silent if it has never shown any.
 
-        A program may wait for itself before its first step, and many show no steps. So without a pace, only a
+        A program may hang before its first step, and many show no steps. So without a pace, only a
         silence as long as that of an idle allocation counts.
         """
         if len(self.history.samples) >= _MIN_STEPS or self.log_idle_s is None:
@@ -121,7 +121,7 @@ class Situation:
 
     @property
     def outputs_idle_s(self) -> float | None:
-        """Since the last write to a named output or checkpoint of this run; None without one."""
+        """The time since the last write to a named output or checkpoint of this run; None without one."""
         written_s = self.artifacts.written_s
         if written_s is None or written_s < self.started_s:
             return None

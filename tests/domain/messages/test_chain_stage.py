@@ -57,7 +57,7 @@ UNKNOWN = (JobState.UNKNOWN, Outcome.UNKNOWN)
     ("job", "summary"),
     [
         (stage(1, *SUCCESS), "Stage 1 of 3 of a chain. Next: --gres=gpu:1 b.sbatch --epochs 3."),
-        (stage(3, *SUCCESS), "Stage 3 of 3 of a chain: all of it has succeeded."),
+        (stage(3, *SUCCESS), "Stage 3 of 3 of a chain: all stages have succeeded."),
         (stage(3, *FAILURE), "Stage 3 of 3 of a chain. The earlier stages succeeded."),
         (
             stage(2, *CANCELLED),
@@ -65,7 +65,7 @@ UNKNOWN = (JobState.UNKNOWN, Outcome.UNKNOWN)
         ),
         (
             stage(2, *UNKNOWN),
-            "Stage 2 of 3 of a chain. Only if the scheduler records a success follows: c.sbatch.",
+            "Stage 2 of 3 of a chain. Next, if the scheduler records a success: c.sbatch.",
         ),
     ],
 )

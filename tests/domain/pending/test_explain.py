@@ -64,7 +64,7 @@ class TestResources:
         assert found.evidence == (
             "It asks for 1 node with 4 GPUs, 8 CPUs and 64.0 GiB of memory.",
             (
-                "Of 2 usable nodes in partition gpu, none have that free now: free are 2 of 16 GPUs, "
+                "Of 2 usable nodes in partition gpu, none have that free now; free: 2 of 16 GPUs, "
                 "128 of 128 CPUs, 1.0 TiB of 1.0 TiB of memory."
             ),
         )
@@ -84,6 +84,15 @@ class TestResources:
         found = explained("Resources", {"request": Request(nodes=2)}, nodes=(NODE, drained))
         assert found.problem == "waits: too many nodes of partition gpu are down or drained"
         assert found.evidence[-1] == "n2 is drained: bad disk."
+
+    @pytest.mark.parametrize(("number", "more"), [(4, "1 more node is"), (5, "2 more nodes are")])
+    def test_of_many_unusable_nodes_the_first_are_named(self, number: int, more: str) -> None:
+        drained = tuple(replace(NODE, name=f"n{index}", state="DOWN") for index in range(number))
+        found = explained("Resources", nodes=drained)
+        assert found.evidence[-2:] == (
+            "n2 is down.",
+            f"{more} down or drained: `sinfo -R` lists all.",
+        )
 
     def test_a_job_that_wants_a_whole_node_needs_an_idle_one(self) -> None:
         busy = replace(NODE, used_cpus=1)
@@ -151,7 +160,7 @@ class TestConditions:
         other = Dependency("afterok", "7", job_name="prepare", job_state="PENDING")
         found = explained("Dependency", dependencies=(other, Dependency("singleton")))
         assert found.evidence == (
-            "It starts once job 7 (prepare) has ended successfully (afterok); that is PENDING.",
+            "It starts once job 7 (prepare) has ended successfully (afterok); that job is PENDING.",
             "It starts after all earlier jobs of the same name and user (singleton).",
         )
         assert found.action.startswith(
@@ -164,7 +173,7 @@ class TestConditions:
     def test_a_dependency_that_cannot_be_met_says_what_became_of_the_other_job(self) -> None:
         other = Dependency("afterok", "7", is_failed=True, job_name="prepare", job_state="FAILED")
         found = explained("DependencyNeverSatisfied", dependencies=(other,))
-        assert found.evidence[0].endswith("(afterok), which can no longer happen; that is FAILED.")
+        assert found.evidence[0].endswith("(afterok), which can no longer happen; that job is FAILED.")
         assert found.problem == "will never start: its dependency can no longer be met"
 
     def test_a_begin_time_is_shown_with_the_way_to_lift_it(self) -> None:
@@ -248,9 +257,14 @@ class TestLimits:
                 "AssocGrpCPUMinutesLimit",
                 Limit("Account lab", "GrpTRESMins", "cpu", 600, 600),
                 (
-                    "Account lab allows at most 600 CPUs times minutes in all (GrpTRESMins); "
-                    "counted now: 600 CPUs."
+                    "Account lab allows at most 600 CPU minutes in all (GrpTRESMins); "
+                    "counted now: 600 CPU minutes."
                 ),
+            ),
+            (
+                "QOSMinGRES",
+                Limit("QOS long", "MinTRESPJ", "gres/gpu", 1),
+                "QOS long requires at least 1 GPU per job (MinTRESPJ).",
             ),
         ],
     )

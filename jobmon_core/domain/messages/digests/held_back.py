@@ -12,18 +12,18 @@ _COMMAND = "jobmon status"
 
 
 def held_back_message(first: Message, why: str, others: Sequence[tuple[Tone, str]]) -> Message:
-    """Return the message that replaces ``first`` and tells the tones and titles of the ``others`` too.
+    """Return the message that replaces ``first`` and also lists the ``others``, by their tones and titles.
 
-    ``why`` is e.g. ``muted``. It keeps the id of ``first``, and looks as old as that.
+    ``why`` is e.g. ``muted``. The new message keeps the id and the time of ``first``.
     """
-    told = [(first.tone, first.title), *others]
+    held = [(first.tone, first.title), *others]
     return Message(
         id=first.id,
         route=first.route,
-        tone=min((tone for tone, _ in told), key=_FROM_WORST.index),
-        title=f"{len(told)} messages were held back ({why}): {first.title}, and {len(others)} more",
-        headline=f"{len(told)} messages were held back",
-        evidence=listed((title for _, title in told), _COMMAND),
+        tone=min((tone for tone, _ in held), key=_FROM_WORST.index),
+        title=f"{len(held)} messages were held back ({why}): {first.title}, and {len(others)} more",
+        headline=f"{len(held)} messages were held back",
+        evidence=listed((title for _, title in held), _COMMAND),
         advice="`jobmon show JOB` shows more about one of these jobs.",
         created_s=first.created_s,
         stated_level=min(

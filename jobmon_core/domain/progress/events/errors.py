@@ -14,9 +14,9 @@ from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.progress.events.event import Event, EventKind
 
 HOLD_S: Final = 3.0  # from the look that found a failure to the one that reports it
-_MAX_GROWTHS = 20  # a log that has grown at so many looks since a failure goes on, e.g. with a bar
+_MAX_GROWTHS = 20  # if a log has grown at so many looks since a failure, the program goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
-_MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which a waiting child does not load
+_MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which a waiting helper does not load
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SearchResult:
     now_s: float
     new_lines: Mapping[str, int] = field(default_factory=dict)  # of each log that has grown
     failing: frozenset[str] = frozenset()  # logs whose new text shows a failure
-    found: Failure | None = None  # what these logs show, and that of the suspect if it has grown
+    found: Failure | None = None  # what these logs, and that of the suspect if it has grown, show
     current: Mapping[str, float | None] = field(default_factory=dict)  # the progress by each log
 
 
@@ -117,7 +117,8 @@ def _suspect(watch: ErrorWatch, seen: SearchResult) -> Suspect | None:
     found = seen.found if seen.found and _is_new(seen.found, watch) else None
     before = watch.suspect
     if before and _is_survived(before, seen):
-        is_old = found is not None and found.log == before.failure.log  # no new text of it shows a failure
+        # the new text of this log shows no failure, so what was found in it is the old one
+        is_old = found is not None and found.log == before.failure.log
         return _new_suspect(found, seen) if found and not is_old else None
     if before is None:
         return _new_suspect(found, seen) if found else None

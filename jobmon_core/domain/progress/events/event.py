@@ -14,7 +14,7 @@ class EventKind(StrEnum):
 
     LAUNCH_FAILED = "launch failed"  # e.g. a worker is missing
     LAUNCHED = "launched"  # all that was checked after the start was there
-    NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
+    NO_OUTPUT = "no output"  # logs or outputs that should be there after the start are missing
     STALLED = "stalled"
     SLOW = "slow"
     TIME_LIMIT = "time limit"  # it will not end before its time limit
@@ -44,8 +44,8 @@ class Event:
     is_quiet: bool = False  # only shown, without a message
 
 
-# these cause a message unless the user turns them off, as does a recovery from one of them; of the others,
-# only those do that `messages.also` names
+# These cause a message unless the user turns them off, and so does a recovery from one of them. LAUNCHED,
+# CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
 WARNINGS = (
     EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,

@@ -156,7 +156,7 @@ class _Fold:
             self._move_one_of(same, reading)
 
     def _move_single(self, track: Track, reading: Reading) -> None:
-        """Move a counter on that has no clock, so that the lines of several processes look the same."""
+        """Move a counter without a clock on; without one, the lines of several processes look the same."""
         if is_stray(track, reading):
             return
         if not falls_back(track, reading):
@@ -172,7 +172,7 @@ class _Fold:
             self._replace(track, started(reading, self._readings))
 
     def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
-        """Whether a counter has not gone on since a line about an epoch, so that it starts again in each."""
+        """Whether a reading starts a counter again: it is not ahead, and an epoch line came between them."""
         if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
             return False
         lines = [each for each in self._tracks if each.is_epoch_line and not each.fallback]

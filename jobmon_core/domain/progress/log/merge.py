@@ -55,7 +55,7 @@ def _worth(progress: Progress) -> tuple[bool, bool, float]:
 def _summed(workers: list[Progress]) -> Progress:
     """Return the sum over the workers that count the same unit; the time left is the longest.
 
-    The metrics are those of the worker with the most to say, and where it has none, of the others in order.
+    The metrics are those of the worker that would decide alone (see `_worth`); the others add what it lacks.
     """
     first = _completed(workers) or workers[0]
     comparable = [each for each in workers if each.unit == first.unit]

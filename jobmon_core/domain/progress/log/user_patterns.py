@@ -49,7 +49,7 @@ def is_measured(name: str) -> bool:
 
 
 def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the metrics that the groups of a pattern find; empty if it finds a count.
+    """Return the names of the further metrics that a pattern finds; empty for a count or a known metric.
 
     ``groups`` has the name of each group, in their order; empty for one without a name. If the name of the
     pattern says neither what it counts nor which known metric it finds, a named group is a metric of that

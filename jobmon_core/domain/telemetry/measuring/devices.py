@@ -27,7 +27,7 @@ def named_gpus(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[in
         elif word.startswith(_UUID_PREFIX):
             found += [index for index, uuid in enumerate(uuids) if uuid.startswith(word)]
         elif word.startswith("MIG"):
-            return None  # a part of a GPU, which this name does not tell
+            return None  # a part of a GPU; the name does not say of which GPU
         else:
             break  # CUDA ignores what follows a wrong name
     return tuple(index for index in dict.fromkeys(found) if index < len(uuids))

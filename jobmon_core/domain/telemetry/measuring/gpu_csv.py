@@ -7,10 +7,10 @@ time                       the end of the span, UTC, as in 2026-01-31T12:00:00Z
 span_s                     the length of the span in seconds, usually 60
 gpu                        the index of the GPU on the node
 uuid                       the GPU's own identifier
-utilization_percent        share of the time in which any kernel ran, the mean of one look a second
-lowest_percent             the lowest of these looks
+utilization_percent        mean share of the time in which any kernel ran, sampled at least once a second
+lowest_percent             the lowest of these samples
 highest_percent            the highest of them
-memory_bytes               memory in use, by all processes
+memory_bytes               mean memory in use, by all processes
 memory_total_bytes         memory of the GPU
 power_w                    mean power in watts
 temperature_c              mean temperature in degrees Celsius

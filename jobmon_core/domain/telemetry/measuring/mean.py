@@ -53,7 +53,7 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
 
 
 def rounded(record: T, changes: Mapping[str, Any] = MappingProxyType({})) -> T:
-    """Return a record with changes, its figures with as many digits as they deserve: files stay small."""
+    """Return a record with changes; floats have one decimal, rates none, so that files stay small."""
     values = dict(changes)
     for name in _FIELDS[type(record)]:
         value = values.get(name, getattr(record, name))

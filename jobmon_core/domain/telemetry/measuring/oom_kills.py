@@ -12,8 +12,8 @@ _ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 def kills_of_agents(earlier: AgentReport, kills: int, living: Collection[int]) -> int:
     """Return how many of the processes that were killed in the cgroup of a task were agents.
 
-    An agent is killed first. So if the earlier one ended without a last report, what was killed meanwhile was
-    that agent, and those that died at their start; but only one of them, if a worker has ended, too.
+    The kernel kills agents first. So if the earlier agent ended without a last report, all processes killed
+    since then were agents: that one, and later ones at their start. If a worker has ended, too, only one was.
 
     Args:
         earlier: the latest report of the agent before this one.

@@ -30,7 +30,7 @@ class Process:
     start_ticks: int  # since boot; with the PID it distinguishes the process from every other one
     command: str = ""  # the name that the kernel shows, at most 15 characters
     argv: tuple[str, ...] = ()
-    environment: Mapping[str, str] | None = None  # that it started with; None: unreadable
+    environment: Mapping[str, str] | None = None  # those that jobmon needs, as of its start; None: unreadable
     state: str = "S"  # a letter, see proc(5)
     threads: int = 1
     memory: int = 0  # resident, bytes

@@ -58,7 +58,7 @@ class Thinning:
 
 
 def without_names(sample: Sample) -> Sample:
-    """Return a sample without the constant texts of workers and GPUs, which the first one has."""
+    """Return a sample without names and UUIDs, which only the first stored sample has."""
     return dataclasses.replace(
         sample,
         workers=tuple(dataclasses.replace(worker, name="") for worker in sample.workers),

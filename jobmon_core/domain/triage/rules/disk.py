@@ -29,7 +29,7 @@ class _Room(NamedTuple):
 
 
 def disk_full(situation: Situation) -> Verdict | None:
-    """Find a disk that is full, or will be before the task ends."""
+    """Find a disk that is nearly full, or will be full within a day and before the time limit of the task."""
     rooms = [
         room
         for node in situation.nodes
@@ -85,7 +85,7 @@ def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tu
 
 
 def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> float | None:
-    """Return when what is left is used up; None if it does not shrink steadily, as by single saves."""
+    """Return in how many seconds a disk is full; None unless it fills steadily, not by single saves."""
     seconds = _LONG * situation.thresholds.must_last_s
     points = [(at_s, left) for at_s, left in series if at_s >= situation.now_s - seconds]
     if len(points) < _POINTS or points[-1][0] - points[0][0] < seconds / 2:
@@ -103,7 +103,7 @@ def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> flo
 
 
 def _named_folders(situation: Situation) -> list[_Room]:
-    """Return the disk of the named outputs, if it is nearly full; the monitor sees it without an agent."""
+    """Return the disk of the outputs or checkpoints if it is nearly full; this needs no agent."""
     disk, artifacts = situation.artifacts.disk, situation.artifacts
     folder = (artifacts.outputs and artifacts.outputs.folder) or (
         artifacts.checkpoints and artifacts.checkpoints.folder

@@ -165,7 +165,7 @@ def odd_gpu(situation: Situation) -> Verdict | None:
             tuple(
                 f"{key.name(situation)}: {name} {mean:.0f} %" for key, mean in zip(keys, known, strict=True)
             ),
-            "Look whether its rank gets another amount of work, or its GPU is slower (jobmon show JOBID).",
+            "Check whether its rank has more or less work, or the GPU is slower (`jobmon show JOBID`).",
             is_quiet=True,
         )
     return None

@@ -293,15 +293,15 @@ class _Saving(NamedTuple):
 
     what: str
     text: str
-    longest_s: float  # without a save, before that is a sign
+    longest_s: float  # a longer time without a save is a sign of trouble
     is_guess: bool = False
 
 
 def _usual_saving(situation: Situation) -> _Saving | None:
     """Return how often a task saves its checkpoints, or writes to its outputs; None if that is not known.
 
-    Of outputs, nothing is known but the latest growth. If they grew until then, they should have grown again
-    within the same time and a half.
+    Of outputs, only the latest growth is known. If they grew for some time before, they should grow again
+    within one and a half times as long.
     """
     saved, outputs = situation.artifacts.checkpoints, situation.artifacts.outputs
     if saved is not None and saved.interval_s:

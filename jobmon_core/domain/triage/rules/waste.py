@@ -53,7 +53,7 @@ def idle_allocation(situation: Situation) -> Verdict | None:
 
 
 def idle_gpu(situation: Situation) -> Verdict | None:
-    """Find GPUs that the task holds and does not use, while it works elsewhere."""
+    """Find GPUs that the task holds and does not use; if all are idle, only if no process has opened one."""
     seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
     idle = _idle(situation)
     if not idle or situation.age_s < seconds:
@@ -109,5 +109,6 @@ def _is_held(key: GpuKey) -> bool:
 
 def _used_memory(key: GpuKey) -> str:
     gpu = gpu_of(key.node.latest, key.number) or Gpu(key.number)
-    held = f"memory held by {len(gpu.own_pids)} of its processes" if gpu.own_pids else "not opened by it"
+    number = len(gpu.own_pids)
+    held = f"memory held by {number} of its processes" if number else "used by none of its processes"
     return f"idle, {held}"

@@ -41,7 +41,7 @@ def zombie_workers(situation: Situation) -> Verdict | None:
 
 
 def _zombie_children(situation: Situation) -> int:
-    """Return the number of zombies among the descendants of workers that have lasted."""
+    """Return how many zombies at least were there all the time among the descendants of workers."""
     seconds = _LASTING * situation.thresholds.must_last_s
     lowest = 0
     for node in situation.nodes:
