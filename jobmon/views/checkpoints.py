@@ -66,7 +66,8 @@ def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, st
     found = listed.found
     best = found.newest_complete
     for each in found.newer[:3]:
-        yield "not complete", f"{each.path}: {each.why}"
+        label = "not complete" if each.is_complete is False else "not certain to be complete"
+        yield label, f"{each.path}: {each.why}"
     if best is None:
         yield "newest complete", "none"
         return

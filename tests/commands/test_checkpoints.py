@@ -108,6 +108,14 @@ def test_a_running_job_shows_when_the_next_checkpoint_is_due() -> None:
     assert texts == ["next: expected in 6m 40s", "next: overdue by 20m"]
 
 
+def test_a_newer_checkpoint_of_which_nothing_shows_that_it_is_complete_is_not_called_incomplete() -> None:
+    newer = Checkpoint("b", "files", None, None, "an unknown format", saved_s=2000.0)
+    older = Checkpoint("a", "torch", 1, True, saved_s=1000.0)
+    lines = list(checkpoint_lines(CheckpointList(FoundCheckpoints("/w", (newer, older))), 3000.0, Console()))
+    assert "not certain to be complete: b: an unknown format" in lines
+    assert not any(line.startswith("not complete") for line in lines)
+
+
 def test_the_table_fits_80_columns() -> None:
     name = "checkpoints/run-2026-01-01/epoch=12-step=123456-val_loss=0.123.ckpt"
     why = "model-00002-of-00008.safetensors is truncated: 1.2 GiB of about 2.6 GiB"
