@@ -1,7 +1,8 @@
 """Judge whether a job that no scheduler owns has done its work, by what the user named for this.
 
 Such a job consists of processes that only their parent could ask for an exit status. What the user named is
-the proof of success: if any of it is missing after the processes are gone, the outcome stays unknown.
+the proof of success. If any of it is missing after the processes are gone, the outcome stays unknown, unless
+the marker states a failure.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ _SETTLED_S = 5.0  # a program may still be writing a file that was modified less
 def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_per_s: float = 0.0) -> Outputs:
     """Return the outputs as of ``now_s``, given those of the previous look, if any.
 
-    Outputs that grow by less than ``min_per_s`` bytes per second, if the user demands that, count as idle.
+    ``min_per_s`` is the growth in bytes per second that the user demands: outputs that grow more slowly count
+    as idle. 0: any growth is enough.
     """
     if before and before.folder != listing.folder:  # the folder of another run
         before = None

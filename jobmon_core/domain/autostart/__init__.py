@@ -1,1 +1,1 @@
-"""What cron, systemd and Slurm's scrontab need to run a command of jobmon, and if logind kills monitors."""
+"""What cron, systemd and Slurm's scrontab need to run a command of jobmon. Whether logind kills monitors."""

@@ -55,5 +55,5 @@ def _is_ours(line: str, marker: str) -> bool:
 
 
 def _options_prefix(marker: str) -> str:
-    """Return the start of the line with Slurm's options; it cannot hold a comment: the job name marks it."""
+    """Return the start of the line with Slurm's options. It can hold no comment, so the job name marks it."""
     return f"#SCRON --job-name={marker}"

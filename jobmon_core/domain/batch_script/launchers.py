@@ -17,7 +17,7 @@ class Launcher(NamedTuple):
 
     name: str
     options: Mapping[str, str]  # empty value: a flag
-    subject: str = ""  # the image of a container
+    subject: str = ""  # the word before the program: the image of a container, the duration of `timeout`
 
 
 class _Form(NamedTuple):

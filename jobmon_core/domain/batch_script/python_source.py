@@ -87,7 +87,7 @@ def _imports(body: list[ast.stmt]) -> list[str]:
 
 
 def _required_variables(tree: ast.Module) -> list[str]:
-    """Return the variables read as ``os.environ["NAME"]`` outside of functions, branches and `try`."""
+    """Return the variables read as ``os.environ["NAME"]`` at module level, outside `if`, `try` and `with`."""
     found: list[str] = []
     for statement in tree.body:
         if isinstance(statement, _OPTIONAL):

@@ -100,7 +100,7 @@ class Request:
     @property
     def time_limit_s(self) -> int | None:
         """The time limit in seconds; None if not given, unlimited or invalid."""
-        with suppress(SchedulerRejected):  # sbatch says so
+        with suppress(SchedulerRejected):  # sbatch itself will reject an invalid limit
             limit_s = parse_time_limit_s(self.options["time"]) if "time" in self.options else None
             return (
                 None if limit_s is None else -(-limit_s // _MINUTE_S) * _MINUTE_S

@@ -16,7 +16,7 @@ from jobmon_core.domain.checks.rules import (
     slurm,
 )
 
-_OF_FILE = (script.script, script.options_order)
+_WITHOUT_TEXT = (script.script, script.options_order)
 _RULES = (
     *(script.script, script.shebang, script.line_endings, script.options_order, script.directives),
     *(slurm.test_only, slurm.time_limit, slurm.logs),
@@ -30,8 +30,8 @@ _RULES = (
 
 
 def check_all(facts: Facts) -> tuple[Item, ...]:
-    """Return every item; of a script that cannot be read, only what concerns the file."""
+    """Return every item; for a script that cannot be read, only those that need no text of it."""
     file = facts.script_file
     if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
-        return tuple(rule(facts) for rule in _OF_FILE)
+        return tuple(rule(facts) for rule in _WITHOUT_TEXT)
     return tuple(rule(facts) for rule in _RULES)

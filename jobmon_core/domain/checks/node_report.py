@@ -1,4 +1,4 @@
-"""Judge what the short job reports about a node."""
+"""Judge what the short job of `jobmon check --on-node` reports about a node."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str
             "Check the names of modules and paths there.",
         )
     if script.left_out:
-        return passed(name, f"what else the script sets up works on {node}; {_left_out(script)}")
+        return passed(name, f"{_left_out(script)}; what else the script sets up works on {node}")
     return passed(name, f"what the script sets up works on {node}")
 
 
@@ -115,7 +115,7 @@ def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
         )
     found = list(_pythons(report))
     if not found:
-        return not_applicable(name, "the script starts no Python program whose source can be read")
+        return not_applicable(name, "the script starts no Python program whose imports the short job can try")
     for each in found:
         problems = each.get("failed")
         if isinstance(problems, dict) and problems:
@@ -150,6 +150,18 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
             return not_applicable(name, f"nvidia-smi shows no GPU on {node}")
         supports = f", which supports CUDA up to {driver}" if driver else ""
         return passed(name, f"driver {gpus[0].driver} on {node}{supports}")
+    return _cuda_of_torch(torch, driver, node)
+
+
+def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Item:
+    """Judge what PyTorch says about its CUDA; ``driver`` is the newest one that the driver supports."""
+    name = "node_cuda"
+    if error := torch.get("error"):
+        return warned(
+            name,
+            f"PyTorch on {node} cannot look for GPUs: {error}",
+            "Install a PyTorch that fits the driver.",
+        )
     built_for = torch.get("cuda")
     if not built_for:
         return failed(
@@ -160,7 +172,9 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
         return failed(
             name,
             f"PyTorch for CUDA {built_for} finds no GPU on {node}; {newest}",
-            "Install a PyTorch for that version of CUDA.",
+            f"Install a PyTorch for CUDA {driver} or older."
+            if driver
+            else f"Tell your administrators, or exclude the node: --exclude={node}.",
         )
     return passed(
         name, f"PyTorch for CUDA {built_for} works on {node} ({count(_number(torch.get('gpus')), 'GPU')})"

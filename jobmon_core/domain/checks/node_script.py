@@ -1,4 +1,4 @@
-"""The script of the short job that looks at a node, made from what the user's script sets up."""
+"""The script of the short job of `jobmon check --on-node`, made from what the user's script sets up."""
 
 from __future__ import annotations
 
@@ -159,11 +159,11 @@ def _hosts(facts: Facts) -> Iterator[str]:
 
 
 def _checked_programs(facts: Facts) -> list[PythonFact]:
-    """Return the Python programs whose imports are tried, each environment once."""
+    """Return the Python programs whose imports are tried; of those with the same Python and imports, one."""
     found: dict[tuple[str, ...], PythonFact] = {}
     for each in facts.python:
-        is_known = all(map(expands_safely, _environment_words(each)))  # else its words would run a program
-        if each.source and not each.source.fault and is_known:
+        is_safe = all(map(expands_safely, _environment_words(each)))  # else its words would run a program
+        if each.source and not each.source.fault and is_safe:
             found.setdefault((_python_command(each), *each.source.imports), each)
     return list(found.values())
 

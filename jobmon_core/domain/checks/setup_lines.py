@@ -1,7 +1,7 @@
 """The commands of a script that only set up its environment, so that a short job may run them.
 
-What else could run a program of the user is left out: command substitutions, commands of conda that do not
-activate an environment, and sourced files, except for activation scripts, the init files of conda and of
+Anything that could run a program of the user is left out: command substitutions, commands of conda that do
+not activate an environment, and sourced files, except for activation scripts, the init files of conda and of
 environment modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``;
 ``micromamba shell --help``; module(1) of Environment Modules and of Lmod.
 """
@@ -53,7 +53,7 @@ _HOOK = re.compile(
     r"(?:[\"']?shell\.(?:bash|posix|zsh)[\"']? +[\"']?hook[\"']?"
     r"|shell +hook(?: +(?:--shell|-s)[ =](?:bash|posix|zsh))?)(?: +2> ?/dev/null)?\)\"?"
 )
-_CONDA_QUERIES = ("run", "info", "list", "--version")  # and what changes nothing in the shell
+_CONDA_QUERIES = ("run", "info", "list", "--version")  # commands that change nothing in the shell
 
 
 class SetUp(NamedTuple):

@@ -28,7 +28,8 @@ from jobmon_core.domain.messages.digests.held_back import held_back_message
 RECHECK_S = 300.0  # between two looks at a held message: a mute may end early
 _QUIET_RECHECK_S = 3600.0  # quiet hours only change with the configuration, or with daylight saving time
 _LOST_AFTER_S = 3600.0  # a carrier that is so late is gone, e.g. its job is not watched any more
-_KEPT_S = 2 * 86_400.0  # what a carrier took, in case it is killed before it saves that
+# how long a tally is kept after its carrier listed it: the monitor may be killed before it saves the list
+_KEPT_S = 2 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Tally:
 
     why: str
     until_s: float  # when the carrier tells them (Unix seconds)
-    taken: bool = False  # by the carrier: no other one is added
+    taken: bool = False  # the carrier lists them, so no further message is added
     messages: dict[str, Counted] = field(default_factory=dict)  # by id; the first is the carrier
 
 

@@ -88,7 +88,7 @@ class Message:
     results: tuple[Quote, ...] = ()  # what the results of the job say
     attachment: str = ""  # the path of a text file to attach, if there still is one and the channel takes it
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
-    stated_level: Level | None = None  # None: the usual one of the tone, also before version 0.6
+    stated_level: Level | None = None  # None, as before version 0.6: the usual one of the tone
     outcome: Outcome | None = None  # of the job whose end it reports, or of one of its tasks
     changes: tuple[Change, ...] = ()  # if it has any, it is for the programs of the user alone
 

@@ -1,8 +1,8 @@
 """The queue in which the monitors of one host send to one channel: the oldest message goes first.
 
 After an attempt with the result `TRY_AGAIN`, the channel is closed for a while, unless this message alone has
-failed for an hour; then one message tries again, and the others follow at a pace that the channel accepts.
-Ends of many single jobs share one message; `digest` describes how.
+failed for an hour. When it opens again, the oldest message is tried, and the others follow at a pace that the
+channel accepts. Ends of many single jobs share one message; `digest` describes how.
 """
 
 from __future__ import annotations

@@ -258,7 +258,8 @@ class LogAnalysis:
     def _may_be_parallel(self) -> bool:
         """Whether several processes may have written the log.
 
-        Either a launcher reports one, or lines have ranks, or the communication between processes failed.
+        Then a launcher reports a failed process, a line that matches has a rank label, or the communication
+        between processes failed.
         """
         labels = self.lines.labels
         return any(

@@ -129,7 +129,7 @@ class Pattern:
 
     @property
     def is_shell_syntax(self) -> bool:
-        """Whether a shell could not parse its script, at which it ends."""
+        """Whether a shell could not parse its script, which ended there."""
         return self.id == "config_error.shell_syntax"
 
 

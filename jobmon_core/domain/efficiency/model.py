@@ -57,7 +57,7 @@ class Efficiency:
 
     @property
     def core_s(self) -> float | None:
-        """The time for which CPUs were allocated."""
+        """The CPU time that was allocated: elapsed time x allocated CPUs."""
         return _product(self.wall_s, self.usage.cpus)
 
     @property

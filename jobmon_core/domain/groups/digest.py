@@ -71,7 +71,8 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
     """Return the message about a sweep whose members fail in the same way."""
-    rest = f"{count(waiting, 'member')} still wait." if waiting else "No member is waiting."
+    wait = "waits" if waiting == 1 else "wait"
+    rest = f"{count(waiting, 'member')} still {wait}." if waiting else "No member is waiting."
     held = group.settings.hold_when_broken and waiting
     offer = (
         f"`jobmon group hold {group.name}` keeps them from starting, "

@@ -114,7 +114,7 @@ class Group:
         return bool(self.settings.then) and self.complete_s is not None and self.then_since_s is None
 
     def with_member(self, name: str, member: Member) -> Group:
-        """Return the group with a member added or replaced; a new one makes a complete group open again."""
+        """Return the group with a member added or replaced; a new job makes a complete group open again."""
         is_new_job = member.state_id and member.state_id != self.members.get(name, Member()).state_id
         group = (
             replace(self, complete_s=None, then_since_s=None, then_result="", broken="")

@@ -26,7 +26,7 @@ def parse_runs(data: object, source: str) -> dict[str, PlannedRun | JobRef]:
     """Return the runs by name, in the order of the file; ``data`` is the content of the file ``source``.
 
     Raises:
-        ConfigInvalid: names every fault.
+        ConfigInvalid: names the faults, at most 20 of them.
     """
     runs = data.get(_RUNS, data) if isinstance(data, Mapping) else data
     if not isinstance(runs, Mapping) or not runs:

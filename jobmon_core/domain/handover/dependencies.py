@@ -23,7 +23,7 @@ class Dependency(NamedTuple):
     """One job that another one waits for."""
 
     job: str  # as in the option, e.g. ``8123`` or ``8123_4``
-    condition: str  # when the other one may start, e.g. "has succeeded"
+    condition: str  # what ``job`` must have done before the other one starts, e.g. "has succeeded"
 
 
 def dependencies(arguments: Sequence[str], script_text: str) -> tuple[Dependency, ...]:

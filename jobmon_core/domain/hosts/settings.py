@@ -28,12 +28,15 @@ def parse_hosts(section: Section) -> dict[str, Host]:
     hosts = {}
     for name, entry in section.sections():
         if not _NAME.fullmatch(name):
-            entry.fault("", "a host name has 1 to 63 letters, digits, - . or _")
+            entry.fault(
+                "",
+                "a host name has 1 to 63 letters, digits, - . or _ and begins with a letter or digit",
+            )
         destination, data = entry.text("ssh") or name, entry.text("data")
         if not _DESTINATION.fullmatch(destination):
             entry.fault("ssh", "expected a Host of ~/.ssh/config, or user@host")
         if data and not data.startswith(("/", "~")):
-            entry.fault("data", f"expected an absolute path on the host, found {data!r}")
+            entry.fault("data", f"expected a path on the host that begins with / or ~, found {data!r}")
         entry.close()
         hosts[name] = Host(name, destination, data)
     return hosts

@@ -47,7 +47,7 @@ class Target:
                 )
             found[kind] = value
         if sum(kind in found for kind in _ONE_OF) > 1:
-            raise ValueError("name one of tmux:, pid: and process:, since one command watches one job")
+            raise ValueError("name only one of tmux:, pid: and process:, since one command watches one job")
         if not found.keys() - {"files"}:
             raise ValueError(f"files: counts what a job writes; name the job, too: {EXPECTED}")
         texts = {kind: value for kind, value in found.items() if kind != "pid"}

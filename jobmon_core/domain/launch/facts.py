@@ -49,7 +49,7 @@ class LaunchFacts:
 
     @property
     def workers(self) -> tuple[Worker, ...]:
-        """The workers of all nodes that run."""
+        """The running workers of all nodes."""
         found = (worker for report in self.reports for worker in report.latest.workers)
         return tuple(worker for worker in found if worker.status not in _GONE)
 

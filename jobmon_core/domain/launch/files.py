@@ -23,7 +23,7 @@ _MAX_DETAILS = 8
 
 
 def check_files(facts: LaunchFacts) -> Iterator[Item]:
-    """Yield the results about the job's logs, and about the worker logs, folder and outputs of the user."""
+    """Yield the results about the job's logs, and the worker logs, folder and outputs that the user named."""
     yield from _worker_logs(facts)
     yield from _output_folder(facts)
     if facts.has_output is not None:

@@ -34,6 +34,7 @@ _MUST_LAST_S = 20.0
 _LATE_S = 240.0  # after the window: a later first look does not judge processes
 _UNKNOWN_S = 60.0  # after the window: an agent that has not reported by then is not waited for
 _PREPARES_S = 600.0  # a job may unpack its data for so long before it starts its workers
+_SEEN_LATE = "jobmon saw this run too late to judge its start"
 _FILES = (FIRST_OUTPUT, WORKER_LOGS)
 _ADVICE = {  # the first that applies
     WORKERS: "`jobmon logs JOBID` may show why a worker is missing; the others may wait for it forever. "
@@ -73,11 +74,9 @@ def _of_run(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState
 
 
 def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: bool) -> tuple[Item, ...]:
-    if facts.is_at_end:  # workers that are done may have ended
-        with_processes = False
-    if not with_processes:
-        late = Item(WORKERS, Result.NOT_KNOWN, "workers: jobmon saw this run too late to judge its start")
-        return (late, *check_files(facts))
+    if facts.is_at_end or not with_processes:
+        why = "its work is done, so some may have ended" if facts.is_at_end else _SEEN_LATE
+        return (Item(WORKERS, Result.NOT_KNOWN, f"workers: {why}"), *check_files(facts))
     return (check_workers(facts), *check_gpus(facts, peaks), *check_files(facts))
 
 

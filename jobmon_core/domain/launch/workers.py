@@ -140,5 +140,5 @@ def _details(facts: LaunchFacts, found: tuple[Launch, ...]) -> Iterator[str]:
 
 
 def _programs(facts: LaunchFacts) -> tuple[str, ...]:
-    """Return a line for each worker without a rank that runs."""
+    """Return a line for each running worker, with its PID in place of a rank."""
     return tuple(f"running: process {worker.pid} {worker.name}" for worker in facts.workers[:_MAX_DETAILS])

@@ -65,6 +65,12 @@ def test_a_node_on_which_all_works() -> None:
             Status.FAIL,
             "CUDA 12.4 finds no GPU",
         ),
+        (
+            _python(torch={"error": "driver mismatch"}),
+            "node_cuda",
+            Status.WARN,
+            "cannot look for GPUs: driver mismatch",
+        ),
         ("no-nvidia-smi", "node_cuda", Status.NOT_APPLICABLE, "nvidia-smi shows no GPU"),
         ("python {broken", "node_imports", Status.NOT_APPLICABLE, "no Python program"),
     ],
@@ -73,6 +79,14 @@ def test_each_fault_of_a_node_is_named(line: str, item: str, status: Status, tex
     found = _items(line)[item]
     assert found.status is status
     assert text in found.text
+
+
+def test_a_pytorch_for_a_newer_cuda_than_the_driver_supports_is_to_be_replaced() -> None:
+    torch = _python(torch={"cuda": "12.4", "available": False})
+    assert (
+        _items(torch, "driver-cuda 11.8")["node_cuda"].advice == "Install a PyTorch for CUDA 11.8 or older."
+    )
+    assert "--exclude=n7" in _items(torch)["node_cuda"].advice
 
 
 def test_output_that_breaks_off_is_not_complete() -> None:

@@ -20,7 +20,7 @@ from jobmon_core.domain.checks.facts import (
     SubmissionAnswer,
 )
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
-from jobmon_core.domain.checks.rules import folders, safety, setup, slurm
+from jobmon_core.domain.checks.rules import folders, safety, script, setup, slurm
 
 _GIB = 1024**3
 _FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
@@ -68,6 +68,30 @@ def test_an_output_folder_of_the_job_configuration_that_is_a_file() -> None:
     item = folders.output_folders(_facts(output_dir="/out", paths={"/out": PathFact("/out", PathKind.FILE)}))
     assert item.status is Status.FAIL
     assert item.text == "jobmon.yaml: /out is a file, not a folder"
+
+
+def test_a_folder_that_cannot_be_looked_into_is_not_called_empty() -> None:
+    item = folders.earlier_outputs(_facts(output_dir="/locked/out"))
+    assert item.status is Status.NOT_APPLICABLE
+    assert "/locked/out" in item.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (PathKind.FOLDER, "/s is a folder, not a script"),
+        (PathKind.OTHER, "/s is a pipe or a device, not a script"),
+        (PathKind.UNKNOWN, "/s cannot be looked at"),
+    ],
+)
+def test_a_script_that_is_no_file(kind: PathKind, text: str) -> None:
+    assert script.script(_facts(script_file=PathFact("/s", kind))).text == text
+
+
+def test_the_advice_on_a_signal_keeps_its_time() -> None:
+    text = "#!/bin/bash\ntrap 'save' USR1\n./solver &\nwait\n"
+    facts = Facts(read_request(["--signal=USR1@120", "job.sh"], {}, text), parse_script(text))
+    assert safety.signals(facts).advice == "Use --signal=B:USR1@120."
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,11 @@ def test_a_run_that_was_seen_late_is_not_judged_by_its_processes() -> None:
     assert event.kind is EventKind.NO_OUTPUT
 
 
+def test_a_run_that_is_already_done_is_not_called_seen_too_late() -> None:
+    state, _ = launch_events(None, seen(report(torch(0, 1, 3)), is_at_end=True))
+    assert state.items[0].text == "workers: its work is done, so some may have ended"
+
+
 def test_a_new_run_is_checked_anew_and_ends_the_failure_of_the_last_one() -> None:
     state, _ = follow(seen(report(torch(0, 1))))
     new = replace(seen(report(torch(0, 1, 2, 3))), run_s=5000.0, started_s=5000.0, now_s=5030.0)

@@ -24,14 +24,8 @@ _MUCH_SMALLER = 0.9  # times the usual size
 _MIN_INTERVALS = 2
 _MAX_OTHERS = 20  # checkpoints that one is compared with
 _RENAMED = ("gromacs", "flax", "orbax", "tensorflow")  # they rename, or name in an index, what is finished
-_MARKED = (
-    "hf_trainer",
-    "torch_dcp",
-    "megatron",
-    "verl",
-    "accelerate",
-    ray_train.FRAMEWORK,
-)  # their last file was found
+# `missing_marker` has found the file that these write last
+_MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate", ray_train.FRAMEWORK)
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"
 
 __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_texts"]
@@ -162,7 +156,7 @@ def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, 
 
 
 def _is_renamed(candidate: Candidate) -> bool:
-    """Whether its name shows that it is finished; a program itself writes the .msgpack files of flax."""
+    """Whether its name shows that it is finished; that of a .msgpack file, written by user code, does not."""
     return candidate.framework in _RENAMED and not candidate.name.endswith(".msgpack")
 
 

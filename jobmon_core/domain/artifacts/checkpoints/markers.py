@@ -68,7 +68,7 @@ def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> s
 
 
 def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Find that the file that names the latest complete checkpoint is missing or still names an older one."""
+    """Return what the tracker, the file that names the latest complete checkpoint, shows against this one."""
     if candidate.framework == "megatron" and (why := _dcp(candidate, others, evidence)):
         return why
     tracker = _TRACKERS[candidate.framework]

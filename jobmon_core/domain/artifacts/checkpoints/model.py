@@ -61,7 +61,7 @@ class Candidate(NamedTuple):
         return {file.path[len(self.path) + 1 :] if self.is_folder else file.name for file in self.files}
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of its files, by what their paths add to its own."""
+        """Return the sizes of its files; the keys are their paths without its own path at the start."""
         return {file.path[len(self.path) :]: file.size_bytes for file in self.files}
 
 
@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint and whether a training can resume from it."""
+    """A checkpoint and whether a training run can resume from it."""
 
     path: str
     framework: str

@@ -18,7 +18,7 @@ _STEP_METRICS = ("global_step", "step", "training_iteration", "epoch")
 
 
 def is_folder_name(name: str) -> bool:
-    """Return whether a folder has the name of such a checkpoint; the year in it is no step."""
+    """Return whether a folder has the name of such a checkpoint: a time, whose numbers are no step."""
     return _FOLDER.fullmatch(name) is not None
 
 

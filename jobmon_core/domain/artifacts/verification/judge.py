@@ -89,7 +89,7 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
 
 
 def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_Gap]:
-    # one shard alone may be all that this job makes, one job for each
+    # a single shard may be all that this job makes: some users run one job for each shard
     are_several = expected.count is not None and expected.count > 1
     counted = [] if found.is_partial else [each for each in sets if are_several or len(each.numbers) > 1]
     gaps = [_gap(each, found) for each in counted if each.missing]
@@ -149,7 +149,7 @@ def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) 
         return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END
     if check.verdict is not FileVerdict.EMPTY:
         return True
-    # an empty file may be a mark, e.g. _SUCCESS; one with the name of data, or one of several parts, is none
+    # an empty file may be a mere mark, e.g. _SUCCESS, unless it is named like data or one of several parts
     file = ListedFile(name_of(check.path))
     is_part = any(_numbers(replace(each, pattern=name_of(each.pattern)), (file,)) for each in sets)
     return bool(check.format) or suffix in _MARKS_ITS_END or is_part

@@ -43,11 +43,11 @@ class ShardSet:
 def shard_sets(
     names: Iterable[str], expected: int | None = None, workers: int | None = None
 ) -> list[ShardSet]:
-    """Return the sets of shards among names whose total is known, each with at least one number.
+    """Return the sets of shards among ``names`` whose total is known, each with at least one number.
 
-    ``expected`` is how many outputs the user expects: the total of a set of which the names do not say it, if
-    there is only one. ``workers`` is the number of workers, the total of names such as ``rank_3``, if there
-    is more than one of these: often only one worker writes.
+    If no name states a total, that of the only set is ``expected``, the number of outputs that the user
+    expects. Otherwise, the total of names such as ``rank_3`` is ``workers``, the number of workers, but only
+    if there are several such names: often only one worker writes.
     """
     of_total: dict[tuple[str, int], set[int]] = {}
     of_word: dict[tuple[str, bool], set[int]] = {}

@@ -117,6 +117,8 @@ def earlier_outputs(facts: Facts) -> Item:
     if not folders:
         return not_applicable(name, "the script names no folder for its outputs")
     if not filled:
+        if folders[0].kind is PathKind.UNKNOWN:
+            return not_applicable(name, f"you have no permission to look into {folders[0].path}")
         is_new = folders[0].is_missing
         return passed(name, f"{folders[0].path} {'does not exist yet' if is_new else 'is empty'}")
     if _resumes(facts):

@@ -71,7 +71,8 @@ def _saves(facts: Facts, line: str) -> bool:
 def signals(facts: Facts) -> Item:
     """A signal that Slurm sends before the time limit reaches something that handles it."""
     name = "signals"
-    asked = _SIGNAL.fullmatch(facts.request.options.get("signal", ""))
+    given = facts.request.options.get("signal", "")
+    asked = _SIGNAL.fullmatch(given)
     traps = list(_traps(facts))
     in_program = any(each.source and each.source.handles_signals for each in facts.python)
     if asked is None:
@@ -92,7 +93,7 @@ def signals(facts: Facts) -> Item:
         return warned(
             name,
             f"the script traps {signal}, but --signal without `B:` sends it to the steps of srun only",
-            f"Use --signal=B:{asked[2]}...",
+            f"Use --signal=B:{given.rpartition(':')[2]}.",
         )
     if to_shell and (line := _blocking(facts)):
         return warned(

@@ -20,8 +20,15 @@ def script(facts: Facts) -> Item:
         return not_applicable(name, "the commands are not in a file")
     if file.is_missing:
         return failed(name, f"{file.path} does not exist", "Check the path; sbatch options come before it.")
+    if file.kind is PathKind.UNKNOWN:
+        return failed(
+            name,
+            f"{file.path} cannot be looked at",
+            f"Check the permissions of the folders above it: `namei -l {file.path}`.",
+        )
     if file.kind is not PathKind.FILE:
-        return failed(name, f"{file.path} is a {file.kind}, not a script", "Name the script itself.")
+        what = "a folder" if file.kind is PathKind.FOLDER else "a pipe or a device"
+        return failed(name, f"{file.path} is {what}, not a script", "Name the script itself.")
     if not file.can_read:
         return failed(name, f"{file.path} cannot be read", f"Run `chmod u+r {file.path}`.")
     return passed(name, f"{file.path} can be read")

@@ -12,7 +12,9 @@ from jobmon_core.domain.delivery.outbox import Field, OutboxEntry
 def takeover(
     entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
 ) -> OutboxEntry | None:
-    """Return the entry by which another channel gets a message that was given up; None if none is needed.
+    """Return the entry by which another channel gets a message that was given up.
+
+    None if it is not needed, or if no other channel can take over.
 
     ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
     channel takes over from one that took over itself.
@@ -22,7 +24,8 @@ def takeover(
     names = {channel.name for channel in routed} - {entry.channel}
     usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
     usable.sort(key=lambda channel: channel.name not in names)  # the channels that get such messages first
-    # one that is not configured any more has no fingerprint: it may only have another name now
+    # no fingerprint: the channel is not configured any more. If it was only renamed, its new name is among
+    # ``names``, but that channel did not get the message
     is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
     if not usable or is_told_anyway:
         return None

@@ -25,7 +25,7 @@ _SERVICES = ("(raylet", "(autoscaler", "(gcs_server")
 
 
 def is_repeated(line: str) -> bool:
-    """Return whether a line stands for several; Ray prints it late, and some of these twice."""
+    """Return whether a line stands for several; Ray prints such lines late, and some of them twice."""
     return _REPEATED_MARK in line and _REPEATED.search(line) is not None
 
 

@@ -76,7 +76,8 @@ def _used(
     """Return the verdict on a fabric that at least one node uses; ``flat`` are the nodes that do not."""
     name = traffic[0].ports[0].kind
     if flat:
-        text = f"{', '.join(flat)} sends nothing over {name}, the other nodes do"
+        verb = "sends" if len(flat) == 1 else "send"
+        text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
         text = f"{name} works, but not over all cards: {'; '.join(idle)} carries nothing"

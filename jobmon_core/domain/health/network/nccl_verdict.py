@@ -20,7 +20,7 @@ _PROVIDER_NAMES = {
     "psm3": "Omni-Path",
     "verbs": "InfiniBand (libfabric)",
 }
-# what NCCL or its plugin says only where somebody set up a fabric, or has one
+# what NCCL or its plugin says only on nodes that have a fabric, or are set up for one
 _FABRIC_SIGNS = (line.IB_DEVICES, line.IB_INTERFACE, line.OFI, line.OFI_NONE, line.OFI_OLD)
 _OFF = ("", "none", "0", "socket")
 _INFINIBAND_PORT = re.compile(r":\d+/IB\b")
