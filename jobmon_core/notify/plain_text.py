@@ -89,14 +89,14 @@ class PlainText:
         visible = tuple(part for part in (*notes, *parts) if is_visible(part.text))
         return cls(message.tone, title, visible, fields if is_full else ())
 
-    def headline(self, limit: int, measure: Measure = len) -> str:
+    def fitted_title(self, limit: int, measure: Measure = len) -> str:
         """Return the title, in at most ``limit`` units of ``measure``."""
         return fit(self.title, limit, measure)
 
     def lead(self, limit: int, measure: Measure = len) -> str:
         """Return the title after the symbol of its tone, in at most ``limit`` units of ``measure``."""
         symbol = SYMBOLS[self.tone]
-        return f"{symbol} {self.headline(limit - measure(symbol) - 1, measure)}"
+        return f"{symbol} {self.fitted_title(limit - measure(symbol) - 1, measure)}"
 
     def body(self, limit: int, measure: Measure = len) -> str:
         """Return all but the title, in at most ``limit`` units of ``measure``; what does not fit is cut."""

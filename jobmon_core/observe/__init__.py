@@ -1,1 +1,1 @@
-"""Reading files: the logs, outputs and checkpoints of jobs, the patterns to match, and job configurations."""
+"""Reading what jobs use and write, e.g. scripts, logs, checkpoints and stacks, and the user's own files."""

@@ -30,7 +30,7 @@ class LogFileChannel:
         return f"log file ({self.settings.path})"
 
     def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to write a message; what prevents it may be over later, such as a full disk."""
+        """Make one attempt to write a message. After a failure, e.g. a full disk, it is tried again."""
         try:
             path = Path(self.settings.path).expanduser()
             make_folder(path.parent)

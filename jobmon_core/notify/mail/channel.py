@@ -39,7 +39,7 @@ _LATER_ADVICE = "Run `jobmon test-alerts` again later. Messages about jobs are r
 
 
 class _Rejected(Exception):
-    """The server said no. ``outcome`` is what follows from it, ``text`` what the server said."""
+    """The server refuses the e-mail. ``outcome`` is what this means for the message, ``text`` the reason."""
 
     def __init__(self, outcome: DeliveryOutcome, text: str) -> None:
         super().__init__(text)
@@ -138,7 +138,7 @@ class _Conversation:
                 settings.smtp_server, settings.smtp_port, local_hostname=host, timeout=timeout_s
             )
         except smtplib.SMTPConnectError as error:  # the greeting is an error: the server is busy or in repair
-            raise _Rejected(LATER, _said(error.smtp_code, error.smtp_error)) from None
+            raise _Rejected(LATER, _reply_text(error.smtp_code, error.smtp_error)) from None
         if settings.security is Security.STARTTLS:
             try:
                 self._step(smtp).starttls(context=self._context())
@@ -148,7 +148,7 @@ class _Conversation:
                 raise _Rejected(DEAD, text) from None
             except smtplib.SMTPResponseException as error:
                 smtp.close()
-                raise _Rejected(LATER, _said(error.smtp_code, error.smtp_error)) from None
+                raise _Rejected(LATER, _reply_text(error.smtp_code, error.smtp_error)) from None
         return smtp
 
     def _log_in(self, smtp: smtplib.SMTP) -> None:
@@ -164,7 +164,7 @@ class _Conversation:
             raise _Rejected(DEAD, "the server offers no login (AUTH); remove `user` and `password`") from None
         except smtplib.SMTPResponseException as error:
             outcome = DEAD if error.smtp_code >= _PERMANENT else LATER
-            raise _Rejected(outcome, f"login: {_said(error.smtp_code, error.smtp_error)}") from None
+            raise _Rejected(outcome, f"login: {_reply_text(error.smtp_code, error.smtp_error)}") from None
 
     def _send_text(self, smtp: smtplib.SMTP, mail: bytes) -> None:
         """Send the text; smtplib raises SMTPDataError if the server refuses the command DATA."""
@@ -197,9 +197,9 @@ def _check(answer: tuple[int, bytes], permanent: DeliveryOutcome) -> None:
     """Raise _Rejected unless the answer is positive; ``permanent`` is the outcome of a permanent error."""
     code, text = answer
     if not 200 <= code < 300:  # noqa: PLR2004 - the classes of SMTP's codes
-        raise _Rejected(permanent if code >= _PERMANENT else LATER, _said(code, text))
+        raise _Rejected(permanent if code >= _PERMANENT else LATER, _reply_text(code, text))
 
 
-def _said(code: int, text: bytes | str) -> str:
+def _reply_text(code: int, text: bytes | str) -> str:
     words = text.decode(errors="replace") if isinstance(text, bytes) else text
     return f"{words} ({code})"

@@ -51,7 +51,7 @@ def _request(settings: NtfySettings, entry: OutboxEntry) -> JsonRequest:
 def payload(entry: OutboxEntry, settings: NtfySettings) -> dict[str, Any]:
     """Return the message without its topic."""
     tone, text = entry.message.tone, PlainText.of(entry, settings.details)
-    title = text.headline(_MAX_TITLE, utf8_size)
+    title = text.fitted_title(_MAX_TITLE, utf8_size)
     if entry.plain:
         return {"title": title, "message": title}
     return {

@@ -80,7 +80,7 @@ def _payload(entry: OutboxEntry) -> dict[str, Any]:
     """Return what events and change events have in common."""
     text = PlainText.of(entry)
     payload: dict[str, Any] = {
-        "summary": text.headline(_MAX_SUMMARY),
+        "summary": text.fitted_title(_MAX_SUMMARY),
         "source": os.uname().nodename,
         **_timestamp(entry.message.created_s),
     }

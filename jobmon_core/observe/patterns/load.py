@@ -46,7 +46,7 @@ class PatternFile:
 
     source: str  # its path; empty for a user without a file
     patterns: tuple[Pattern, ...] = ()  # those without faults
-    faults: tuple[str, ...] = ()  # all of the file, by index and key
+    faults: tuple[str, ...] = ()  # every fault of the file, after the index of the pattern and the key
     skipped: int = 0  # patterns with faults
 
     @property

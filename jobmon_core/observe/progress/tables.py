@@ -37,7 +37,7 @@ def is_header(text: str) -> bool:
 
 
 def row_of(header: str, text: str) -> dict[str, str] | None:
-    """Return what a row below a header says, by the names of groups of formats; None if it is no row."""
+    """Return the cells of a row below a header, by the names of a `Format`'s groups; None if it is no row."""
     for separator, columns, count in _layouts(header):
         cells = _cells(text, separator)
         if len(cells) != count or not any(character.isdigit() for character in text):

@@ -1,7 +1,7 @@
 """Judge whether a file is whole: its format is found by its content first, then by its name.
 
-Not more than some megabytes of a file are read, so a large one takes no longer than a small one; what was
-not read may hold damage (``FileCheck.is_sampled``). Nothing is unpickled or executed.
+By default, some megabytes of a file are read at most, so a large one takes no longer than a small one; what
+was not read may hold damage (``FileCheck.is_sampled``). Nothing is unpickled or executed.
 """
 
 from __future__ import annotations
