@@ -23,12 +23,15 @@ from jobmon_core.domain.slurm.sbatch_options import (
 _VARIABLES = {
     "SBATCH_ACCOUNT": "account",
     "SBATCH_ARRAY_INX": "array",
+    "SBATCH_CLUSTERS": "clusters",
     "SBATCH_ERROR": "error",
+    "SBATCH_EXCLUSIVE": "exclusive",
     "SBATCH_EXPORT": "export",
     "SBATCH_GPUS": "gpus",
     "SBATCH_GPUS_PER_NODE": "gpus-per-node",
     "SBATCH_GPUS_PER_TASK": "gpus-per-task",
     "SBATCH_GRES": "gres",
+    "SBATCH_JOB_NAME": "job-name",
     "SBATCH_OUTPUT": "output",
     "SBATCH_PARTITION": "partition",
     "SBATCH_QOS": "qos",
@@ -122,8 +125,9 @@ class Request:
 
     @property
     def name(self) -> str:
-        """The name of the job."""
-        return self.options.get("job-name", "") or self.script.rpartition("/")[2] or "wrap"
+        """The name of the job, by default as sbatch names it: for a script on stdin, ``sbatch``."""
+        default = self.script.rpartition("/")[2] or ("wrap" if "wrap" in self.options else "sbatch")
+        return self.options.get("job-name", "") or default
 
 
 def read_request(arguments: Sequence[str], environment: Mapping[str, str], script_text: str) -> Request:

@@ -58,7 +58,7 @@ class AlertHistory:
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     def current(self, now_s: float, settings: AlertSettings) -> AlertHistory:
-        """Return the history without what is out of date, and without what a wrong clock wrote."""
+        """Return the history without what is out of date, or was sent at a future time (by a wrong clock)."""
         kept_s = max(HOUR_S, settings.throttle_s)
         sent = {key: each for key, each in self.sent.items() if 0 <= now_s - each.at_s < kept_s}
         tallies = {

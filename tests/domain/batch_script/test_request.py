@@ -17,6 +17,15 @@ def test_the_command_line_overrides_the_environment_which_overrides_the_script()
     assert _request(script=script, SBATCH_TIMELIMIT="20").time_limit_s == 1200
     assert _request("-t", "30", script=script, SBATCH_TIMELIMIT="20").time_limit_s == 1800
     assert _request(script=script).options["partition"] == "a"
+    assert _request(SBATCH_JOB_NAME="train").name == "train"
+    assert _request("-J", "eval", SBATCH_JOB_NAME="train").name == "eval"
+    assert _request(SBATCH_EXCLUSIVE="1").gpus_per_node is None  # it may include the GPUs of the node
+
+
+def test_a_job_without_a_name_is_named_as_sbatch_names_it() -> None:
+    assert _request().name == "job.sh"
+    assert read_request(["--wrap", "true"], {}, "").name == "wrap"
+    assert read_request([], {}, "#!/bin/bash\ntrue\n").name == "sbatch"  # on stdin
 
 
 @pytest.mark.parametrize(
