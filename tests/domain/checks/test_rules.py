@@ -94,6 +94,14 @@ def test_the_advice_on_a_signal_keeps_its_time() -> None:
     assert safety.signals(facts).advice == "Use --signal=B:USR1@120."
 
 
+@pytest.mark.parametrize("trap", ["USR1", "SIGUSR1", "10"])
+@pytest.mark.parametrize("signal", ["B:USR1", "B:SIGUSR1@60", "B:10@60"])
+def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, signal: str) -> None:
+    text = f"#!/bin/bash\ntrap 'save' {trap}\n./solver &\nwait\n"
+    facts = Facts(read_request([f"--signal={signal}", "job.sh"], {}, text), parse_script(text))
+    assert safety.signals(facts).status is Status.PASS
+
+
 @pytest.mark.parametrize(
     ("limit", "run", "status", "text"),
     [

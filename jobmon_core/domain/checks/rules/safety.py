@@ -16,6 +16,7 @@ _LONG_S = 4 * _HOUR_S  # a loss of so many hours hurts
 _SAVING = re.compile(r"save|checkpoint|ckpt|snapshot|restart|cpo|cpt|maxh", re.IGNORECASE)
 _NEVER = re.compile(r"--?(?:save_strategy|save-strategy)[= ]no\b|--no[-_](?:save|checkpoint)\w*")
 _SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
+_NUMBERS = {"10": "USR1", "12": "USR2", "15": "TERM"}  # signals as scripts also write them
 _ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
 _OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
 _NARROW = 1.05  # the time limit against the longest run of before
@@ -81,7 +82,7 @@ def signals(facts: Facts) -> Item:
         return not_applicable(
             name, "no trap and no --signal: at the time limit, all work since the last checkpoint is lost"
         )
-    to_shell, signal = "B" in (asked[1] or ""), asked[2].upper()
+    to_shell, signal = "B" in (asked[1] or ""), _NUMBERS.get(asked[2], asked[2].upper())
     trapped = any(signal in names for _line, names in traps)
     if to_shell and not trapped:
         return warned(
@@ -108,9 +109,8 @@ def _traps(facts: Facts) -> Iterator[tuple[int, set[str]]]:
     for command in facts.script.commands:
         if command.name == "trap":
             names = {word.raw.strip("'\"").upper().removeprefix("SIG") for word in command.words[2:]}
-            if names & {*_ENDING, "10", "12", "15"}:
-                aliases = {"10": "USR1", "12": "USR2", "15": "TERM"}
-                yield command.line, {aliases.get(each, each) for each in names} - {"EXIT"}
+            if names & {*_ENDING, *_NUMBERS}:
+                yield command.line, {_NUMBERS.get(each, each) for each in names} - {"EXIT"}
 
 
 def _blocking(facts: Facts) -> int | None:
