@@ -131,6 +131,7 @@ GOOD = {
         "#SBATCH --nodes=2 --ntasks=8 --time=03:00:00\nset -e\nmodule load openmpi\n"
         "mpirun -np $SLURM_NTASKS ./solver -i case.in > solver.log 2>&1\n"
     ),
+    "attempts until one succeeds": Case("for number in 1 2; do\n  ./solver && break\ndone\n"),
     "array with a file for each task": Case(
         "#SBATCH --array=1-3%2\n#SBATCH --output=logs/%A_%a.out\n#SBATCH -t 30\n"
         'INPUT=data/part_${SLURM_ARRAY_TASK_ID}.csv\npython3 -u plain.py --input "$INPUT"\n'
@@ -257,6 +258,9 @@ BAD = {
     ),
     "a pipe that hides the failure": Case("./solver | tee solver.log\n", "exit_status", Status.WARN),
     "an echo that hides the failure": Case("./solver\necho finished\n", "exit_status", Status.WARN),
+    "a loop that hides all failures but the last": Case(
+        "for number in 1 2; do\n  ./solver $number\ndone\n", "exit_status", Status.WARN
+    ),
     "a marker after a semicolon": Case("./solver; touch RUN_DONE\n", "completion_marker", Status.WARN),
     "output in a buffer": Case("python3 prints.py\n", "python_output", Status.WARN),
     "a missing package": Case(

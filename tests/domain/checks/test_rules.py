@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.batch_script.parse import parse_script
+from jobmon_core.domain.batch_script.paths import PathUse, Use
 from jobmon_core.domain.batch_script.request import read_request
 from jobmon_core.domain.checks.facts import (
     Facts,
@@ -20,7 +21,7 @@ from jobmon_core.domain.checks.facts import (
     SubmissionAnswer,
 )
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
-from jobmon_core.domain.checks.rules import folders, safety, script, setup, slurm
+from jobmon_core.domain.checks.rules import folders, inputs, safety, script, setup, slurm
 
 _GIB = 1024**3
 _FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
@@ -123,6 +124,13 @@ def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Status, te
     item = safety.past_runs(_facts("-t", limit, past=(run,)))
     assert item.status is status
     assert text in item.text
+
+
+def test_an_empty_list_is_to_be_filled() -> None:
+    uses = (PathUse(Use.LIST, "/w/list.txt", 2),)
+    paths = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE, lines=0)}
+    item = inputs.split(_facts("--array=1-3", uses=uses, paths=paths))
+    assert (item.status, item.advice) == (Status.FAIL, "Write one line for each task into it.")
 
 
 def test_a_large_first_run_is_advised_to_begin_small() -> None:

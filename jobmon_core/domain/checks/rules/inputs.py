@@ -148,7 +148,7 @@ def _lists(facts: Facts) -> Iterator[Item]:
             yield failed(
                 "data_split",
                 f"array task {last} would read line {last} of {use.path}, which has {count(lines, 'line')}",
-                f"Use --array=1-{lines}.",
+                f"Use --array=1-{lines}." if lines else "Write one line for each task into it.",
             )
         elif last < lines:
             yield warned(

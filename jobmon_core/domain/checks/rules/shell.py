@@ -14,6 +14,7 @@ from jobmon_core.domain.checks.model import Item, Status, failed, not_applicable
 _MARKER = re.compile(
     r"(?:^|[/._-])(?:DONE|SUCCESS|SUCCEEDED|COMPLETED?|FINISHED|READY|OK)(?:$|[/._-])", re.IGNORECASE
 )
+_LEAVES_LOOP = ("break", "exit", "return")
 _SHORT_S = 900  # nobody looks at the log of a shorter job
 _FLUSHED = "PYTHONUNBUFFERED"
 _SHELL_NAMES = """
@@ -71,10 +72,11 @@ def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
     rest = commands[commands.index(command) + 1 :]
     while rest and command.operator_after == "&&":  # the rest of its chain does not run
         command, rest = rest[0], rest[1:]
-    if not rest or command.operator_after == "||":
+    if command.operator_after == "||" or any(_hands_on_status(each) for each in rest):
         return ""
-    if any(_hands_on_status(each) for each in rest):
-        return ""
+    if not rest:
+        is_repeated = program.command.in_loop and command.name not in _LEAVES_LOOP
+        return "the loop goes on, and only its last round decides how the job ends" if is_repeated else ""
     return "the job goes on, and counts as completed if its last command succeeds"
 
 
