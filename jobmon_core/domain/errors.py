@@ -66,7 +66,7 @@ class UnknownJob(JobmonError):
 
 
 class UnknownGroup(JobmonError):
-    """There is no group with this name, or there is one already."""
+    """There is no group with this name."""
 
 
 class AlreadyWatched(JobmonError):
