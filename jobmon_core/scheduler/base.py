@@ -270,6 +270,7 @@ class RemoteJobs(Protocol):
 
         Raises:
             SchedulerUnavailable: the service does not answer, or cannot list jobs.
+            JobmonError: the configuration has no such host.
         """
         ...
 
