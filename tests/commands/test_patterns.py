@@ -149,6 +149,18 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
     ]
 
 
+def test_a_trial_says_which_line_repeats_a_failure(shell: Shell) -> None:
+    own(shell, RULE)
+    repeated = "PHYSICS DIVERGED at step 8 [repeated 3x across cluster]"
+    (shell.work / "a.log").write_text(f"PHYSICS DIVERGED at step 7\n{repeated}\n")
+    assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines()[:4] == [
+        "1: PHYSICS DIVERGED at step 7",
+        "    diverged (root) is used",
+        f"2: {repeated}",
+        "    diverged (root) matched an earlier line, which Ray repeats here, and is ignored",
+    ]
+
+
 def test_a_trial_without_a_hit_says_so(shell: Shell) -> None:
     (shell.work / "a.log").write_text("epoch 1\n")
     assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines() == [
