@@ -84,7 +84,7 @@ class GroupStore:
         """Replace a group durably. Only its `locked` holder may do so.
 
         Raises:
-            StorageFailed: the old file is still there, unless only the new one could not be made durable.
+            StorageFailed: the old file is still there, or the new one is, but may not survive a power cut.
         """
         write_atomically(self.path(group.name), encoded(group))
 
