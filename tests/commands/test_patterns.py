@@ -111,6 +111,7 @@ def test_a_file_that_is_no_pattern_file_has_a_fault(shell: Shell, content: bytes
     done = shell.jobmon("patterns", "check", "x.json")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("x.json: ")
+    assert "codec" not in done.stdout
 
 
 def test_a_name_in_a_pattern_file_harms_no_terminal(shell: Shell) -> None:
