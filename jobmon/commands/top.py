@@ -23,7 +23,7 @@ nothing here changes a job or its monitor."""
 EPILOG = """\
 Keys: arrows, j and k select; enter opens a task; l shows its log; / filters; esc goes back; ? lists all
 keys; q or Ctrl-C quits, and the jobs go on. A letter before a job says what is wrong: S stalled, F launch
-failed, E error in its log, N no output since its start, D diverged, T trouble with its processes, L will
+failed, E error in its log, N a log is missing or empty, D diverged, T its agents found a problem, L will
 not make its time limit, W slow, ! has no monitor, ? its data are old. GPU is the mean utilisation of the
 GPUs of a job, MEM the share of its memory limit in use, as its agent measures them.
 

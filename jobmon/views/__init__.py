@@ -1,1 +1,1 @@
-"""What the user sees: pure functions from job states to text and JSON."""
+"""What the user sees, as text and JSON. Only `full_screen`, `terminal` and `top.session` do I/O."""

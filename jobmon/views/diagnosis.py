@@ -123,7 +123,7 @@ def known_json(known: KnownFailure | None) -> dict[str, Any] | None:
 
 
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
-    """Yield the closing lines, after an empty one: other matches, log, note."""
+    """Yield the closing lines, after an empty one: changes, a known failure, other matches, log, note."""
     diagnosis = report.diagnosis
     symptoms = [each for each in diagnosis.symptoms if not is_job_pattern(each)]
     others = [f"{titles[each]} ({each})" if each in titles else each for each in symptoms]

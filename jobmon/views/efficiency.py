@@ -28,7 +28,7 @@ _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterator[str]:
     """Yield the table, one line of advice for all jobs that it applies to, and the totals."""
     if not runs:
-        yield "no job ended in this time"
+        yield "no job ended in this time; `--since TIME` sets how far to look back"
         return
     rows = [_row(run) for run in runs]
     yield from table_lines(_HEADERS, rows, console, _STEPS)

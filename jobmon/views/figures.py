@@ -23,7 +23,8 @@ WILL_TIME_OUT = "will time out"
 def workers_count(live: LiveTask) -> str:
     """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be.
 
-    Unless the job configuration has `num_workers` and `log_files`: ``3``; empty for fewer than two.
+    Unless the job configuration has `num_workers` and `log_files`, return only how many have a log, e.g.
+    ``3``; empty if fewer than two have one.
     """
     settings, number_seen = live.job.settings, len(live.progress.workers)
     if settings and settings.num_workers and settings.log_files:

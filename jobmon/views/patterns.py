@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import one_line
 from jobmon.views.diagnosis import summary
+from jobmon_core.domain.diagnosis.lines.ray_log import is_repeated
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
@@ -70,10 +71,17 @@ def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
     number = "?" if hit.line.number is None else hit.line.number
     yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns
-    effect = "is used" if hit.is_counted else "matches code quoted in a traceback and is ignored"
-    yield console.line(f"{_INDENT}{_id_and_role(first)} {effect}")
+    yield console.line(f"{_INDENT}{_id_and_role(first)} {_effect(hit)}")
     for other in others:
         yield console.line(f"{_INDENT}{_id_and_role(other)} also matches")
+
+
+def _effect(hit: Hit) -> str:
+    if hit.is_counted:
+        return "is used"
+    if is_repeated(hit.line.text):
+        return "matched an earlier line, which Ray repeats here, and is ignored"
+    return "matches code quoted in a traceback and is ignored"
 
 
 def _id_and_role(pattern: Pattern) -> str:

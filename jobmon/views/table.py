@@ -47,7 +47,8 @@ def table_lines(
     if console.width:
         _shrink(columns, console.width - len(_GAP) * (len(headers) - 1), steps)
     drawn = [[console.styled(cell.text, cell.style) for cell in row] for row in zip(*columns, strict=True)]
-    table = tabulate(drawn, tablefmt="plain", disable_numparse=True)  # tabulate would pad headers
+    # the header is passed as a row, since tabulate pads what it gets as headers
+    table = tabulate(drawn, tablefmt="plain", disable_numparse=True)
     yield from map(str.rstrip, table.split("\n"))
 
 

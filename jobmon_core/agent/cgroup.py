@@ -22,7 +22,7 @@ _UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
 _RECLAIMABLE = {b"active_file", b"inactive_file"}
 _MAX_FOLDERS = 200
 _JOB = "/job_"  # in the path of the cgroup of a Slurm job
-_OWN_CGROUPS = (_JOB, "/slurm")  # in the path of a cgroup that holds one job only
+_SLURM_CGROUPS = (_JOB, "/slurm")  # in the path of a cgroup of Slurm's: of a job, a user or a daemon
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,10 @@ class CpuQuota:
 
 
 def hierarchies(mounts: str) -> dict[str, Hierarchy]:
-    """Return where cgroups are mounted by controller, ``""`` for v2; ``mounts`` is /proc/self/mountinfo."""
+    """Return the hierarchy of each controller; that of v2 is under ``""``.
+
+    ``mounts`` is the content of /proc/self/mountinfo.
+    """
     found = {}
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -68,12 +71,12 @@ def hierarchies(mounts: str) -> dict[str, Hierarchy]:
 def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose memory limit counts for these processes.
 
-    Without a known limit, it is the nearest cgroup that holds one job only; None if there is none either.
+    Without a known limit, it is the nearest one with a path of Slurm's; None if there is none either.
     """
     chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
-    own = (group for group in chain if any(part in group.folder for part in _OWN_CGROUPS))
-    return next(limited, None) or next(own, None)
+    of_slurm = (group for group in chain if any(part in group.folder for part in _SLURM_CGROUPS))
+    return next(limited, None) or next(of_slurm, None)
 
 
 def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:

@@ -68,7 +68,7 @@ class Agent:
         self._report = AgentReport(started_s=self._started_s, interval_s=options.interval_s)
 
     def run(self) -> None:
-        """Measure and report until the task or the agent must end."""
+        """Measure and report until the task has ended or the agent must end."""
         if self._options.logs:
             self._reading.run(self._logs.skip_old, _LOG_TIMEOUT_S)
         self._meter.look()

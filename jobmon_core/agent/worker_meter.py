@@ -23,7 +23,7 @@ _STATUS = {
     "Z": WorkerStatus.ZOMBIE,
     "X": WorkerStatus.DEAD,
 }
-_BUSY_PERCENT = 5.0  # of a core; a worker that uses more runs, even if its main thread waits
+_BUSY_PERCENT = 5.0  # of a core; a worker that uses it counts as running, even if its main thread waits
 _NOTABLE_S = 10.0  # a shorter program without a rank is not missed when it ends
 _MAX_WORKERS = 64
 

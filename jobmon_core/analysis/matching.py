@@ -22,7 +22,7 @@ class JobMatcher:
 
     def __init__(self, user_patterns: Path | None, job_patterns: Sequence[Pattern] = ()) -> None:
         """Load the patterns; those of the file ``user_patterns`` that have faults are skipped."""
-        # why patterns are missing; empty if none are
+        # `faults` says why patterns are missing; empty if none are
         self._matcher, self.faults = _load_matcher(user_patterns)
         self._job_matcher = Matcher(job_patterns) if job_patterns else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.recover import RecoveryResult, name_of
 from jobmon_core.app.remote.manual_commands import manual_commands
-from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
@@ -79,14 +77,6 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
-    command = command_to_end(job) or " && ".join(manual_commands(ctx, job).stop)
+    command = cancel_command(job) or " && ".join(manual_commands(ctx, job).stop)
     hint = f" (`{command}` ends it)" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"
-
-
-def command_to_end(job: WatchedJob) -> str:
-    """Return the scheduler's shell command that ends a job, wherever it runs; empty if there is none."""
-    command = cancel_command(job.backend, str(job.ref), job.name, job.cluster)
-    if job.backend != DEFAULT_BACKEND or not (job.remote and job.cluster):
-        return command
-    return command.replace("scancel", f"scancel -M {shlex.quote(job.cluster)}", 1)

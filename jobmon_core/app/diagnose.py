@@ -126,6 +126,7 @@ class DiagnoseCommand:
 
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
+            StateUnreadable: the job has a state file that cannot be read.
             SchedulerUnavailable: jobmon does not know it, and the scheduler is not responding.
             JobmonError: it has not started yet.
         """

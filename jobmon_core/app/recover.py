@@ -19,6 +19,7 @@ from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from contextlib import AbstractContextManager
 
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _CHECK_INTERVAL_S = 5.0
 _LOCK_TIMEOUT_S = 2.0  # short: the autostart runs `jobmon recover` every ten minutes anyway
+_HOLDERS = ("jobmon recover", "jobmon replay", "jobmon wait", "jobmon init")  # of `recovery_lock`
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,13 @@ class RecoverJobs:
         """Restart dead and stale monitors, and send the given-up messages that can be sent now.
 
         Yield a result for each job that needs a monitor or has such a message, and for each file or
-        configuration with a problem. This generator holds the lock of `jobmon recover` until it is exhausted
-        or closed.
+        configuration with a problem. This generator holds `recovery_lock` until it is exhausted or closed.
 
         Raises:
-            CommandBusy: another `jobmon recover` is running.
+            CommandBusy: another command holds the lock, e.g. `jobmon recover`.
             StorageFailed: a file cannot be written, or the new monitor did not start.
         """
-        with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
+        with recovery_lock(self.ctx, _LOCK_TIMEOUT_S):
             for path in self.ctx.home.clean_up():
                 action = "removed: a killed process left this unfinished file"
                 yield RecoveryResult(path.name, action, is_job=False)
@@ -69,7 +70,7 @@ class RecoverJobs:
 
         Raises what `recover` raises, and holds the same lock.
         """
-        with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
+        with recovery_lock(self.ctx, _LOCK_TIMEOUT_S):
             yield from self._recover((Health.DONE,))
 
     def _poll_groups(self) -> Iterator[RecoveryResult]:
@@ -156,6 +157,14 @@ class RecoverJobs:
             else:
                 action = "skipped: another monitor adopted it in the meantime"
                 yield RecoveryResult(result.subject, action, is_changed=False)
+
+
+def recovery_lock(ctx: Context, timeout_s: float) -> AbstractContextManager[None]:
+    """Serialise the commands that restart monitors or send given-up messages again.
+
+    Entering it raises CommandBusy if another one still holds the lock after ``timeout_s`` seconds.
+    """
+    return command_lock(ctx.home.monitors / "recover.lock", _HOLDERS[0], timeout_s, *_HOLDERS[1:])
 
 
 def wait_for_monitors(ctx: Context) -> None:

@@ -86,6 +86,7 @@ class SubmitJob:
         Raises:
             ConfigInvalid: nothing was submitted.
             SchedulerMissing: this host has no such scheduler.
+            StorageFailed: a lock in the jobmon home cannot be used.
         """
         config = self._ctx.configuration()
         if self._job_config:

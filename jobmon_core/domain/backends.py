@@ -12,7 +12,10 @@ _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
 
 class OutageWords(NamedTuple):
-    """What the message about an outage of a service says; ``{cluster}`` is its name, ``{lasted}`` a time."""
+    """The texts of the message about an outage of a service.
+
+    ``{cluster}`` is the name of the service, ``{lasted}`` the duration of the outage so far.
+    """
 
     name: str
     summary: str

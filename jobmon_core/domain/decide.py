@@ -48,7 +48,7 @@ class Deliver:
 
 Action = Step | Diagnose | Deliver
 
-HINT_INTERVAL_S = 5.0  # between queue checks of a job whose processes have ended, as its agent says ...
+HINT_INTERVAL_S = 5.0  # between queue checks once an agent or a marker shows that the job may have ended ...
 _HINT_LASTS_S = 30.0  # ... for this long
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
 _RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded

@@ -20,7 +20,7 @@ class SchedulerRejected(JobmonError):
 
 
 class SchedulerMissing(JobmonError):
-    """The scheduler's commands are not installed, or jobmon has no such backend or submits no jobs to it."""
+    """The scheduler's commands are not installed, or jobmon does not support the backend or the request."""
 
     exit_code = 127  # as a shell reports "command not found"
 
@@ -66,7 +66,7 @@ class UnknownJob(JobmonError):
 
 
 class UnknownGroup(JobmonError):
-    """There is no group with this name, or there is one already."""
+    """There is no group with this name."""
 
 
 class AlreadyWatched(JobmonError):

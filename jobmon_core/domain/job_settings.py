@@ -35,7 +35,7 @@ class Done:
 
     marker: str = ""  # the absolute path of a file; may contain Slurm's ``%`` patterns
     log: str = ""  # a regex that a line of its logs matches
-    artifact: str = ""  # a glob of the file that it produces; likewise
+    artifact: str = ""  # an absolute glob of the file that it produces; may contain Slurm's ``%`` patterns
     log_sizes: dict[str, int] = field(default_factory=dict)  # bytes when `watch --pid` began, by path
 
 
@@ -79,7 +79,7 @@ class JobSettings:
     launch_timeout_s: float | None = None  # from the start until all workers, GPUs and logs are there
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
-    stacks_on_stall: bool = False  # whether agents keep, at a stall, where the processes are
+    stacks_on_stall: bool = False  # whether agents save the stacks of the processes at a stall
     no_agent: bool = False  # whether nothing is to run beside the job
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
     chain: ChainStage | None = None  # None: it is part of no chain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot_holder
 from jobmon_core.store.owner import Owner, OwnerRecord
 from jobmon_core.system.environment import env_fingerprint
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +22,7 @@ _MODULE = "jobmon_core.monitor.main"
 # tracebacks name lines, not the places within them: that takes 0.1 MB less
 _OPTIONS = ("-P", "-X", "no_debug_ranges")
 _NO_SLOT = -1
+_TRIAL_S = 60  # a file server that does not respond must not stop the monitor for longer
 
 
 @dataclass(slots=True)
@@ -61,6 +64,21 @@ class ProcessState:
         """Replace this program by a fresh monitor with the same PID and locks, and without its memory."""
         os.execv(sys.executable, [sys.executable, *_OPTIONS, "-m", _MODULE, *self.to_argv()])  # noqa: S606 - our own
 
+    def can_start_monitor(self) -> bool:
+        """Return whether a new process can load the monitor; during an upgrade, files may be missing."""
+        code = f"import signal; signal.alarm({_TRIAL_S}); import {_MODULE}"  # SIGALRM ends a trial that hangs
+
+        def load() -> bool:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it were ignored, there would be no exit status
+            # not by `system.runner`, which an old monitor may be unable to load now
+            argv = [sys.executable, *_OPTIONS, "-c", code]
+            return os.spawnv(os.P_WAIT, sys.executable, argv) == 0  # noqa: S606 - our own
+
+        try:
+            return Worker(self).run(bool, load, _TRIAL_S)
+        except WorkerFailed:
+            return False
+
     def write_owner(self) -> None:
         """Make this process the owner of the jobs and of the slot, without checking for another owner.
 
@@ -100,14 +118,3 @@ class ProcessState:
             OwnerRecord(self.home.owner_file(state_id)).remove()
             os.close(lock)
             self.write_slot()
-
-
-def can_start_monitor() -> bool:
-    """Return whether a new process can load the monitor; during an upgrade, files may be missing."""
-    argv = [sys.executable, *_OPTIONS, "-c", f"import {_MODULE}"]
-    try:
-        # not by `system.runner`, which an old monitor may be unable to load now
-        pid = os.posix_spawn(sys.executable, argv, os.environ)
-    except OSError:
-        return False
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

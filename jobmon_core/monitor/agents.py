@@ -163,7 +163,7 @@ class Agents:
     def _stop(self, job: WatchedJob, task: Task, now_s: float) -> None:
         agent = self._agents.get((job.id, task.key))
         if agent is None and job.unwatched_s is not None and task.end is None:
-            agent = self._agent_of(job, task)  # that a monitor which was killed has left
+            agent = self._agent_of(job, task)  # a killed monitor may have left some
         if agent is None:
             return
         if task.end and not agent.is_running:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.notify.base import CardChannel
 
-_LATER_S = 60.0  # after a failure that the channel did not cause
+_LATER_S = 60.0  # after a failure, unless the channel says how long to wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
 def _destination(ctx: Context, config: Config, card: JobCard) -> _Destination | None:
     """Return the channel of the card; of a card not yet posted, the first for successes that takes cards.
 
-    A channel that refuses all messages does not count. None if the card's channel was changed or removed.
+    A channel that refuses all messages does not count. None without one, e.g. if the card's channel was
+    changed or removed.
     """
     for configured in config.channels_for(Route.SUCCESS):
         fingerprint = configured.settings.fingerprint

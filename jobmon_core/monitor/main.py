@@ -16,7 +16,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
-from jobmon_core.lifecycle.process_state import ProcessState, can_start_monitor
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
 from jobmon_core.monitor.messages.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
@@ -154,14 +154,18 @@ class MonitorProcess:
         clock = self._ctx.clock
         if not self._loop.lacks_code or clock.now() < self._restart_not_before_s:
             return
-        if not can_start_monitor():
-            self._restart_not_before_s = clock.now() + _RESTART_RETRY_S
-            self._log_first(
-                f"monitor {os.getpid()} continues with its old code: the new code cannot be loaded"
-            )
-            return
-        self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
-        self._process_state.exec_monitor()
+        problem = "the new code cannot be loaded"
+        if self._process_state.can_start_monitor():
+            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+            try:
+                self._process_state.exec_monitor()
+            except OSError as error:  # e.g. the interpreter was removed just now
+                problem = f"{sys.executable} cannot be started: {error.strerror}"
+        self._restart_not_before_s = clock.now() + _RESTART_RETRY_S
+        self._log_first(
+            f"monitor {os.getpid()} continues with its old code, trying again in {_RESTART_RETRY_S:.0f} s: "
+            f"{problem}"
+        )
 
     def _guard(self, work: Callable[[], bool | None]) -> bool | None:
         """Run ``work`` and return its result; log an exception instead of letting it stop the monitor."""

@@ -102,7 +102,7 @@ class Outbox:
     def _run_program(
         self, program: ConfiguredChannel, entry: OutboxEntry, save: Save
     ) -> tuple[OutboxEntry, ...]:
-        """Run a program of the user; a change of state that it got is forgotten."""
+        """Run a program of the user; once it got a change of state, no entry for that remains."""
         entry = self._deliver_to(
             program, replace(entry, message=replace(entry.message, digestible=False)), save, 0
         )
@@ -111,7 +111,7 @@ class Outbox:
     def _with_takeover(
         self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
     ) -> tuple[OutboxEntry, ...]:
-        """Return the entry, and one for another channel if this one will not get the message."""
+        """Return the entry; if it was given up, also an entry for another channel, if one can take over."""
         if not entry.given_up or entry.message.changes:  # a change of state is for a program alone
             return (entry,)
         is_dead = self.dead_channels.why

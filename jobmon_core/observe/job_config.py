@@ -61,6 +61,15 @@ def _text(path: str) -> str:
         raise ValueError(
             f"the file is larger than {_MAX_BYTES // 2**10} KiB, too large for a job configuration"
         )
+    return decoded(content)
+
+
+def decoded(content: bytes) -> str:
+    """Return the content of a file as text.
+
+    Raises:
+        ValueError: it is not UTF-8; the text says from which byte on.
+    """
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

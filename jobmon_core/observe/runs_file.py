@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.groups.runs_file import parse_runs
-from jobmon_core.observe.job_config import parse_yaml
+from jobmon_core.observe.job_config import decoded, parse_yaml
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _text(path: Path) -> str:
         content = file.read_at(0, _MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
         raise ValueError(f"the file is larger than {_MAX_BYTES // 2**10} KiB")
-    return content.decode("utf-8-sig")
+    return decoded(content)
 
 
 def _json(text: str) -> object:

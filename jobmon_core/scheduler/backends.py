@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.process.backend import PROCESS
@@ -15,6 +13,7 @@ from jobmon_core.scheduler.ssh.backend import SSH
 
 if TYPE_CHECKING:
     from jobmon_core.domain.backends import OutageWords
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.scheduler.base import Backend
 
 BACKENDS: dict[str, Backend] = {
@@ -50,10 +49,9 @@ def outage_words(name: str) -> OutageWords | None:
     return BACKENDS[name].outage_words if name in BACKENDS else None
 
 
-def cancel_command(backend: str, job: str, name: str = "", service: str = "") -> str:
-    """Return the shell command that cancels a job; empty if its backend has none or is unsupported.
-
-    ``name`` is what the ``service`` of a remote job calls it.
-    """
-    command = BACKENDS[backend].cancel_command if backend in BACKENDS else ""
-    return command.format(job=job, name=quote(name), service=quote(service), url=quote(url_of(service)))
+def cancel_command(job: WatchedJob) -> str:
+    """Return the shell command that cancels a job; empty if its backend has none or is unsupported."""
+    if job.backend not in BACKENDS:
+        return ""
+    cluster = job.cluster if job.remote else ""
+    return BACKENDS[job.backend].cancel_command(str(job.ref), job.name, cluster)

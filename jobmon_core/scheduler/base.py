@@ -270,6 +270,7 @@ class RemoteJobs(Protocol):
 
         Raises:
             SchedulerUnavailable: the service does not answer, or cannot list jobs.
+            JobmonError: the configuration has no such host.
         """
         ...
 
@@ -292,8 +293,9 @@ class Backend(NamedTuple):
         submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
             backend only watches.
         scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
-        cancel_command: the shell command that cancels ``{job}``, or the job ``{name}`` of ``{service}``,
-            which is at ``{url}``; empty if there is none.
+        cancel_command: returns the shell command that cancels a job; empty if there is none. Its arguments
+            are the job id, the job's name, and the cluster or service that a command must name; empty: the
+            default cluster.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.
         agent_launches: returns the ways to start agents beside a task, the best first; none if this host
@@ -320,7 +322,7 @@ class Backend(NamedTuple):
     display_name: str
     submitter: Callable[[BackendResources], Submitter] | None
     scheduler: Callable[[BackendResources, str], Scheduler]
-    cancel_command: str = ""
+    cancel_command: Callable[[str, str, str], str] = lambda *_: ""
     submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
     agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()

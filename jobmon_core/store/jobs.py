@@ -47,7 +47,7 @@ class JobStore:
         """Write a job durably.
 
         Raises:
-            StorageFailed: the old state is still there, or the new one that may not survive a power cut.
+            StorageFailed: the old state is still there, or the new one is, but may not survive a power cut.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)

@@ -59,7 +59,7 @@ class JsonFile(Generic[T]):
         """Replace the record.
 
         Raises:
-            StorageFailed: the old record is still there, unless only the new one could not be made durable.
+            StorageFailed: the old record is still there, or the new one is, but may not survive a power cut.
         """
         write_atomically(self.path, encoded(record), durable=self.durable)
 

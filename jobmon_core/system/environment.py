@@ -22,7 +22,7 @@ _MACHINE_FORMAT = {
     "SLURM_TIME_FORMAT": "%s",  # Unix seconds: independent of the time zone
     "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
 }
-# not compared: each home has its own monitors, and a log is only of commands
+# not compared: each home has its own monitors, and JOBMON_LOG_* affect only commands
 _NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE")
 _COMPARED = (
     *_CONNECTION,

@@ -105,10 +105,10 @@ def get(request: HttpRequest, timeout_s: float) -> PostResult:
 
 @contextmanager
 def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
-    """Yield a list that gets the result of each request that a library sends by requests meanwhile.
+    """Yield a list that gets the result of each request that a library sends through `requests` in the block.
 
-    ``receiver`` is the destination without its secret, for errors. This is for a short-lived process with one
-    thread: the method of the library is replaced for the time of the block.
+    ``receiver`` is the destination without its secret, for errors. Only for a short-lived process that sends
+    nothing else: in the block, `requests.Session.send` is replaced for the whole process.
     """
     import requests
     import urllib3
@@ -142,7 +142,7 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
 
 
 def _failure(error: Exception, receiver: str, timeout: object) -> PostResult:
-    """Return whether a request that another library sent can have arrived."""
+    """Return what a failed request of another library counts as: `NotSent` or `MaybeSent`."""
     limits_s = [each for each in (timeout if isinstance(timeout, tuple) else (timeout,)) if each]
     why = f"{receiver}: {_reason(error, max(limits_s, default=0.0))}"
     if any(type(cause).__name__ in _NOT_CONNECTED for cause in _causes(error)):

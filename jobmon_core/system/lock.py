@@ -66,10 +66,11 @@ def _hold(path: Path, operation: int) -> Iterator[bool]:
 
 
 @contextmanager
-def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
+def command_lock(path: Path, command: str, timeout_s: float, *others: str) -> Iterator[None]:
     """Hold a lock between a user's commands for the ``with`` block; wait for it up to ``timeout_s`` seconds.
 
-    ``command`` is the name of the holder in the error. On a file system without locks all commands proceed.
+    ``command`` and ``others`` are the commands that take this lock, as the error names them. On a file system
+    without locks all commands proceed.
 
     Raises:
         CommandBusy: another command still holds the lock after that time.
@@ -84,8 +85,10 @@ def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
     try:
         file_lock.acquire()
     except Timeout as error:
+        names = [f"`{each}`" for each in (command, *others)]
+        holder = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         raise CommandBusy(
-            f"another `{command}` has held {path} for over {timeout_s:g} s: wait for it or end it"
+            f"another {holder} has held {path} for over {timeout_s:g} s: wait for it or end it"
         ) from error
     except (OSError, NotImplementedError) as error:
         raise StorageFailed(f"{path} cannot be locked: {error}") from error

@@ -125,7 +125,7 @@ class Target:
             self.write(b"\n")
 
     def write(self, chunk: bytes) -> None:
-        """Write all of ``chunk``; do nothing once nobody reads any more."""
+        """Write all of ``chunk``; do nothing after a write has failed, e.g. because nobody reads any more."""
         if chunk:
             self._is_within_line = not chunk.endswith(b"\n")
         unwritten = memoryview(chunk)
@@ -134,7 +134,7 @@ class Target:
                 unwritten = unwritten[os.write(self._descriptor, unwritten) :]
             except BlockingIOError:  # another process made the terminal non-blocking
                 select.select([], [self._descriptor], [])
-            except OSError:  # nobody reads any more; the program must not fail because of that
+            except OSError:  # the program must not fail because of that
                 self._descriptor = None
 
 

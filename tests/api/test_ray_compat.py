@@ -107,7 +107,7 @@ def test_the_same_answers_come_through_the_head_pod(pod: Path, ray: FakeRay) -> 
     with pytest.raises(UnknownJob, match="ray job list"):
         check_job_status(POD, "raysubmit_2", "ml")
     assert check_job_status("other-pod", JOB, "ml") == "UNKNOWN"  # an outage proves nothing
-    with pytest.raises(JobmonError, match="not a name of Kubernetes"):
+    with pytest.raises(JobmonError, match="not a Kubernetes name"):
         check_gpu_utilization("--help")
 
 

@@ -284,7 +284,7 @@ def test_gpus_in_pods_that_nobody_uses_are_an_issue(pods: Path, capsys: pytest.C
         ('Error from server (NotFound): pods "p-head" not found', "`kubectl get pods -n ml` lists the pods"),
         (
             "The connection to the server localhost:8080 was refused",
-            "pod p-head does not answer: kubectl: The",
+            "; `kubectl get pod p-head -n ml` shows its state",
         ),
     ],
 )

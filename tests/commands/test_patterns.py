@@ -111,6 +111,7 @@ def test_a_file_that_is_no_pattern_file_has_a_fault(shell: Shell, content: bytes
     done = shell.jobmon("patterns", "check", "x.json")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("x.json: ")
+    assert "codec" not in done.stdout
 
 
 def test_a_name_in_a_pattern_file_harms_no_terminal(shell: Shell) -> None:
@@ -146,6 +147,18 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
         "    python_exception_other.runtime_error (root) also matches",
         "    python_exception_other (root) also matches",
         "diagnosis: Diverged (diverged), confidence 90 %",
+    ]
+
+
+def test_a_trial_says_which_line_repeats_a_failure(shell: Shell) -> None:
+    own(shell, RULE)
+    repeated = "PHYSICS DIVERGED at step 8 [repeated 3x across cluster]"
+    (shell.work / "a.log").write_text(f"PHYSICS DIVERGED at step 7\n{repeated}\n")
+    assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines()[:4] == [
+        "1: PHYSICS DIVERGED at step 7",
+        "    diverged (root) is used",
+        f"2: {repeated}",
+        "    diverged (root) matched an earlier line, which Ray repeats here, and is ignored",
     ]
 
 

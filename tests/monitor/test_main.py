@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import sys
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,8 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.process_state import ProcessState, can_start_monitor
+from jobmon_core.lifecycle import process_state
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.main import run
 from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender
 from jobmon_core.store.home import Home
@@ -58,9 +63,7 @@ def test_a_monitor_whose_new_code_cannot_be_loaded_yet_continues_and_tries_again
     running: Monitored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upgraded = tmp_path / "upgraded"
-    interpreter = tmp_path / "python"
-    interpreter.write_text(f"#!/bin/sh\ntest -e {upgraded}\n")
-    interpreter.chmod(0o755)
+    interpreter = Path(_interpreter(tmp_path, f"test -e {upgraded}"))
     continued_s: list[float] = []
 
     def log(_state_id: str, event: str) -> None:
@@ -68,30 +71,73 @@ def test_a_monitor_whose_new_code_cannot_be_loaded_yet_continues_and_tries_again
             continued_s.append(running.clock.now())
             if len(continued_s) == 1:
                 interpreter.rename(tmp_path / "moved")
-            else:
+            elif len(continued_s) == 2:
                 (tmp_path / "moved").rename(interpreter)
                 upgraded.touch()
 
-    def execv(_path: str, _argv: list[str]) -> None:
-        continued_s.append(running.clock.now())
+    tried_s: list[float] = []
+
+    def exec_monitor(_state: ProcessState) -> None:
+        tried_s.append(running.clock.now())
+        if len(tried_s) == 1:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise Restarted
 
     def send_due(_sender: MessageSender) -> None:
         raise ImportError
 
     monkeypatch.setattr(sys, "executable", str(interpreter))
-    monkeypatch.setattr(os, "execv", execv)
+    monkeypatch.setattr(ProcessState, "exec_monitor", exec_monitor)
     monkeypatch.setattr(MessageSender, "send_due", send_due)
     with pytest.raises(Restarted):
         run(running.ctx, running.state, log)
-    code_missing_s, interpreter_missing_s, restarted_s = continued_s
-    assert interpreter_missing_s - code_missing_s >= 300
-    assert restarted_s - interpreter_missing_s >= 300
+    code_missing_s, interpreter_missing_s, just_removed_s = continued_s
+    assert just_removed_s == tried_s[0]
+    for before_s, after_s in pairwise((code_missing_s, interpreter_missing_s, *tried_s)):
+        assert after_s - before_s >= 300
     assert list(running.state.locks) == ["a"]
 
 
-def test_the_code_of_this_checkout_can_start_a_monitor() -> None:
-    assert can_start_monitor()
+def test_the_code_of_this_checkout_can_start_a_monitor(running: Monitored) -> None:
+    assert running.state.can_start_monitor()
+
+
+def test_a_monitor_can_restart_although_the_process_that_started_it_ignored_sigchld(
+    running: Monitored,
+) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert running.state.can_start_monitor()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_trial_of_new_code_does_not_hold_the_locks_of_the_monitor(
+    running: Monitored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = tmp_path / "held"
+    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, f"ls -l /proc/$$/fd > {held}"))
+    assert running.state.can_start_monitor()
+    assert running.ctx.home.lock_file("a").exists()
+    assert "a.lock" not in held.read_text(encoding="ascii")
+
+
+def test_a_trial_of_new_code_that_hangs_does_not_stop_the_monitor(
+    running: Monitored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_state, "_TRIAL_S", 1)
+    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "exec sleep 10"))
+    began_s = time.monotonic()
+    assert not running.state.can_start_monitor()
+    assert time.monotonic() - began_s < 8
+
+
+def _interpreter(folder: Path, command: str) -> str:
+    """Return the path of a program that runs a command of the shell in place of Python."""
+    program = folder / "python"
+    program.write_text(f"#!/bin/sh\n{command}\n", encoding="ascii")
+    program.chmod(0o755)
+    return str(program)
 
 
 def test_a_lock_that_cannot_be_used_is_not_logged_as_an_internal_error(running: Monitored) -> None:

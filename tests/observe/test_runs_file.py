@@ -26,7 +26,7 @@ def test_yaml_and_json_give_the_same_runs_in_the_order_of_the_file(tmp_path: Pat
         (b'{"a": 1, "a": 2}', "'a' occurs twice"),
         (b"a:\nb: e.sh\n", "a: no script"),
         (b"a: [", "not valid YAML"),
-        (b"\xff", "utf-8"),
+        (b"a: e.sh\n\xff", "the file is not UTF-8: invalid start byte at byte 8"),
         (b"#" * 600_000, "larger than"),
     ],
 )

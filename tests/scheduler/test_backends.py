@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,29 @@ def test_each_backend_has_a_name_for_messages() -> None:
         "The local scheduler",
         "The pbs scheduler",
     ]
-    assert cancel_command("slurm", "12_3") == "scancel 12_3"
-    # without http://, Ray takes the address of a dashboard for that of its GCS
-    stop = cancel_command("ray", "1", "raysubmit_x", "head:8265")
-    assert stop == STOP_RAY
+
+
+RAY_JOB = WatchedJob("ray-3-x", 3, 100.0, backend="ray", cluster="head:8265", remote=True, name="raysubmit_x")
+SLURM_JOB = WatchedJob("slurm-12-x", 12, 100.0, watched_part="3", cluster="here", name="train")
+
+
+@pytest.mark.parametrize(
+    ("job", "command"),
+    [
+        (SLURM_JOB, "scancel 12_3"),
+        (
+            replace(SLURM_JOB, cluster="other", remote=True),
+            "scancel -M other 12_3",
+        ),  # 12_3 here is another
+        # without http://, Ray takes the address of a dashboard for that of its GCS
+        (RAY_JOB, STOP_RAY),
+        (replace(RAY_JOB, name="02000000"), ""),  # a driver: Ray cannot stop it
+        (replace(SLURM_JOB, backend="local"), ""),
+        (replace(SLURM_JOB, backend="pbs"), ""),
+    ],
+)
+def test_the_command_to_cancel_a_job_names_its_cluster(job: WatchedJob, command: str) -> None:
+    assert cancel_command(job) == command
 
 
 @pytest.mark.parametrize(
@@ -134,9 +154,7 @@ def test_each_backend_has_a_name_for_messages() -> None:
 def test_users_learn_how_to_look_at_a_job_of_ray_and_stop_it(
     ctx: Context, name: str, look: str, stop: tuple[str, ...]
 ) -> None:
-    found = manual_commands(
-        ctx, WatchedJob("ray-3-x", 3, 100.0, backend="ray", cluster="head:8265", remote=True, name=name)
-    )
+    found = manual_commands(ctx, replace(RAY_JOB, name=name))
     assert found.look[0].startswith(f"ray job {look}")
     assert found.stop == stop
     assert found.start_note

@@ -100,6 +100,10 @@ def test_a_command_gives_up_in_time_and_names_the_command_that_holds_the_lock(
     held = rf"another `jobmon init` has held {path} for over 0\.1 s: wait for it or end it"
     with pytest.raises(CommandBusy, match=held), command_lock(path, "jobmon init", 0.1):
         pass
+    held = "another `jobmon recover`, `jobmon replay` or `jobmon init` has held"
+    others = ("jobmon replay", "jobmon init")
+    with pytest.raises(CommandBusy, match=held), command_lock(path, "jobmon recover", 0.1, *others):
+        pass
 
 
 def test_the_lock_of_a_killed_command_is_free(tmp_path: Path, other_command: subprocess.Popen[str]) -> None:

@@ -46,7 +46,9 @@ def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> Non
     text = " ".join([*efficiency_lines(RUNS, Console())][-1].split())
     assert text.startswith("7 jobs in total: 104.0 CPU hours (")
     assert text.endswith("52.0 GPU hours (83% busy in the 40.0 recorded)")
-    assert [*efficiency_lines((), Console())] == ["no job ended in this time"]
+    assert [*efficiency_lines((), Console())] == [
+        "no job ended in this time; `--since TIME` sets how far to look back"
+    ]
 
 
 def test_json_has_null_for_what_is_not_recorded() -> None:

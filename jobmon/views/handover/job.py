@@ -32,7 +32,8 @@ _MAX_FAILED = 8  # tasks that are named
 def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     """Yield the lines of the section: what is known, then how to look, stop and resume."""
     job = entry.job
-    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}"
+    unwatched = ", no longer watched" if group_of(job) is Group.UNWATCHED else ""
+    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}{unwatched}"
     yield ""
     yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
     for quote in entry.files.results:

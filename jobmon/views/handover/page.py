@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon.views.handover.job import code, job_section, shell
 from jobmon.views.model import stamp, state
 from jobmon.views.running import job_progress
+from jobmon_core.app.jobs.selection import Group as JobGroup
+from jobmon_core.app.jobs.selection import group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
 
@@ -37,10 +39,12 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
     yield f"# Handover: the jobs of {setting.user}"
     yield ""
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
+    has_unwatched = any(group_of(job.job) is JobGroup.UNWATCHED for job in found.jobs)
+    but = ", except those marked `no longer watched`" if has_unwatched else ""
     yield (
         f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
-        " below that has not ended, and sends a message when it ends or stops making progress. The states are"
-        " those of that time; the first commands show how things are now."
+        f" below that has not ended{but}, and sends a message when it ends or stops making progress. The"
+        " states are those of that time; the first commands show how things are now."
     )
     yield ""
     if found.no_messages:
@@ -67,9 +71,11 @@ def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
         "jobmon status     # the list of jobs, those of the last days included",
         "jobmon patrol     # only what has changed since you last ran it; does not affect scheduled patrols",
     )
+    acts = any(group.settings.then or group.settings.hold_when_broken for group in found.groups)
+    lost = "the messages stop, and `--then` and `--hold-when-broken` of groups do nothing"
     yield (
         "The other commands on this page need these `export` lines, too. `jobmon help COMMAND` explains a"
-        " command. The jobs run without jobmon: if it stops, only the messages stop."
+        f" command. The jobs run without jobmon: if it stops, {lost if acts else 'only the messages stop'}."
     )
     yield ""
     for problem in found.problems:

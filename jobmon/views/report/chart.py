@@ -143,7 +143,7 @@ def _value_axis(axis: Axis) -> Iterator[str]:
 
 def _number(value: float) -> str:
     """Return a round number in few characters."""
-    if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - longer than it is exact
+    if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - too long with all its digits
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     return f"{value:,.0f}" if value == round(value) else f"{value:.4f}".rstrip("0")
 

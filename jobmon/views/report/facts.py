@@ -221,7 +221,7 @@ def notes(data: ReportData) -> list[str]:
 
 
 def marked_events(data: ReportData) -> list[Event]:
-    """Return the latest 30 events that charts mark: all but checkpoints, milestones and the launch."""
+    """Return the events that charts mark: the latest 30 besides checkpoints, milestones and launches."""
     return [event for event in data.events if event.kind not in _MINOR][-30:]
 
 

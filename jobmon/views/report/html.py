@@ -116,8 +116,10 @@ def _events(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
     if not data.events:
         return
     numbered = dict(zip(map(id, facts.marked_events(data)), found, strict=True))
-    yield '<h2>Events</h2><ol class="events">'
-    for event in data.events[-_MAX_EVENTS:]:
+    shown = data.events[-_MAX_EVENTS:]
+    which = f", the latest {len(shown)} of {len(data.events)}" if len(shown) < len(data.events) else ""
+    yield f'<h2>Events{which}</h2><ol class="events">'
+    for event in shown:
         yield _event(event, numbered.get(id(event)), data)
     yield "</ol>"
 

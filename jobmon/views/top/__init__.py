@@ -1,1 +1,1 @@
-"""The screen of ``jobmon top``, as pure functions of the tasks, the keys pressed and the window's size."""
+"""The screen of ``jobmon top``: functions of tasks, keys and the window's size; `session` reads files."""

@@ -52,9 +52,9 @@ class Model:
     listing: Listing
     view: View = _START
     log: OutputText | None = None  # of the selected task
-    log_count: int = 0
+    log_count: int = 0  # how many logs this task has
     symbols: Symbols = UNICODE
-    errors: tuple[ErrorLine, ...] = ()  # the latest ones in these logs, oldest first
+    errors: tuple[ErrorLine, ...] = ()  # the latest ones in the logs of the selected task, oldest first
 
     @property
     def tasks(self) -> list[LiveTask]:

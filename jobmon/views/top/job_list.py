@@ -134,7 +134,7 @@ def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:
 
 
 def _short_id(ref: str) -> str:
-    """Return ``12_[…]`` for ``12_[3-9]``: one array must not leave all jobs without their names."""
+    """Return ``12_[…]`` for ``12_[3-9]``, since one long id would take the room of the names of all jobs."""
     before, bracket, _ = ref.partition("[")
     return f"{before}[…]" if bracket else ref
 

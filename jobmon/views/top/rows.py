@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
     EventKind.LAUNCH_FAILED: ("F", Style.BAD, "launch failed: e.g. a worker is missing"),
-    EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in a log yet"),
+    EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: a log is missing or empty"),
     EventKind.ERROR: ("E", Style.BAD, "error: its log shows a failure"),
-    EventKind.TROUBLE: ("T", Style.ATTENTION, "trouble: its processes show a problem"),
+    EventKind.TROUBLE: ("T", Style.ATTENTION, "trouble: its agents found a problem"),
     EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss or gradient norm not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
     EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before"),

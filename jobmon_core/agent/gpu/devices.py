@@ -167,8 +167,8 @@ class _Device:
     def _sampled(self) -> list[float]:
         """Return the utilisation that the driver measured since the last call, in %; empty if it does not.
 
-        Its samples, about five a second, cover the whole time. The looks, one a second, do not: each of them
-        may find a program at work that works every other half second.
+        Its samples, about five a second, cover the whole time. The looks, one a second, do not: if a
+        program computes in the first half of each second only, all of them may find the GPU busy.
         """
         after_us, kind = self._sampled_until_us, self._nvml.constants.NVML_GPU_UTILIZATION_SAMPLES
         try:
@@ -198,7 +198,7 @@ class _Device:
 
 
 class _Activity:
-    """The activity inside of a GPU between two looks (NVML GPM, on Hopper and later)."""
+    """The activity inside a GPU between two readings (NVML GPM, on Hopper and later)."""
 
     def __init__(self, nvml: Nvml, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle

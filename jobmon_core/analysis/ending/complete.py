@@ -35,9 +35,11 @@ def completed_diagnoses(
     worker: Worker,
     log: Callable[[str], None],
 ) -> Mapping[str, Diagnosis]:
-    """Return the diagnoses with what the outputs show, and with the paths of the diagnostics bundles.
+    """Return the diagnoses with what the outputs, core dumps and agents show, and the paths of the bundles.
 
-    These are two parts: if the worker fails in one, that is logged, and the result of the other stays.
+    One helper process verifies the outputs and reads the results; a second one looks for core dumps, reads
+    what agents measured and writes the diagnostics bundles. If one fails, that is logged, and what the other
+    found stays.
     """
 
     def with_verdicts() -> dict[str, Diagnosis]:

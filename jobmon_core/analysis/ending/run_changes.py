@@ -133,7 +133,7 @@ def changes_lines(
 
 
 def changes_line(home: Home, store: JobStore, job: WatchedJob, task: Task, found: Diagnosis) -> str:
-    """Return what changed since an earlier run of the same script succeeded; empty if there is none.
+    """Return what changed while a task ran, and since its script last succeeded; empty if nothing is known.
 
     ``found`` is the diagnosis of the task: a plain success and a cancelled job need no such line.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.recover import name_of
 from jobmon_core.domain.delivery.alert_rules import ALL, Mute, MutesAndAcks, group_target, job_target
-from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownJob
+from jobmon_core.domain.errors import Invalid, StateUnreadable
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -86,7 +86,9 @@ def _subject(ctx: Context, target: str) -> str:
         return "everything"
     if target.startswith(_GROUP):
         return f"group {target.removeprefix(_GROUP)}"
+    state_id = target.removeprefix(_JOB)
     try:
-        return name_of(ctx.store.load(target.removeprefix(_JOB)))
-    except (StateUnreadable, UnknownJob):
-        return f"the forgotten job {target.removeprefix(_JOB)}"
+        return name_of(ctx.store.load(state_id))
+    except StateUnreadable:
+        is_there = ctx.store.path(state_id).exists()
+        return f"{state_id}, whose state file cannot be read" if is_there else f"the forgotten job {state_id}"

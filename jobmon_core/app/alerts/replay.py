@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.recover import RecoveryResult, name_of
+from jobmon_core.app.recover import RecoveryResult, name_of, recovery_lock
 from jobmon_core.domain.delivery.outbox import reopened
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.health import Health, job_status
-from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -35,11 +34,11 @@ def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResu
     Raises:
         UnknownJob: jobmon has no record of such a job.
         StateUnreadable: the job has a state file that cannot be read.
-        CommandBusy: a `jobmon recover` or another `jobmon replay` is running.
+        CommandBusy: another command holds `recovery_lock`, e.g. `jobmon recover`.
         StorageFailed: a file cannot be written, or no monitor could be started.
     """
     found, _ = find_job(ctx, argument)
-    with command_lock(ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
+    with recovery_lock(ctx, _LOCK_TIMEOUT_S):
         job = ctx.store.load(found.id)
         given_up = [entry for entry in job.outbox if entry.given_up]
         if not given_up or job.unwatched_s is not None:

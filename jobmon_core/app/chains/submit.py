@@ -52,7 +52,7 @@ class Chain:
     jobs: list[JobRef] = field(default_factory=list)  # of the stages that were submitted, in their order
 
     def submit(self) -> int:
-        """Submit one stage after the other; return the exit code of the last sbatch, which may have failed.
+        """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job.
 
         Raises:
             ConfigInvalid, SchedulerMissing: see `SubmitJob.submission`.

@@ -47,7 +47,7 @@ class Collected:
 
 
 def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected:
-    """Return what the named jobs used that ended at ``since_s`` (Unix seconds) or later, or not yet.
+    """Return what the named jobs used, without those that ended before ``since_s`` (Unix seconds).
 
     This waits up to half a minute while accounting lacks an end that jobmon knows.
 
@@ -60,11 +60,12 @@ def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected
     while (late := [each for each in targets if _is_late(ctx, each, rows)]) and ctx.clock.now() < give_up_s:
         ctx.clock.wait(_RETRY_S)
         rows |= ask_accounting(ctx, late)[0]
+    has_answers = not problems
     runs: list[RunEfficiency] = []
     for target in targets:
         of_target = [*_runs(ctx, target, rows)]
-        if not of_target and not problems:
-            problems = [*problems, _unknown(target.ref)]
+        if not of_target and has_answers:
+            problems.append(_unknown(target.ref))
         runs += [run for run in of_target if run.ended_s is None or run.ended_s >= since_s]
     return Collected(tuple(runs), tuple(problems))
 

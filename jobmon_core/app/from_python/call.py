@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.from_python.request import Request
 
 _MODULE = "jobmon_core.app.from_python"
-# what sbatch prints if slurmctld does not answer, or only half
+# what sbatch, or jobmon after it, prints if slurmctld does not answer or its answer breaks off
 _NO_ANSWER = ("Unable to contact", "Socket timed out", "Zero Bytes were", "may have accepted")
 
 

@@ -17,7 +17,7 @@ def restart_monitors(_ctx: Context, tell: Callable[[str], None]) -> None:
     """Restart the monitors that are gone, as `jobmon recover` does, in a process of its own.
 
     Raises:
-        CommandBusy: another `jobmon recover` is running.
+        CommandBusy: another command that restarts monitors is running, e.g. `jobmon recover`.
         StorageFailed: a file cannot be written, or the new monitor did not start.
     """
     reply, _ = call(Recover())

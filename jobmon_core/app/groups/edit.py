@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownGroup
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.system.users import user_name
@@ -36,11 +35,7 @@ def open_group(
         Invalid: no group can have this name.
         StateUnreadable, StorageFailed: its file cannot be read or written.
     """
-    is_new = False
-    if not ctx.groups.exists(name):
-        with suppress(UnknownGroup):  # another command was faster
-            ctx.groups.create(Group(name, ctx.clock.now()))
-            is_new = True
+    is_new = not ctx.groups.exists(name) and ctx.groups.create(Group(name, ctx.clock.now()))
     if settings:
         update(ctx, name, lambda group: replace(group, settings=settings(group.settings)))
     return is_new
@@ -90,8 +85,8 @@ def add_job(
 ) -> tuple[str, bool]:
     """Add a job to a group, and watch it if it is not watched yet.
 
-    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. A new
-    state file may lack that: ``job_name`` is the job's name, if the caller knows it.
+    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. The
+    state file of a new job may not have the name yet: ``job_name`` is it, if the caller knows it.
 
     Returns:
         The name of the run, and whether the job is new in the group.

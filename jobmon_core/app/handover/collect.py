@@ -160,7 +160,7 @@ def _handover_job(
 def _checkpoints(
     ctx: Context, jobs: Iterable[WatchedJob]
 ) -> tuple[dict[str, tuple[FoundCheckpoints, ...]], str]:
-    """Return the checkpoints of jobs within a minute, and why there are none."""
+    """Look for the checkpoints of jobs for up to a minute; return them, and why the look failed."""
     try:
         found = Worker().run(_Found, lambda: _Found({job.id: _of_job(ctx, job) for job in jobs}), _TIMEOUT_S)
     except WorkerFailed as error:

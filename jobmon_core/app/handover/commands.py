@@ -6,7 +6,6 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.cancel import command_to_end
 from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
@@ -17,6 +16,7 @@ from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.system.process import read_stat
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
     if job.closed or job.outcome is not None:
         return ()
     if job.backend == DEFAULT_BACKEND:
-        return (command_to_end(job),)
+        return (cancel_command(job),)
     if job.remote:
         return manual_commands(ctx, job).stop
     pids = _pids(ctx, job)

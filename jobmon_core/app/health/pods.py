@@ -34,7 +34,7 @@ class Pods:
 def ask_pods(
     names: Sequence[str], namespace: str = "", checkpoint_folder: str = "", runner: Runner = _RUNNER
 ) -> Pods:
-    """Ask pods at once; the first one is Ray's head, or any other in which ``ray status`` works.
+    """Ask pods in parallel; the first one is Ray's head, or any other in which ``ray status`` works.
 
     Raises:
         CommandMissing, PodUnreachable: no pod can be asked; the error is that of the first one.

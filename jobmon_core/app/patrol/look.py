@@ -33,7 +33,7 @@ class LookedAt:
     progress: JobProgress
     tasks: tuple[LiveTask, ...]
     files: JobFiles = _NO_FILES
-    age_s: float | None = None  # of Slurm's last answer about it, if that is older than usual
+    age_s: float | None = None  # of the scheduler's last answer about it, if that is older than usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Look:
 
     at_s: float
     jobs: tuple[LookedAt, ...] = ()
-    problems: tuple[str, ...] = ()  # what is wrong beside the jobs, one line each
+    problems: tuple[str, ...] = ()  # what is wrong and concerns no single job, one line each
     is_done: bool = False  # nothing is watched any more
     files: PatrolFiles = field(default_factory=PatrolFiles)
     failed_before: int = 0  # see `Patrol`

@@ -18,7 +18,7 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
 from jobmon_core.app.records.checkpoint_copy import copy_checkpoints
-from jobmon_core.app.records.redacted_copy import copy_json, copy_text, write_text
+from jobmon_core.app.records.redacted_copy import copy_json, copy_text, create_private, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
@@ -109,9 +109,18 @@ def _publish(folder: Path, target: Path) -> None:
         os.link(packed, target)
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
-        shutil.copyfile(packed, target)
-        target.chmod(0o600)
+    except OSError:  # a file system without hard links
+        _copy_to_new(packed, target)
+
+
+def _copy_to_new(source: Path, target: Path) -> None:
+    """Copy a file to a private one, which must not exist; if that fails, no part of the copy is left."""
+    with source.open("rb") as packed, open(create_private(target), "wb") as copy:
+        try:
+            shutil.copyfileobj(packed, copy)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
 
 
 def _fill(

@@ -49,7 +49,9 @@ def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
+        StateUnreadable: the job has a state file that cannot be read.
         JobmonError: the text is empty or too long, or the job has too many notes.
+        CommandBusy: another `jobmon note` has not finished within ten seconds.
         StorageFailed: the note cannot be written, or the file with the earlier ones cannot be read.
     """
     job, _ = find_job(ctx, argument)

@@ -29,7 +29,7 @@ def copy_text(source: str, target: Path) -> str:
         Unreadable: the source cannot be read; the target may be there in part.
         OSError: the target cannot be written, or exists already.
     """
-    with open(_create_private(target), "wb") as copy:
+    with open(create_private(target), "wb") as copy:
         omitted_bytes = 0
         for piece, left_out_bytes in _pieces(source):
             copy.write(piece)
@@ -65,11 +65,11 @@ def write_text(target: Path, text: str) -> None:
         ValueError: the text has a character that UTF-8 does not have; nothing is written.
     """
     content = text.encode("utf-8", "surrogateescape")
-    with open(_create_private(target), "wb") as file:
+    with open(create_private(target), "wb") as file:
         file.write(content)
 
 
-def _create_private(target: Path) -> int:
+def create_private(target: Path) -> int:
     """Create a file that only the user can read, which must not exist; return its descriptor."""
     return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 

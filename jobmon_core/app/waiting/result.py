@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 from jobmon_core.domain.decide import MAX_DIAGNOSED
 from jobmon_core.domain.groups.member_view import view_of
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,9 +55,9 @@ def judge(job: WatchedJob, ref: JobRef, *, doubtful_fails: bool) -> Waited:
         result = Result.FAILURE if is_doubtful and doubtful_fails else result_of(outcome)
         return Waited(ref, job, result, _why(job, outcome))
     if reason := view_of(job).never_starts:
-        cluster = f"-M {job.cluster} " if job.remote else ""
-        why = f"it will never start ({reason}); `scancel {cluster}{job.ref}` removes it"
-        return Waited(ref, job, Result.FAILURE, why)
+        command = cancel_command(job)
+        remedy = f"; `{command}` removes it" if command else ""
+        return Waited(ref, job, Result.FAILURE, f"it will never start ({reason}){remedy}")
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"
         return Waited(ref, job, Result.UNKNOWN, f"jobmon was asked to stop watching it; {again}")

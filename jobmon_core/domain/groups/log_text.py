@@ -64,11 +64,12 @@ class EventText(NamedTuple):
 
     def stuck(self, name: str, view: MemberView) -> str:
         """Return the event of a member that can never start."""
+        cluster = f"-M {view.other_cluster} " if view.other_cluster else ""
         return self._event(
             f"NEVER_STARTS: {name}",
             f"Job ID: {view.job_id}",
             f"Reason: {view.never_starts}",
-            f"Action: Not waited for; `scancel {view.job_id}` removes it",
+            f"Action: Not waited for; `scancel {cluster}{view.job_id}` removes it",
         )
 
     def broken(self, why: str, action: str) -> str:

@@ -35,6 +35,7 @@ class MemberView(NamedTuple):
     fingerprint: str = ""  # equal for members that failed in the same way; empty if nothing is known
     log_folder: str = ""
     gpu_hours: float | None = None  # of all its tasks; None if it had no GPUs
+    other_cluster: str = ""  # the cluster of `sbatch -M`; empty for the local one
 
     @property
     def efficiency(self) -> Efficiency:
@@ -57,6 +58,7 @@ def view_of(job: WatchedJob) -> MemberView:
     view = MemberView(
         state=_state(job),
         job_id=str(ref_of(job.job_id, job.watched_part)),
+        other_cluster=job.cluster if job.remote else "",
         is_over=job.closed,
         never_starts=_never_starts(job),
         started_s=min(

@@ -17,7 +17,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _HELD_STATES = {
     JobState.SPECIAL_EXIT: Hint("is held after a special exit", RELEASE),
-    # of 25.11, after --requeue=expedite and an exit code other than 0; `scontrol requeuehold` leaves PENDING
+    # Slurm 25.11, after --requeue=expedite and a nonzero exit code; `scontrol requeuehold` gives PENDING
     JobState.REQUEUE_HOLD: Hint("failed, was requeued and is held", RELEASE),
 }
 

@@ -38,8 +38,8 @@ _ADVICE = {
     EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; `scancel JOBID` ends it.",
     EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same node may slow it down.",
     EventKind.TIME_LIMIT: (
-        "Ask an administrator to extend it, e.g. with `scontrol update JobId=JOBID TimeLimit=...`, or make "
-        "sure that it saves a checkpoint before the limit."
+        "Ask an administrator to extend the limit, e.g. with `scontrol update JobId=JOBID TimeLimit=...`, or "
+        "make sure that the job saves a checkpoint before it."
     ),
     EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",
     EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",

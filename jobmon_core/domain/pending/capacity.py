@@ -9,23 +9,30 @@ from typing import NamedTuple
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.pending.model import Node, Request
 
-# a node in one of these states takes no job; a star at the end of the state: it does not respond
-_UNUSABLE = {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NO_RESPOND"}
+_SILENT = "NOT_RESPONDING"  # a star in the state means the same, as in ``IDLE*+CLOUD``
+# a node in one of these states takes no job
+_UNUSABLE = {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", _SILENT}
 _NODES_NAMED = 3
 
 
 class Fit(NamedTuple):
     """How many nodes can take a job's share for one node."""
 
-    ever: int  # once nothing else runs on them; those that are down or drained not counted
+    ever: int  # once nothing else runs on them; unusable ones not counted
     now: int
-    unusable: int  # that are down or drained
+    unusable: int  # that are down or drained, or do not respond
     if_usable: int  # of the unusable ones, those that would have enough
 
 
 def is_usable(node: Node) -> bool:
     """Whether a node takes jobs: it is neither down nor drained, and it responds."""
-    return not node.state.endswith("*") and not _UNUSABLE & {*node.state.rstrip("*~#!%$@^-").split("+")}
+    return not _UNUSABLE & _parts(node.state)
+
+
+def _parts(state: str) -> set[str]:
+    """Return the base state and the flags of a node, without the signs that Slurm appends to the state."""
+    names = {part.rstrip("*~#!%$@^-") for part in state.split("+")}
+    return names | {_SILENT} if "*" in state else names
 
 
 def fit_of(request: Request, nodes: Iterable[Node]) -> Fit:
@@ -108,9 +115,9 @@ def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
 
 def state_text(state: str) -> str:
     """Return a node's state in a word, e.g. ``drained`` for ``IDLE+DRAIN``."""
-    flags = {*state.rstrip("*").split("+")}
+    flags = _parts(state)
     if flags & {"DOWN", "FAIL", "ERROR"}:
         return "down"
     if "DRAIN" in flags or "DRAINED" in flags:
         return "drained" if flags & {"IDLE", "DRAINED"} else "being drained"
-    return "not responding" if state.endswith("*") else state.lower()
+    return "not responding" if _SILENT in flags else state.lower()

@@ -54,5 +54,5 @@ def place_text(facts: PendingFacts) -> str:
 
 
 def pending_tasks(facts: PendingFacts) -> str:
-    """Return which tasks of an array the explanation is about, e.g. ``4-9``; empty of another job."""
+    """Return which tasks of an array the explanation is about, e.g. ``4-9``; empty for any other job."""
     return str(facts.job.pending_indices or IndexSet(()))

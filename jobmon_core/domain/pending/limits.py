@@ -53,7 +53,10 @@ _MINUTES = ("GrpWall", "MaxWallPJ")
 
 
 def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
-    """Yield what each limit that the reason stands for allows or requires, and what counts towards it."""
+    """Yield what each limit that the reason stands for allows or requires, and what counts towards it.
+
+    If some of these limits are exhausted, the others are left out.
+    """
     matching = [limit for limit in limits if _matches(reason_name, limit)]
     exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
     for limit in exhausted or matching:

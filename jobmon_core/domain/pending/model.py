@@ -86,7 +86,7 @@ class QueuePlace:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; an empty or missing limit is none."""
+    """A partition; ``max_nodes`` and ``max_time_s`` are None if it has no such limit."""
 
     name: str
     state: str = ""  # UP, DOWN, DRAIN, INACTIVE

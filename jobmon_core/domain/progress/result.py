@@ -88,7 +88,7 @@ def with_time_needed(
 
 
 def _work(progress: Progress, followed: TaskProgress) -> str:
-    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a percentage, or nothing."""
+    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a percentage or without work."""
     if progress.unit == "%" or progress.current <= 0:
         return ""
     speed = rate(estimate(followed.history, None, 0.0).average_rate_per_s, progress.unit)

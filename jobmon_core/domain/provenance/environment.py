@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DIGEST_CHARS = 8  # 32 bits: enough to notice a change, too few to confirm a guessed password
+_DIGEST_CHARS = 8  # 32 bits: enough to notice a change, too few to find a long random value by trial
 _MAX_VARIABLES = 1000
 
 # variables that differ from login to login and change no job

@@ -48,7 +48,7 @@ class GpuUse:
     memory_peak: int | None
     memory_total: int | None
     mean_power_w: float | None
-    highest_power_w: float | None
+    highest_power_w: float | None  # of the means of the samples
     energy_kwh: float | None  # while an agent measured
     notes: tuple[str, ...]  # errors, in a few words each
 
@@ -60,7 +60,7 @@ class NodeUse:
     name: str
     cores: float | None
     mean_cores: float | None  # that were busy
-    highest_cores: float | None
+    highest_cores: float | None  # of the means of the samples
     throttled_percent: float | None
     memory_peak: int | None
     memory_limit: int | None

@@ -84,5 +84,5 @@ def _fault(options: AgentOptions) -> str:
     if not _SHORTEST_INTERVAL_S <= options.interval_s <= _LONGEST_INTERVAL_S:
         return f"--interval must be {_SHORTEST_INTERVAL_S:g} to {_LONGEST_INTERVAL_S:g} seconds"
     if not 0 < options.lifetime_s <= _LONGEST_S:
-        return f"--lifetime must be at most {_LONGEST_S:g} seconds"
+        return f"--lifetime must be above 0 and at most {_LONGEST_S:g} seconds"
     return ""

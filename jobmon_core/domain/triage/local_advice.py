@@ -1,4 +1,4 @@
-"""What to do about a verdict on a machine without Slurm, whose options the advice of some rules names."""
+"""Advice for jobs on a single machine, in place of advice of the rules that names options of Slurm."""
 
 from __future__ import annotations
 

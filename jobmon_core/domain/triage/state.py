@@ -22,5 +22,5 @@ class TriageState:
     judged_s: float = 0.0  # the last look
     started_s: float = 0.0  # of the run that all this is about
     held: dict[str, Held] = field(default_factory=dict)  # by name
-    stacks_wanted: bool = False  # whether the agents were asked for those of the stall that still lasts
+    stacks_wanted: bool = False  # whether the agents were asked for the stacks at the stall that still lasts
     reported: tuple[str, ...] = ()  # the names of all verdicts that were reported about this run

@@ -1,4 +1,7 @@
-"""Figures of the last minutes, weighted by time. A figure that most of the time lacks is not available."""
+"""Figures of the last minutes, weighted by time.
+
+A figure counts as not available if it is missing for more than 30 % of the time.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class AlertGate:
     """Decides about the messages of one job, or about messages of no single job."""
 
     files: AlertFiles
-    state_id: str = ""  # the state id; empty: no single job
+    state_id: str = ""  # of the job; empty: the messages are about no single job
     groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
 
     def admit(

@@ -70,7 +70,7 @@ _PLAIN_LIMITS = _TextLimits(300, 300, 100, 300, 300)
 
 
 def full(entry: OutboxEntry, mentions: Mentions) -> dict[str, Any]:
-    """Return the full form: the lead, for a failure with the configured mentions, and one embed."""
+    """Return the full form: the lead (of a failure, with the configured mentions) and one embed."""
     lead = _lead(entry.message)
     content, allowed = _with_mentions(lead, mentions if entry.message.tone is Tone.FAILURE else Mentions())
     return {"username": USERNAME, "content": content, "embeds": [_embed(entry)], "allowed_mentions": allowed}

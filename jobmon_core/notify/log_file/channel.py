@@ -1,4 +1,4 @@
-"""Appends each message as one JSON object to a file; the keys are described in `json_form`."""
+"""Appends each message as one JSON object to a file; the keys are those of `json_form`."""
 
 from __future__ import annotations
 

@@ -33,9 +33,19 @@ _MIN_STEP_S = 1.0
 _MAX_WHY = 400
 _FIX = (
     "Check `smtp_server`, `smtp_port`, `security`, `user` and `password` in the configuration. On many "
-    f'clusters, `"smtp_server": "localhost", "smtp_port": 25, "security": "none"` sends. {TEST_AGAIN}'
+    f'clusters, `"smtp_server": "localhost", "smtp_port": 25, "security": "none"` works. {TEST_AGAIN}'
 )
-_LATER_ADVICE = "Run `jobmon test-alerts` again later. Messages about jobs are retried automatically."
+_ADVICE = {
+    DEAD: _FIX,
+    LATER: "Run `jobmon test-alerts` again later. Messages about jobs are retried automatically.",
+    REFUSED: (
+        "Ask the administrator of the mail server why it rejects this text. If it rejects a message about a "
+        "job, jobmon sends that message once more, shorter and without its file."
+    ),
+    DeliveryOutcome.MAYBE_DELIVERED: (
+        "Check whether the test message arrived. Messages about jobs are retried automatically."
+    ),
+}
 
 
 class _Rejected(Exception):
@@ -91,7 +101,7 @@ class MailChannel:
         password = self.settings.password.value if self.settings.password else ""
         text = one_line(without_secrets(text, long_enough(password)))
         why = cut_middle(f"{self.settings.smtp_server}:{self.settings.smtp_port}: {text}", _MAX_WHY)
-        advice = _FIX if outcome is DEAD or for_all else _LATER_ADVICE
+        advice = _FIX if for_all else _ADVICE[outcome]
         return AttemptResult(Receipt(outcome, why, for_all=for_all), advice)
 
 

@@ -61,7 +61,8 @@ class TerminalChannel:
             append(path, record, is_repeat=entry.maybe_delivered)
             keep_last(path, _KEPT, _MAX_BYTES)
         except StorageFailed as error:
-            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), "")
+            advice = "Check jobmon's home (`jobmon where`). Messages about jobs are retried automatically."
+            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), advice)
         return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
 
 

@@ -1,4 +1,4 @@
-"""Posts each message as JSON to a URL of the user's own; the keys are described in `json_form`.
+"""Posts each message as JSON to a URL of the user's own; the keys are those of `json_form`.
 
 Sent without Apprise, whose JSON has only a title and a text. The header ``Idempotency-Key`` is the same for
 every repeat of a message, so that the receiver can drop repeats.

@@ -101,7 +101,10 @@ def read_text(path: str) -> str | None:
 
 
 def free_room(folder: str) -> Room | None:
-    """Return the free space and inodes at a folder, or at the nearest folder above it that exists."""
+    """Return the free space and inodes at a folder, or at the nearest folder above it that exists.
+
+    None if the file system does not tell.
+    """
     existing = folder if os.path.isdir(folder) else _nearest_folder(folder)  # noqa: PTH112 - as above
     try:
         found = os.statvfs(existing)

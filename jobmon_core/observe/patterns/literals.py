@@ -1,4 +1,4 @@
-"""Read from a file which literals the shipped expressions require: finding them takes 0.1 s of CPU time.
+"""Read from a file which literals the shipped expressions require: finding them anew would take 0.1 s.
 
 `dev/share_files.py` writes the file. Those of an expression that is not in it are found when needed.
 The file has two parts, so that a search for the failures of running jobs need not load the patterns.

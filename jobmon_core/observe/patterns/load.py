@@ -46,7 +46,7 @@ class PatternFile:
 
     source: str  # its path; empty for a user without a file
     patterns: tuple[Pattern, ...] = ()  # those without faults
-    faults: tuple[str, ...] = ()  # every fault of the file, after the index of the pattern and the key
+    faults: tuple[str, ...] = ()  # every fault of the file; each begins with where it is, if known
     skipped: int = 0  # patterns with faults
 
     @property
@@ -91,7 +91,8 @@ def read_patterns(path: Path, *, check_examples: bool = True) -> PatternFile:
     except Unreadable as error:
         return PatternFile(str(path), faults=(f"the file {error}",))
     except UnicodeDecodeError as error:
-        return PatternFile(str(path), faults=(f"cannot be read: {error}",))
+        fault = f"the file is not UTF-8: {error.reason} at byte {error.start}"
+        return PatternFile(str(path), faults=(fault,))
     return parse_patterns(text, str(path), check_examples=check_examples)
 
 

@@ -28,7 +28,8 @@ _LONG = 4096  # bytes; in a shorter text, one search per literal is faster than 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
     """Return whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
 
-    ``own`` are the expressions of the user. Patterns by which such a line is no failure are not tried.
+    ``own`` are the expressions of the user. Patterns that would show that such a line is harmless are not
+    tried.
     """
     text = _without_repetitions(data)
     if _TRACEBACK in text:

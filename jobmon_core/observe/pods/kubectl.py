@@ -94,4 +94,6 @@ def _error(result: Result, pod: str, namespace: str) -> JobmonError:
             f"there is no pod {pod} ({text}); `kubectl get pods{option}` lists the pods, "
             "--namespace names another namespace"
         )
-    return PodUnreachable(f"pod {pod} does not answer: {text}")
+    return PodUnreachable(
+        f"pod {pod} does not answer: {text}; `kubectl get pod {pod}{option}` shows its state"
+    )

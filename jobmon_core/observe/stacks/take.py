@@ -63,7 +63,10 @@ def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], fol
 
 
 def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, str]:
-    """Return the stack of a process, and why there is none; the process is not paused."""
+    """Return the stack of a process, and why there is none: one of the two is empty.
+
+    The process is not paused.
+    """
     if left_s <= 0:
         return "", "left out: the other processes took too long"
     argv = (program, "dump", "--nonblocking", "--pid", str(pid))

@@ -69,7 +69,7 @@ _AFTER_OK = re.compile(r"afterok(?::\d{1,9})+", re.ASCII)
 def parse_after_ok(text: str) -> tuple[int, ...]:
     """Return the jobs that must succeed before a job starts, of e.g. ``afterok:12:13``; blank text: none.
 
-    If one of them does not succeed, the job is cancelled: nothing on a single machine can repair it.
+    If one of them does not succeed, the job is cancelled; Slurm's default is to leave it pending for ever.
 
     Raises:
         SchedulerRejected: the text is invalid, or another type of dependency.

@@ -54,7 +54,7 @@ class ProcessGroup:
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
     """Yield a row for each process that has not exited.
 
-    ``observer`` is this process: it can only tell about processes of its own host, since its last boot.
+    ``observer`` is this process; it cannot tell whether the processes of another host still run.
     """
     for key, process in zip(group.keys, group.processes, strict=True):
         state, reason = JobState.RUNNING, ""

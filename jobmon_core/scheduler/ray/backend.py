@@ -33,12 +33,17 @@ def _cluster_resources(_resources: BackendResources, service: str) -> ClusterRes
     return cluster_resources(service)
 
 
-_STOP = "ray job stop --address {url} {name}"
 _DRIVER = re.compile(r"[0-9a-f]{8}")  # the id of a job that no submission started
 _START_NOTE = (
     "submit its entrypoint again, with its runtime environment and its resources; `jobmon submit --backend "
     "ray --help` names the options"
 )
+
+
+def _cancel_command(_job: str, name: str, service: str) -> str:
+    if _DRIVER.fullmatch(name):  # `ray job stop` takes only what a submission started
+        return ""
+    return f"ray job stop --address {quote(url_of(service))} {quote(name)}"
 
 
 def _manual_commands(_resources: BackendResources, service: str, _number: int, name: str) -> ManualCommands:
@@ -48,7 +53,7 @@ def _manual_commands(_resources: BackendResources, service: str, _number: int, n
         note = "no submission of Ray started it: start its program again as it was started"
         return ManualCommands((f"ray job list --address {quote(url)}{browser}",), start_note=note)
     look = f"ray job status --address {quote(url)} {quote(name)}{browser}"
-    return ManualCommands((look,), (_STOP.format(url=quote(url), name=quote(name)),), start_note=_START_NOTE)
+    return ManualCommands((look,), (_cancel_command("", name, service),), start_note=_START_NOTE)
 
 
 _OUTAGE = OutageWords(
@@ -64,7 +69,7 @@ RAY = Backend(
     display_name="Ray",
     submitter=None,  # `jobmon_core.app.remote.submit_ray` submits: the options are not those of sbatch
     scheduler=_scheduler,
-    cancel_command=_STOP,
+    cancel_command=_cancel_command,
     remote_jobs=_remote_jobs,
     cluster_resources=_cluster_resources,
     manual_commands=_manual_commands,

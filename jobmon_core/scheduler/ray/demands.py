@@ -22,7 +22,7 @@ _GIB = 1 << 30
 
 
 class Demand(NamedTuple):
-    """Something that waits for resources; several may be the same."""
+    """An entrypoint, actor, task or placement group that waits for resources."""
 
     driver: str  # Ray's own id of the job; of an entrypoint empty
     submission_id: str  # only of an entrypoint

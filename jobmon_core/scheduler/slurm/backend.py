@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.base import AgentLaunch, Backend
@@ -52,6 +53,10 @@ def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:
     from jobmon_core.system.runner import Runner
 
     return SlurmScheduler(Runner(), cluster)
+
+
+def _cancel_command(job: str, _name: str, cluster: str) -> str:
+    return f"scancel -M {quote(cluster)} {job}" if cluster else f"scancel {job}"
 
 
 def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
@@ -147,7 +152,7 @@ SLURM = Backend(
     display_name="Slurm",
     submitter=_submitter,
     scheduler=_scheduler,
-    cancel_command="scancel {job}",
+    cancel_command=_cancel_command,
     submit_sentinel=_submit_sentinel,
     controller_id=_controller_id,
     agent_launches=_agent_launches,

@@ -57,7 +57,7 @@ _PATH_FIELDS = ("StdOut", "StdErr")
 _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
 _GPUS_OVERLAP_SINCE = (22, 5)
-AGENT_STEP = "jobmon"  # the name of jobmon's own steps; accounting excludes them
+AGENT_STEP = "jobmon"  # the name of jobmon's own steps, which sacct.py does not count as usage of the job
 # A step that takes nothing from the job's own steps: ``--overlap`` shares the CPUs and, since 22.05, the
 # GPUs; with ``--mem=0`` it reserves no memory. ``--immediate`` limits the wait for the step (seconds).
 # Without ``--propagate=NONE`` the limits of the login node would apply.

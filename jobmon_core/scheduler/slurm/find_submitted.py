@@ -94,7 +94,8 @@ def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
 def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
         case str(problem):
-            return None, f"sbatch printed no id for the job, and {problem}; the job is not watched"
+            note = f"sbatch printed no id for the job, and {problem}; the job is not watched"
+            return None, f"{note}: find its id with `squeue`, then run `jobmon watch ID`"
         case NotListed():
             note = "sbatch printed no job id, and the queue has no new job of yours"
             return None, f"{note}; the job is not watched"

@@ -101,7 +101,10 @@ class SshScheduler:
         return ""
 
     def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
-        """Return the jobs on this host that somebody watches; note those that nobody does any more."""
+        """Return the watched jobs on this host, and those whose folder there may be removed.
+
+        Mark as dropped those that nobody watches any more.
+        """
         found = _Jobs({}, {})
         for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
@@ -118,7 +121,7 @@ class SshScheduler:
     def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
         """Return a row for each job that has not vanished.
 
-        Raise `_NoAnswer` if the host does not answer, or if all jobs are on another machine than the answer.
+        Raise `_NoAnswer` if the host does not answer, or if the machine that answered has none of the jobs.
         """
         jobs = found.watched
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}

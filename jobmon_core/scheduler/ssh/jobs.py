@@ -181,12 +181,13 @@ def _find(target: Target, answer: Answer, host: str) -> _Found:
     """Return the process to follow; a `_Found` without a PID if only a marker is awaited.
 
     Raises:
-        UnknownJob: there is none, or none that can be followed; the message says what to do.
+        UnknownJob: there is none, none that can be followed, or several that match; the message
+            says what to do.
     """
     if target.tmux:
         return _of_tmux(target, answer, host)
     if target.pid:
-        return _Found(_running(target.pid, answer, f"no process {target.pid} runs on {host}"))
+        return _Found(_running(target.pid, answer, host))
     if target.process:
         return _Found(_only(target.process, answer, host))
     if target.marker:
@@ -200,10 +201,10 @@ def _find(target: Target, answer: Answer, host: str) -> _Found:
     return _Found(_writer(target.log, answer, host))
 
 
-def _running(pid: int, answer: Answer, problem: str) -> int:
+def _running(pid: int, answer: Answer, host: str) -> int:
     seen = answer.look.processes.get(pid)
     if seen is None or not seen.runs:
-        raise UnknownJob(problem)
+        raise UnknownJob(f"no process {pid} runs on {host}; process:TEXT finds one by its command line")
     return pid
 
 
@@ -258,7 +259,9 @@ def _only(text: str, answer: Answer, host: str) -> int:
     """Return the process with a text in its command line."""
     found = _roots(answer)
     if not found:
-        raise UnknownJob(f"no process of yours on {host} has {text!r} in its command line")
+        raise UnknownJob(
+            f"no process of yours on {host} has {text!r} in its command line; name it by pid: or tmux:"
+        )
     if len(found) > 1:
         pids = ", ".join(f"pid:{pid}" for pid in found)
         raise UnknownJob(

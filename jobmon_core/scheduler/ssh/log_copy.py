@@ -24,7 +24,7 @@ MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is started; one older part 
 
 
 def next_offset(folder: JobFolder, copy: Path) -> CopyState:
-    """Return the inode of the log that was copied; its ``base`` is the offset of the next byte to copy."""
+    """Return the inode of the log that was copied, and as ``base`` the offset of the next byte to copy."""
     with suppress(OSError, StateUnreadable):  # then the copy goes on with the end of the log
         state = folder.copy_state()
         return CopyState(state.inode, state.base + _size(copy)) if state.inode else state

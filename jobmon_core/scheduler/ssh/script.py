@@ -170,7 +170,7 @@ def examine(lines: Iterable[str]) -> str:
 
 
 def process_line(process: Process) -> str:
-    """Return the line that looks whether a process exists."""
+    """Return the line that checks whether a process exists."""
     return f"process {process.pid}"
 
 
@@ -211,11 +211,6 @@ def running_line(text: str) -> str:
 def details_line(pid: int) -> str:
     """Return the line that prints what is known of a process."""
     return f"details {pid}"
-
-
-def foreground_line(pid: int) -> str:
-    """Return the line that prints what runs in the foreground of the terminal of a process."""
-    return f"foreground {pid}"
 
 
 def writers_line(file: str) -> str:

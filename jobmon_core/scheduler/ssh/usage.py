@@ -28,7 +28,7 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
 
 
 def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
-    """Return what the folder of a job's outputs held at the latest look; nothing if none is named."""
+    """Return what the folder of a job's outputs held at the latest look; nothing if no look showed one."""
     try:
         return (HostRecords(resources.folder()).of(number).files(),)
     except (OSError, StateUnreadable):

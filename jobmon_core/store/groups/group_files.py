@@ -71,22 +71,20 @@ class GroupStore:
             raise _unreadable(path, f"contains the group {group.name}: the file was renamed or copied")
         return group
 
-    def create(self, group: Group) -> None:
-        """Save a new group durably.
+    def create(self, group: Group) -> bool:
+        """Save a new group durably; return False and change nothing if one with this name exists already.
 
         Raises:
-            UnknownGroup: one with this name exists already.
             StorageFailed: the file cannot be written.
         """
         private_folder(self.folder)
-        if not create_exclusive(self.path(group.name), encoded(group)):
-            raise UnknownGroup(f"a group named {group.name} exists already")
+        return create_exclusive(self.path(group.name), encoded(group))
 
     def save(self, group: Group) -> None:
         """Replace a group durably. Only its `locked` holder may do so.
 
         Raises:
-            StorageFailed: the old file is still there, unless only the new one could not be made durable.
+            StorageFailed: the old file is still there, or the new one is, but may not survive a power cut.
         """
         write_atomically(self.path(group.name), encoded(group))
 

@@ -54,7 +54,7 @@ class MessageStore:
         """Replace the record of a message durably.
 
         Raises:
-            StorageFailed: the old record is still there, unless only the new one could not be made durable.
+            StorageFailed: the old record is still there, or the new one is, but may not survive a power cut.
         """
         write_atomically(self.path(stored.id), encoded(stored))
 

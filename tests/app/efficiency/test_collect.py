@@ -136,6 +136,10 @@ def test_jobs_that_run_wait_or_do_not_exist_have_no_figures(tmp_path: Path) -> N
     assert found.problems == (
         "accounting has no job 99; an array task is named 12_3, not by its $SLURM_JOB_ID",
     )
+    assert [each.partition(";")[0] for each in jobs.collect("98", "99").problems] == [
+        "accounting has no job 98",
+        "accounting has no job 99",
+    ]
     with pytest.raises(UnknownJob):
         jobs.collect("nosuch")
 

@@ -81,3 +81,5 @@ def test_a_job_that_never_starts_has_failed_and_its_cluster_is_named(remote: boo
     answer = judge(replace(never, cluster="other", remote=remote), never.ref, doubtful_fails=False)
     assert answer.result is Result.FAILURE
     assert f"`{command}` removes it" in answer.why
+    local = judge(replace(never, backend="local"), never.ref, doubtful_fails=False)
+    assert local.why == "it will never start (DependencyNeverSatisfied)"

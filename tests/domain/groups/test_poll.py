@@ -139,6 +139,15 @@ def test_a_member_that_can_never_start_is_logged_once_and_not_waited_for() -> No
     group = after_poll(replace(group, log=replace(group.log, pending="")), views, {}, text())
     assert "NEVER_STARTS" not in group.log.pending
     assert is_complete({"a": COMPLETED, "b": STUCK})
+
+
+@pytest.mark.parametrize(("cluster", "command"), [("", "scancel 12"), ("north", "scancel -M north 12")])
+def test_the_command_that_removes_a_stuck_member_names_the_cluster_of_its_job(
+    cluster: str, command: str
+) -> None:
+    view = STUCK._replace(job_id="12", other_cluster=cluster)
+    group = after_poll(group_of("a"), {"a": view}, {}, text())
+    assert f"`{command}` removes it" in group.log.pending
     assert not is_complete({"a": COMPLETED, "b": MemberView()})  # not submitted yet
 
 

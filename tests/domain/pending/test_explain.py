@@ -85,6 +85,22 @@ class TestResources:
         assert found.problem == "waits: too many nodes of partition gpu are down or drained"
         assert found.evidence[-1] == "n2 is drained: bad disk."
 
+    @pytest.mark.parametrize(
+        ("state", "text"),
+        [
+            ("IDLE+NOT_RESPONDING", "not responding"),  # 25.05
+            ("IDLE*", "not responding"),
+            ("IDLE*+CLOUD", "not responding"),  # the star belongs to the base state
+            ("DOWN*+CLOUD", "down"),
+            ("IDLE*+DRAIN", "drained"),
+        ],
+    )
+    def test_a_node_that_does_not_respond_is_not_usable(self, state: str, text: str) -> None:
+        silent = replace(NODE, name="n2", state=state)
+        found = explained("Resources", {"request": Request(nodes=2)}, nodes=(NODE, silent))
+        assert "Of 1 usable node in partition gpu" in found.evidence[1]
+        assert found.evidence[-1] == f"n2 is {text}."
+
     @pytest.mark.parametrize(("number", "more"), [(4, "1 more node is"), (5, "2 more nodes are")])
     def test_of_many_unusable_nodes_the_first_are_named(self, number: int, more: str) -> None:
         drained = tuple(replace(NODE, name=f"n{index}", state="DOWN") for index in range(number))

@@ -64,23 +64,25 @@ def test_the_largest_message_is_plain_ascii_on_the_wire_with_short_lines() -> No
 
 
 @pytest.mark.parametrize(
-    ("command", "answer", "outcome"),
+    ("command", "answer", "outcome", "advice"),
     [
-        ("MAIL", "451 try later", LATER),
-        ("MAIL", "553 sender not allowed", DEAD),
-        ("RCPT", "450 greylisted", LATER),
-        ("RCPT", "550 no such user", DEAD),
-        ("DATA", "452 no room", LATER),
-        ("DATA", "554 looks like spam", REFUSED),
-        ("DATA", "552 too large", REFUSED),
-        ("DATA", "hang", MAYBE),
+        ("MAIL", "451 try later", LATER, "again later"),
+        ("MAIL", "553 sender not allowed", DEAD, "Check `smtp_server`"),
+        ("RCPT", "450 greylisted", LATER, "again later"),
+        ("RCPT", "550 no such user", DEAD, "Check `smtp_server`"),
+        ("DATA", "452 no room", LATER, "again later"),
+        ("DATA", "554 looks like spam", REFUSED, "why it rejects this text"),
+        ("DATA", "552 too large", REFUSED, "why it rejects this text"),
+        ("DATA", "hang", MAYBE, "Check whether the test message arrived"),
     ],
 )
-def test_the_codes_of_smtp_decide(command: str, answer: str, outcome: DeliveryOutcome) -> None:
+def test_the_codes_of_smtp_decide(command: str, answer: str, outcome: DeliveryOutcome, advice: str) -> None:
     timeout_s = 3.0 if answer == "hang" else 30.0
     with MailServer({command: answer}) as server:
-        receipt = MailChannel(plain_settings(server), timeout_s=timeout_s).deliver(ENTRY).receipt
+        result = MailChannel(plain_settings(server), timeout_s=timeout_s).deliver(ENTRY)
+    receipt = result.receipt
     assert receipt.outcome is outcome
+    assert advice in result.advice
     assert ("timed out" if answer == "hang" else answer[4:]) in receipt.why
 
 

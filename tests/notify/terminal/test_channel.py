@@ -28,6 +28,14 @@ def test_the_file_keeps_the_last_messages_and_damage_costs_only_its_line(tmp_pat
     assert [line.text for line in read_lines(path.read_bytes())] == [FAILED.title]
 
 
+def test_a_home_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    result = TerminalChannel(TerminalSettings(str(tmp_path / "state" / "terminal.jsonl"))).deliver(ENTRY)
+    assert result.receipt.outcome is DeliveryOutcome.TRY_AGAIN
+    assert str(tmp_path) in result.receipt.why
+    assert "`jobmon where`" in result.advice
+
+
 def test_the_refresh_rate_is_a_setting() -> None:
     config = config_of({"alerts": {"terminal": {"enabled": True, "refresh_rate": 1}}})
     (channel,) = config.channels

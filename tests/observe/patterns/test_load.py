@@ -221,7 +221,7 @@ def test_an_unreadable_file_is_a_fault(tmp_path: Path) -> None:
     assert "does not exist" in fault
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
     (fault,) = read_patterns(tmp_path / "latin.json").faults
-    assert "cannot be read" in fault
+    assert fault == "the file is not UTF-8: invalid continuation byte at byte 7"
 
 
 JSON = st.recursive(

@@ -78,6 +78,8 @@ class TestSearchingForTheJob:
         user = User(FakeRunner().on("sbatch", answers=[sbatch]), arguments=("-M", "a,b", "run.sh"))
         note = user.submit().note
         assert "jobmon could not search for" in note
+        assert "`squeue`" in note
+        assert "jobmon watch" in note or "submit it again" in note
         assert "it may be on any cluster of -M a,b" in note
         assert user.messages == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,19 @@ def test_the_sockets_of_shared_connections_are_in_a_short_private_folder(tmp_pat
         folder.unlink()
     finally:
         short.rmdir()
+
+
+def test_a_folder_too_long_for_the_sockets_is_not_used(tmp_path: Path) -> None:
+    longest = 107 - len("/") - 40 - len(".0123456789abcdef")  # %C is a SHA-1; ssh first adds a random suffix
+    base = Path("/tmp") / f"jm-{tmp_path.name[-9:]}"
+    base.mkdir(mode=0o700)
+    runtime = base / ("r" * (longest - len(f"{base}/") - len("/jobmon-ssh")))
+    too_long = runtime.with_name(f"{runtime.name}r")
+    for folder in (runtime, too_long):
+        folder.mkdir()
+    try:
+        assert len(str(runtime / "jobmon-ssh")) == longest
+        assert control_folder({"XDG_RUNTIME_DIR": str(runtime)}) == runtime / "jobmon-ssh"
+        assert control_folder({"XDG_RUNTIME_DIR": str(too_long)}) != too_long / "jobmon-ssh"
+    finally:
+        shutil.rmtree(base)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.handover.job import job_section
-from jobmon_core.app.handover.collect import HandoverJob
+from jobmon.views.handover.page import Setting, handover_page
+from jobmon_core.app.handover.collect import Handover, HandoverJob
 from jobmon_core.app.handover.commands import Resume
 from jobmon_core.app.patrol.files import JobFiles
 from jobmon_core.domain.progress.model import JobProgress
@@ -20,9 +21,9 @@ UNKNOWN = ended(JobState.UNKNOWN, Outcome.UNKNOWN)
 UNWATCHED = replace(job_of(RUNNING), unwatched_s=NOW_S)
 
 
-def section(job: WatchedJob) -> str:
-    """Return the section of a job that `jobmon rerun` can submit again."""
-    page = HandoverJob(
+def entry(job: WatchedJob) -> HandoverJob:
+    """Return what a page says about a job that `jobmon rerun` can submit again."""
+    return HandoverJob(
         status=status_of(job),
         progress=JobProgress(),
         tasks=(),
@@ -36,7 +37,23 @@ def section(job: WatchedJob) -> str:
         files=JobFiles(),
         notes=(),
     )
-    return "\n".join(job_section(page, NOW_S))
+
+
+def section(job: WatchedJob) -> str:
+    """Return the section of a job that `jobmon rerun` can submit again."""
+    return "\n".join(job_section(entry(job), NOW_S))
+
+
+def page(job: WatchedJob) -> str:
+    """Return a page about one job."""
+    return handover_page(Handover(NOW_S, "me", "login1", (entry(job),)), Setting("1.0", "me", "login1", ()))
+
+
+def test_a_job_that_is_no_longer_watched_is_marked() -> None:
+    mark = "no longer watched"
+    assert f"has not ended, except those marked `{mark}`, and sends a message" in page(UNWATCHED)
+    assert section(UNWATCHED).splitlines()[0].endswith(f": RUNNING, {mark}")
+    assert mark not in page(job_of(RUNNING))
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,15 @@ def test_the_tasks_of_an_array_are_in_a_table() -> None:
     assert "<p>and 1 more; <code>jobmon show 8123 --all</code> shows all</p>" in page
 
 
+def test_a_heading_says_that_only_the_latest_events_are_listed() -> None:
+    data = report_data()
+    assert "<h2>Events</h2>" in report_html(data)
+    events = tuple(Event(START_S + number, EventKind.CHECKPOINT, "saved") for number in range(101))
+    page = report_html(replace(data, events=events))
+    assert "<h2>Events, the latest 100 of 101</h2>" in page
+    assert page.count("<p>saved</p>") == 100
+
+
 def test_the_page_of_a_three_day_job_on_eight_gpus_is_small_and_quick() -> None:
     data = report_data(nodes=two_nodes(Shape(gpus=4, hours=72)))
     data = replace(data, window=Window(START_S, START_S + 72 * 3600))

@@ -24,7 +24,7 @@ class LogState:
     readings: int = 0
     tracks: tuple[Track, ...] = ()
     totals: dict[str, float] = field(default_factory=dict)  # announced, by unit, e.g. step, epoch, episode
-    announced_steps: tuple[float, ...] = ()  # all of them, e.g. in a dump of the settings
+    announced_steps: tuple[float, ...] = ()  # the latest totals of steps: a dump of settings has several
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
@@ -156,7 +156,10 @@ class _Fold:
             self._move_one_of(same, reading)
 
     def _move_single(self, track: Track, reading: Reading) -> None:
-        """Move a counter without a clock on; without one, the lines of several processes look the same."""
+        """Apply a reading that names its epoch, or a line without a clock, to its counter.
+
+        There is only one track of such a counter: the lines of several processes look the same.
+        """
         if is_stray(track, reading):
             return
         if not falls_back(track, reading):

@@ -29,7 +29,8 @@ def no_processes(situation: Situation) -> Verdict | None:
         f"runs, but none of its processes was found for {duration(situation.now_s - since_s)}",
         since_s,
         (f"{names}: no process of the job" + (" any more" if was_seen else " so far"),),
-        "Look at the end of its submission log for how its program was launched, and at what `squeue` shows.",
+        "Look at the end of its log (`jobmon logs JOBID`) for how its program was launched, and at what "
+        "`squeue` shows.",
         is_quiet=was_seen,
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Attempt
     from jobmon_core.scheduler.local.job_dir import JobSpec
 
-_CANNOT_HOLD = "a local job starts at once: it cannot be held"
+_CANNOT_HOLD = "local jobs cannot be held, only cancelled"
 
 
 @dataclass(frozen=True, slots=True)

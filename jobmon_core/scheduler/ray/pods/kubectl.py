@@ -41,7 +41,9 @@ def check_names(*names: str) -> None:
     """Raise JobmonError if no pod or namespace can have one of these names."""
     for name in names:
         if not _NAME.fullmatch(name):
-            raise JobmonError(f"{name!r} is not a name of Kubernetes: lower-case letters, digits, - and .")
+            raise JobmonError(
+                f"{name!r} is not a Kubernetes name: use only lower-case letters, digits, - and ."
+            )
 
 
 def pod_command(
