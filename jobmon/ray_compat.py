@@ -6,7 +6,8 @@ any address, kubectl runs the request in the pod. New programs use `jobmon.api`.
 ``jobmon watch --backend ray``: it follows a job in the background and sends one message when it ends.
 
 A check that fails raises no error: its dictionary has ``healthy`` False and an ``error``. A job that Ray does
-not know raises UnknownJob. What happens is logged by the logger ``jobmon``.
+not know raises UnknownJob; an invalid address, or a name that no pod can have, raises JobmonError. What
+happens is logged by the logger ``jobmon``.
 """
 
 from __future__ import annotations
@@ -216,8 +217,8 @@ def monitor_job(
 ) -> MonitorResult:
     """Follow a job until it is over, or for ``timeout`` seconds; log its status and step at each look.
 
-    While Ray does not answer, it goes on looking. UNKNOWN at the end means that nothing shows how the job
-    ended.
+    While Ray does not answer, it goes on looking. The status UNKNOWN means that nothing shows how the job
+    ended or, after ``timeout``, that Ray does not answer.
 
     Raises:
         UnknownJob: Ray has no such job.

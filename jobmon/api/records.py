@@ -22,7 +22,7 @@ class Job:
     job_id: str  # e.g. 8123, or 8123_7 if only this task is watched
     name: str = ""
     state: str = "UNKNOWN"  # as Slurm writes it; of an array with the number of its tasks in each state
-    phase: JobPhase | None = None  # None if it is pending, cancelled or not watched any more
+    phase: JobPhase | None = None  # None if it is pending, cancelled, unknown or not watched any more
     outcome: Outcome | None = None  # None until it is over
     exit_code: int | None = None
     signal: int | None = None

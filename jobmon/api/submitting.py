@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from jobmon_core.app.from_python.request import Request
 
 
+# what `watch` watches -> the arguments that suit it, besides the job or the processes and `job_config`
+_ARGUMENTS = {
+    "processes": ("name", "log"),
+    "a job on another host": ("host", "backend", "again"),
+    "a job of Ray": ("backend", "address", "again"),
+    "a job of Slurm or of the local backend": ("backend", "stdout", "stderr", "again"),
+}
+
+
 def submit(
     *arguments: FileName,
     backend: str | None = None,
@@ -99,7 +108,7 @@ def watch(
     """Watch a job that was not submitted through jobmon, or processes of this host; return its record.
 
     ``watch(8123)`` watches a job, whether pending, running or ended. ``watch(pid=os.getpid())`` watches
-    the calling program itself. For a job of Slurm or of the local backend that is watched already, it
+    the calling program itself. For a job of Slurm, of the local backend or of Ray that is watched already, it
     returns the record, unless an argument would then be ignored.
 
     Args:
@@ -107,7 +116,7 @@ def watch(
         pid: processes to watch instead of a job; together they are one job.
         name: of processes: a name for them.
         log: of processes: one log, or one for each; by default the files that their output goes to.
-        stdout: of a job: its log, if the scheduler does not know it.
+        stdout: of a job of Slurm or of the local backend: its log, if the scheduler does not know it.
         stderr: likewise.
         backend: the job's scheduler; by default the configured one. With "ray", the job is a submission id.
         address: the dashboard of the Ray cluster; by default as Ray's variables say.
@@ -118,28 +127,52 @@ def watch(
 
     Raises:
         UnknownJob: neither the scheduler nor its accounting knows the job, or no such process runs.
-        AlreadyWatched: the job is watched already, and its monitor is dead (`jobmon recover` restarts it), an
-            argument would be ignored, or it is a job of Ray or of a host; or a process is watched already.
+        AlreadyWatched: the job is watched already, and an argument would be ignored, or it is a job on
+            another host; or the monitor of a job of Slurm or of the local backend is dead (`jobmon recover`
+            restarts it); or a process is watched already.
         AlreadyReported: it ended and was reported, and ``again`` is False.
         SchedulerUnavailable: the scheduler does not answer.
+        JobmonError: an argument does not suit what is to be watched.
     """
     if (job is None) == (pid is None):
         raise JobmonError("watch takes either a job, e.g. watch(8123), or processes, e.g. watch(pid=4711)")
+    given: dict[str, object] = {"name": name, "log": log, "stdout": stdout, "stderr": stderr, "again": again}
+    given |= {"backend": backend, "address": address, "host": host}
     if pid is not None:
+        _refuse_others("processes", given)
         pids = (pid,) if isinstance(pid, int) else tuple(pid)
         return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
     if host or _is_for_ray(backend):
+        _refuse_others("a job on another host" if host else "a job of Ray", given)
         return _watched(WatchRemote(str(job), host, address, again, absolute(job_config)))
+    _refuse_others("a job of Slurm or of the local backend", given)
     request = Watch(
         str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)
     )
+    return _watch_job(request)
+
+
+def _watch_job(request: Watch) -> Job:
+    """Watch a job of Slurm or of the local backend; return its record, also if it is watched already.
+
+    Raises:
+        AlreadyWatched: its monitor is dead, or the request has an option, which would be ignored.
+    """
     try:
         return _watched(request)
     except AlreadyWatched:
-        found = status(str(job))
-        if found.monitor not in (Health.ALIVE, Health.REMOTE) or stdout or stderr or job_config:
+        found = status(request.job)
+        has_options = request.stdout or request.stderr or request.job_config
+        if found.monitor not in (Health.ALIVE, Health.REMOTE) or has_options:
             raise
         return found
+
+
+def _refuse_others(watched: str, given: Mapping[str, object]) -> None:
+    """Raise JobmonError if an argument is given that does not suit what is watched, a key of `_ARGUMENTS`."""
+    for name, value in given.items():
+        if value and name not in _ARGUMENTS[watched]:
+            raise JobmonError(f"{name} is not for {watched}; these are: {', '.join(_ARGUMENTS[watched])}")
 
 
 def _paths(log: FileName | Sequence[FileName] | None) -> tuple[str, ...]:

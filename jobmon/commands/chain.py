@@ -9,7 +9,7 @@ from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.chains.submit import Chain, InvalidStage, read_stage
 from jobmon_core.context import backend_names
-from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
+from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -110,6 +110,13 @@ def _rest(chain: Chain) -> str:
         f"stage {done + 1} of {total} was not submitted, nor any after it. Submitted before it: job {jobs}",
         f"after a correction of stage {done + 1}, continue with: {go_on}",
     ]
-    if not is_local(chain.backend or DEFAULT_BACKEND):
+    if not _is_local(chain):
         lines.append(f"to cancel what was submitted: scancel {jobs}")
     return "\n".join(lines)
+
+
+def _is_local(chain: Chain) -> bool:
+    try:
+        return is_local(chain.backend or chain.ctx.configuration().backend)
+    except ConfigInvalid:  # it was valid when the first stage was submitted
+        return False

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show what ended jobs used of what they requested: time, CPUs, memory and GPUs, with totals, and what would
-have been enough. Accounting (sacct) is asked once for all of them; a job id need not be watched. Without JOB,
-the watched jobs that ended in the last 7 days are shown."""
+have been enough. Accounting (sacct) is asked once for all of them; jobs that jobmon does not watch can be
+named by their ids, too. Without JOB, the watched jobs that ended in the last 7 days are shown."""
 EPILOG = """\
 The figures are those of seff: CPU is the processor time of all steps as a share of elapsed time x allocated
 CPUs; MEMORY is the largest step, i.e. the sum of the peaks of its tasks, as a share of the memory of all

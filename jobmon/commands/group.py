@@ -47,6 +47,9 @@ examples:
 _MIN_INTERVAL_S = 5.0  # as for `poll.running_s`
 _SETTINGS = """\
 The options of the group stay as they are unless they are given again."""
+_RELEASE = """\
+Release the pending jobs of a group, whether held or not: which of them are held may have changed since jobmon
+last asked Slurm."""
 _STATUS_JSON = """\
 --json prints an object: group, created_at, complete_at (Unix seconds; null while it is not over), total,
 interval_s, messages, then (a list), then_started_at and then_result (null before), broken (why the sweep
@@ -175,10 +178,13 @@ def _add_changing(verbs: Verbs) -> None:
     changes = {
         "cancel": "cancel the jobs of a group that have not ended",
         "hold": "hold the pending jobs of a group",
-        "release": "release the held jobs of a group",
+        "release": "release the pending jobs of a group",
     }
     for name, summary in changes.items():
-        _add_yes(_verb(verbs, name, summary, f"changing.{name}"))
+        changing = _verb(verbs, name, summary, f"changing.{name}")
+        if name == "release":
+            changing.description = _RELEASE
+        _add_yes(changing)
     again = _verb(
         verbs, "resubmit-failed", "submit the failed runs of a group again", "changing.resubmit_failed"
     )

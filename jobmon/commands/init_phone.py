@@ -24,8 +24,8 @@ STEPS = (
     "2. Scan the code, or subscribe to the topic in the app:",
 )
 SHORT = (
-    "Messages to this channel say which job ended and how, without the cause and without log lines, because "
-    'others run the server. To send all of it, set "details": "full".'
+    "Because others run the server, messages to this channel say only which job ended and how. With "
+    '"details": "full", they also contain the cause and log lines.'
 )
 
 

@@ -29,7 +29,8 @@ DESCRIPTION = """\
 Show everything known about jobs: how they ended, the cause with the log lines that prove it, what to
 do, times, memory, files, what became of the messages, and the state history. A time in the history is
 Slurm's, or that of jobmon's query if it says so. An array is summarised: the number of tasks in each state
-and the causes with their tasks; only failed tasks follow, unless --all is given."""
+and the causes with their tasks. Then follow up to 10 tasks that failed, are doubtful or ended with an unknown
+outcome; with --all, all tasks."""
 EPILOG = """\
 --json prints one object, or a list of objects for several jobs. Its keys are those of
 `jobmon status --json` (job_id, name, state, phase, outcome, exit_code, signal, cause,
@@ -81,7 +82,9 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
-    parser.add_argument("--all", action="store_true", help="show all tasks of an array, not only failed ones")
+    parser.add_argument(
+        "--all", action="store_true", help="show all tasks of an array, also those without a problem"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
 
 

@@ -82,7 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--running", action="store_true", help="list running jobs")
     parser.add_argument(
-        "--pending", action="store_true", help="list pending jobs; with --failed or --running, those too"
+        "--pending",
+        action="store_true",
+        help="list pending jobs; may be combined with --failed and --running",
     )
     parser.add_argument(
         "--name", default="", metavar="GLOB", help="list jobs with such a name, e.g. 'train*'"

@@ -96,7 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without .git and virtual environments (at most 100 MiB), or the URI of a zip archive",
     )
     environment = parser.add_mutually_exclusive_group()
-    environment.add_argument("--runtime-env", type=Path, metavar="FILE", help="a YAML file of Ray's")
+    environment.add_argument(
+        "--runtime-env", type=Path, metavar="FILE", help="a YAML file with Ray's runtime environment"
+    )
     environment.add_argument("--runtime-env-json", type=_object, metavar="JSON", help="the same as JSON")
     for name in ("num-cpus", "num-gpus"):
         parser.add_argument(

@@ -70,7 +70,10 @@ class ProcessMonitor:
         self._workers = Workers(job_name, expected_workers, tuple(pids))
 
     def check_workers(self) -> dict[str, Worker]:
-        """Return what each worker does now: ``worker_0`` is the one that was started first."""
+        """Return what each worker does now, numbered in the order of their start from ``worker_0``.
+
+        A worker that is started later takes the number of one that has ended.
+        """
         now_s = time.time()
         return {
             f"worker_{number}": self._worker(number, each, now_s)

@@ -43,7 +43,7 @@ def hold(options: argparse.Namespace) -> int:
 
 
 def release(options: argparse.Namespace) -> int:
-    """Release the pending jobs."""
+    """Release the pending jobs, held or not: the record of a job that was held just now may not show it."""
     return _change(options, Change.RELEASE)
 
 
