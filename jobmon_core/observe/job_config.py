@@ -76,17 +76,17 @@ def decoded(content: bytes) -> str:
         raise ValueError(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def parse_yaml(text: str, *, keep_empty: bool = False) -> object:
+def parse_yaml(text: str, *, keep_empty: bool = False, keep_numbers: bool = True) -> object:
     """Return the value of a YAML document, made of dicts, lists, strings, numbers and booleans.
 
     Keys without a value are left out unless ``keep_empty``; an item of a list without one, and an empty
-    document, are None.
+    document, are None. Without ``keep_numbers``, numbers are strings, as they are written.
 
     Raises:
         ValueError: says what is not valid, and where if that is known.
     """
     try:
-        return _Document(text, keep_empty=keep_empty).value()
+        return _Document(text, keep_empty=keep_empty, keep_numbers=keep_numbers).value()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -111,8 +111,9 @@ def _hint(problem: str) -> str:
 class _Document:
     """The events of a YAML document, in their order."""
 
-    def __init__(self, text: str, *, keep_empty: bool) -> None:
+    def __init__(self, text: str, *, keep_empty: bool, keep_numbers: bool) -> None:
         self._keep_empty = keep_empty
+        self._keep_numbers = keep_numbers
         self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
 
     def value(self) -> object:
@@ -132,8 +133,14 @@ class _Document:
         if event.tag not in (None, "!"):
             _reject(event, "tags (!name) are not supported")
         if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.implicit[0] else event.value
+            return self._scalar(event.value) if event.implicit[0] else event.value
         return self._list() if isinstance(event, yaml.SequenceStartEvent) else self._dict()
+
+    def _scalar(self, text: str) -> str | float | bool | None:
+        """Return the constant or decimal number that a text without quotes is, else the text."""
+        if text.lower() in _CONSTANTS:
+            return _CONSTANTS[text.lower()]
+        return _number(text) if self._keep_numbers else text
 
     def _list(self) -> list[object]:
         items = []
@@ -157,10 +164,8 @@ def _reject(event: yaml.Event, problem: str) -> NoReturn:
     raise ValueError(f"line {mark.line + 1}: {problem}" if mark else problem)
 
 
-def _scalar(text: str) -> str | float | bool | None:
-    """Return the constant or decimal number that a text without quotes is, else the text."""
-    if text.lower() in _CONSTANTS:
-        return _CONSTANTS[text.lower()]
+def _number(text: str) -> str | float:
+    """Return the decimal number that a text is, else the text."""
     if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text

@@ -23,11 +23,11 @@ def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:
     """Return the runs that a file names, in its order.
 
     Raises:
-        ConfigInvalid: lists every fault, or says why the file cannot be read.
+        ConfigInvalid: lists the faults, or says why the file cannot be read.
     """
     try:
         text = _text(path)
-        data = _json(text) if text.lstrip().startswith("{") else parse_yaml(text, keep_empty=True)
+        data = _json(text) if text.lstrip().startswith("{") else _yaml(text)
     except Unreadable as error:
         raise ConfigInvalid(str(path), [f"the file {error}"]) from error
     except ValueError as error:  # not UTF-8, not YAML, not JSON
@@ -41,6 +41,11 @@ def _text(path: Path) -> str:
     if len(content) > _MAX_BYTES:
         raise ValueError(f"the file is larger than {_MAX_BYTES // 2**10} KiB")
     return decoded(content)
+
+
+def _yaml(text: str) -> object:
+    """Return the value of a YAML text: ``12_3`` is an array task, no number, and ``0.10`` stays as it is."""
+    return parse_yaml(text, keep_empty=True, keep_numbers=False)
 
 
 def _json(text: str) -> object:
@@ -62,6 +67,6 @@ def _json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=members)
     except json.JSONDecodeError:
-        return parse_yaml(text, keep_empty=True)  # a flow mapping of YAML begins like JSON
+        return _yaml(text)  # a flow mapping of YAML begins like JSON
     except RecursionError as error:
         raise ValueError("lists or objects are nested too deeply") from error

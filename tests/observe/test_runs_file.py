@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.groups.model import PlannedRun
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.observe.runs_file import read_runs
 
 
@@ -17,6 +19,13 @@ def test_yaml_and_json_give_the_same_runs_in_the_order_of_the_file(tmp_path: Pat
     path = tmp_path / "runs"
     path.write_text(text, encoding="utf-8")
     assert list(read_runs(path)) == ["b/1", "a/2"]
+
+
+@pytest.mark.parametrize("text", ["a: 12_3\nb: [e.sh, 0.10, 1_0]\n", "{a: 12_3, b: [e.sh, 0.10, 1_0]}"])
+def test_an_array_task_and_numbers_of_a_script_stay_as_they_are_written(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "runs.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert read_runs(path) == {"a": JobRef(12, task=3), "b": PlannedRun("e.sh", ("0.10", "1_0"))}
 
 
 @pytest.mark.parametrize(
