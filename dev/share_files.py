@@ -100,9 +100,9 @@ def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
     yield ".PP"
     yield "The exit status of \\fBsubmit\\fR, \\fBrerun\\fR and \\fBchain\\fR is that of sbatch,"
     yield "that of \\fBrun\\fR (without \\fB\\-\\-host\\fR) is that of the command."
-    yield "In \\fBcheck\\fR, \\fBsubmit \\-\\-checked\\fR, \\fBpatrol\\fR, \\fBwait\\fR, \\fBhealth\\fR,"
-    yield "\\fBnotify\\fR, \\fBcheckpoints\\fR, \\fBverify\\fR and \\fBpatterns check\\fR,"
-    yield "the exit status is the result; see their help."
+    yield "In \\fBcheck\\fR, \\fBpatrol\\fR, \\fBwait\\fR, \\fBhealth\\fR, \\fBnotify\\fR,"
+    yield "\\fBcheckpoints\\fR and \\fBverify\\fR, the exit status is the result, as their help explains."
+    yield "\\fBsubmit \\-\\-checked\\fR returns 2 if it found a failure, so that nothing was submitted."
     yield from (".SH SEE ALSO", ".BR sbatch (1),", ".BR squeue (1),", ".BR sacct (1)")
 
 
