@@ -45,7 +45,7 @@ LIMIT = 1.05  # of the duration: a healthy run ends before this limit, and so be
 HANGS, SLOWDOWNS = (0.3, 0.7), (0.35, 0.5, 0.7)  # of the duration
 SLOWER = 1 / 0.7  # times the seconds per unit
 ALARMS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT)
-_PARTS, _SHORTEST_S = 200, 1.0  # looks at a run; seconds between two: logs count whole ones
+_PARTS, _SHORTEST_S = 200, 1.0  # looks at a run; seconds between two looks: logs show whole seconds
 _MIN_LOOKS = 25
 
 Found = tuple[Event, History]
@@ -142,7 +142,7 @@ def table(runs: Sequence[Recording]) -> dict[str, dict[str, Any]]:
 
 
 def can_be_injected(run: Recording, interval_s: float) -> bool:
-    """Whether hangs and slowdowns are injected: it starts once, reaches its end, and is looked at often."""
+    """Whether hangs and slowdowns are injected: the run starts once, ends, and is looked at often."""
     starts_once = len({progress.run for _, progress in run.states}) == 1
     return run.is_complete and starts_once and SLOWDOWNS[0] * run.duration_s >= _MIN_LOOKS * interval_s
 

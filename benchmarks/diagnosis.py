@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = options_parser(__doc__ or "", passes=(5, "how often to measure everything"))
+    parser = options_parser(__doc__ or "", passes=(5, "how often to measure each speed"))
     parser.add_argument(
         "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object per line"
     )

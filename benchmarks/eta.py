@@ -187,6 +187,8 @@ class LastHalf(Rival):
 
     def pace(self) -> float | None:
         """Return the seconds for the whole at the current speed; None while there is none."""
+        if not self.times_s:
+            return None
         middle_s = (self.times_s[0] + self.times_s[-1]) / 2
         return self._pace_since(min(bisect_right(self.times_s, middle_s) - 1, len(self.times_s) - 2))
 

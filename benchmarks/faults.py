@@ -6,14 +6,16 @@ is real::
     .venv/bin/python benchmarks/faults.py --events 1000 --kills 200 --seed 1
 
 Monitors watch job arrays through several pending reasons to the end of each task. They are killed with
-SIGKILL at each named step between query, decision, save, send and receipt, and at random moments; `recover`
-replaces them. The fake Discord answers 429 and 5xx, hangs, resets, and closes after it accepted a message.
-The clock and all waits of jobmon run ``--speed`` times as fast as the real clock.
+SIGKILL at each named step from the query of a job to the receipt of its message
+(`fault_campaign/kill_points.py`), and at random moments; `recover` replaces them. The fake Discord answers
+429 and 5xx, hangs, resets, and closes after it accepted a message. The clock and all waits of jobmon run
+``--speed`` times as fast as the real clock.
 
 Bounds: nothing is lost; a message is repeated at most once for each kill during its send and for each lost
 answer, and each repeat is marked; messages of a job arrive in order in each channel. The messages of a digest
-may also be repeated if it took longer than 30 s of the fast clock, which happens on a busy machine. The exit
-status is 1 if a bound does not hold.
+may also be repeated if it took 30 s of the fast clock or longer, which happens on a busy machine. All jobs
+end, and ``--kills`` monitors are killed, within ``--limit`` seconds. The exit status is 1 if a bound does not
+hold.
 """
 
 from __future__ import annotations

@@ -75,20 +75,28 @@ def _differences(name: str, found: Comparison, max_degrees: float | None = _MAX_
     agent, smi = found.agent, found.smi
     yield Figure(f"{name}: utilisation in %", agent.utilization_percent)
     yield Figure(
-        f"{name}: difference to nvidia-smi",
+        f"{name}: utilisation, difference to nvidia-smi",
         abs(agent.utilization_percent - smi.utilization_percent),
         _MAX_POINTS,
     )
     yield Figure(f"{name}: memory in MiB", agent.memory_mib)
     yield Figure(
-        f"{name}: relative difference to nvidia-smi",
+        f"{name}: memory, relative difference to nvidia-smi",
         _relative(agent.memory_mib, smi.memory_mib),
         _MAX_RELATIVE,
     )
     yield Figure(f"{name}: power in W", agent.power_w)
-    yield Figure(f"{name}: relative difference", _relative(agent.power_w, smi.power_w), _MAX_RELATIVE)
+    yield Figure(
+        f"{name}: power, relative difference to nvidia-smi",
+        _relative(agent.power_w, smi.power_w),
+        _MAX_RELATIVE,
+    )
     yield Figure(f"{name}: temperature in degrees", agent.temperature_c)
-    yield Figure(f"{name}: difference", abs(agent.temperature_c - smi.temperature_c), max_degrees)
+    yield Figure(
+        f"{name}: temperature, difference to nvidia-smi",
+        abs(agent.temperature_c - smi.temperature_c),
+        max_degrees,
+    )
 
 
 def _relative(value: float, reference: float) -> float:

@@ -3,16 +3,17 @@
     .venv/bin/python benchmarks/live_errors.py LOGS CORPUS.jsonl [--looks N] [--json]
 
 LOGS holds ordinary logs with an ``index.jsonl``, CORPUS labelled failures (see `benchmarks/corpus.py`). Each
-log is written piece by piece, and looked at N times at equal intervals, and again 3 seconds after a look that
-found a failure, as by a monitor.
+log is written piece by piece and looked at as by a monitor, at equal intervals: a log of LOGS N times, a log
+of CORPUS 20 times, both four times more after the last line, and again 3 seconds after a look that found a
+failure.
 
 - ``false``: errors that are reported about ordinary runs, in CORPUS those with the label clean.
   ``as written``: a log is written at the times that its lines show (see `benchmarks/timed_logs.py`), else
   evenly. ``quiet``: it gets a piece before each look and is then silent, so that any line may be the last one
   for a while.
 - ``reported``: of the failures of CORPUS, without those of the scheduler, how many are reported, given that
-  the job hangs after its last line; ``right``: with the label of the cause; ``before the last line``: while
-  some of the log was still to come.
+  the job hangs after its last line; ``right``: with the label of the cause; ``before the last line``: with
+  that label, while some of the log was still to come.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Found:
 
 
 def evenly(size: int, looks: int) -> Writing:
-    """Return the writing of a log that grows all the time by as much."""
+    """Return the writing of a log that grows at a constant rate."""
     seconds = int(INTERVAL_S) * looks
     return [(float(second), size * second // seconds) for second in range(1, seconds + 1)]
 

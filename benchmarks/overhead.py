@@ -9,12 +9,12 @@ gives the ratio of its wall time to the mean of the runs before and after it. Th
 which is a large part of its work in so short a run. Machines vary by more than the bound from one run to the
 next: the ratio of two runs alone shows by how much. Then an agent watches 32 workers on 8 GPUs of a fake
 driver (`tests/support/fake_nvml.c`, which needs a C compiler) for hours of its own clock, which does not
-wait: each round is timed, its memory is listed over time, and the highest private memory of the second half
-of the time is compared with that at its beginning. In the first hour, an agent still fills what it keeps.
+wait: each round is timed, its memory is listed over time, and its highest private memory in the second half
+of the time is compared with that at half-time. In the first hour, an agent still fills what it keeps.
 
 Bounds: the median ratio is not shown to be above 1.01 (its 95 % confidence interval begins below), and the
-agent takes less than 1 % of the cores' CPU time; at most 25 MB; rounds below 200 ms; memory that grows by
-less than 2 %. The exit status is 1 if a bound does not hold.
+agent takes at most 1 % of the cores' CPU time; at most 25 MB; 99 % of the rounds take at most 200 ms;
+memory that grows by at most 2 %. The exit status is 1 if a bound does not hold.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Result:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the figures."""
+    """Print the figures; return 2 if the logs cannot be read."""
     options = _options(argv)
     try:
         logs = list(read_index(options.folder))
@@ -167,7 +167,7 @@ def is_met(log: Log, current: float, total: float | None, progress: Progress) ->
 
 
 def _is_knowable(log: Log) -> bool:
-    """Whether the total of the points is to be known; that of a part of the job is on its lines."""
+    """Whether the log shows the total of its points in time; the lines of a part of the job show theirs."""
     return log.scope != "job" or log.total_source not in _UNKNOWABLE
 
 

@@ -23,7 +23,7 @@ class Verdict:
     source: str
     wanted: str
     got: str | None  # None is "don't know"
-    cascade: bool = False  # a failure of several ranks, of which one caused the others
+    cascade: bool = False  # several ranks wrote the log, so that one failure may cause others
     confidence: float | None = None
     evidence: str = ""  # the line that proves it
 

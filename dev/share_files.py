@@ -1,8 +1,8 @@
 """Write the files that are derived from others.
 
 From the parsers: the manual page and the completion scripts, in share/. From the failure patterns: the
-literals that their expressions require. `tests/dev/test_share_files.py` fails if they are not current: run
-this then.
+literals that their expressions require. `tests/dev/test_share_files.py` fails if a file is not current; then
+run this script.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ _FILES = {
     "is the checkout that jobmon runs from, else ~/.local/share/jobmon",
     "$JOBMON_HOME/patterns.json": "failure patterns of your own",
     "$JOBMON_HOME/state/": "what jobmon knows of the watched jobs, one file for each submission",
-    "$JOBMON_HOME/logs/": "the logs of the monitors",
+    "$JOBMON_HOME/logs/": "the logs of the monitors, and the diagnostics bundles of failed jobs",
 }
 _ENVIRONMENT = {
     "JOBMON_HOME": "the folder of the files above",
     "JOBMON_SUCCESS_WEBHOOK, JOBMON_ERROR_WEBHOOK": "webhook URLs; they override those in config.json",
-    "HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE": "how to reach Discord",
+    "JOBMON_SMTP_PASSWORD": "the password of e-mail channels",
+    "HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE": "how to reach Discord and the other services",
     "NO_COLOR": "if set, output has no colours",
 }
 _EXIT_CODES = {
-    "0": "success; of run and submit, see below",
-    "1": "refused, unknown job, or an input cannot be read",
-    "2": "wrong command line",
-    "69": "Slurm is not responding",
+    "0": "success",
+    "1": "failure: jobmon or the scheduler refuses, a job is unknown, or an input cannot be read",
+    "2": "the command line is invalid",
+    "69": "Slurm, the Ray cluster, the remote host or a pod is not responding",
     "70": "internal error",
-    "74": "a file cannot be written",
-    "75": "the same command is already running",
-    "78": "the configuration has faults, or a Python package is missing",
+    "74": "a file cannot be written, or the system cannot start a process or open a port",
+    "75": "another jobmon command holds a lock that this one needs",
+    "78": "the configuration or a pattern file has errors, or a Python package is missing",
     "126": "run: the command cannot be executed",
-    "127": "sbatch is not installed; run: the command does not exist",
+    "127": "run: the command does not exist; others: there is no sbatch, or the backend does not support the "
+    "command",
     "130": "interrupted",
     "141": "stdout was closed",
 }
@@ -96,8 +98,11 @@ def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
         for name, text in entries.items():
             yield from (".TP", f".B {_escaped(name)}", _escaped(text))
     yield ".PP"
-    yield "The exit status of \\fBjobmon submit\\fR is that of sbatch,"
-    yield "that of \\fBjobmon run\\fR is that of the command."
+    yield "The exit status of \\fBsubmit\\fR, \\fBrerun\\fR and \\fBchain\\fR is that of sbatch,"
+    yield "that of \\fBrun\\fR (without \\fB\\-\\-host\\fR) is that of the command."
+    yield "In \\fBcheck\\fR, \\fBpatrol\\fR, \\fBwait\\fR, \\fBhealth\\fR, \\fBnotify\\fR,"
+    yield "\\fBcheckpoints\\fR and \\fBverify\\fR, the exit status is the result, as their help explains."
+    yield "\\fBsubmit \\-\\-checked\\fR returns 2 if it found a failure, so that nothing was submitted."
     yield from (".SH SEE ALSO", ".BR sbatch (1),", ".BR squeue (1),", ".BR sacct (1)")
 
 

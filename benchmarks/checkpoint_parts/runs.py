@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether jobmon names a step that cannot be loaded, or one that is older than the newest before."""
+        """Whether jobmon names neither step 200 nor a step 300 that the framework loads."""
         return self.named != _BEFORE and not (self.named == _LAST and self.is_loadable)
 
     @property
@@ -62,7 +62,7 @@ class Answer:
 class Bench:
     """Where the programs run."""
 
-    python: str  # the path of one that has the frameworks
+    python: str  # the path of an interpreter that has the frameworks
     folder: Path
     numbers: int  # in each checkpoint, of 4 bytes
 
@@ -157,7 +157,7 @@ class _Save:
         """Check that the program can load step 300, once it is saved.
 
         Raises:
-            SystemExit: it cannot, so that it would not show which step 300 is complete.
+            SystemExit: it cannot; then a failure to load would not show that step 300 is incomplete.
         """
         if (done := self._load()).returncode:
             raise SystemExit(f"{self._writer.layout}: step 300 was saved but not loaded\n{done.stderr}")

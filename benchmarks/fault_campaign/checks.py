@@ -21,7 +21,7 @@ class DeliveryReport:
     unexpected: tuple[str, ...]  # no such event, or the wrong channel
     repeats_after_kills: int
     repeats_after_lost_answers: int
-    repeats_of_digests: int  # after kills: each message of a digest, which a kill interrupts only once
+    repeats_of_digests: int  # after kills: one kill during a digest repeats all of its messages
     unmarked: tuple[str, ...]  # repeats without the "possible repeat" mark
     unexplained: tuple[str, ...]  # repeats that no kill during a send, lost answer or late digest caused
     out_of_order: tuple[str, ...]

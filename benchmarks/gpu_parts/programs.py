@@ -1,4 +1,7 @@
-"""Programs that use the first GPU; most print a line when they begin and with each step."""
+"""Programs that use the first GPU: each prints a line when it begins, `MULTIPLY` also one with each step.
+
+`START_DRIVER` prints its PSS in kB, before and after it starts NVIDIA's library.
+"""
 
 from __future__ import annotations
 

@@ -57,13 +57,13 @@ class Cost:
 
 
 def compare(code: str, seconds: float, folder: Path) -> Comparison:
-    """Compare the two over ``seconds`` of a program."""
+    """Compare an agent with `nvidia-smi` over ``seconds`` of a program."""
     with _program(code) as (program, _):
         return _compare(program.pid, seconds, folder)
 
 
 def compare_shared(code: str, other: str, seconds: float, folder: Path) -> Comparison:
-    """Compare the two for a program that shares the GPU with another one."""
+    """Do the same for a program that shares the GPU with ``other``."""
     with _program(other):
         return compare(code, seconds, folder)
 

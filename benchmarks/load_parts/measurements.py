@@ -97,7 +97,7 @@ def one_group(folder: Path, sizes: Sizes) -> list[Figure]:
         user.wait_for_poll()
         pss = max(memory(pid).pss for pid in user.settle(sizes.jobs))
         load = _load(user, sacct, pids, sizes.intervals)
-        wait_until(lambda: bool(user.ctx.messages.paths()), "the group has no digest")
+        wait_until(lambda: bool(user.ctx.messages.paths()), "the group has a digest")
         name = f"a group of {sizes.jobs}"
         return [
             *_requests(f"{name}, {len(pids)} monitor", load, sizes),

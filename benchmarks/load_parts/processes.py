@@ -1,4 +1,4 @@
-"""Memory and CPU time of processes, from /proc alone: what measures itself loads no library for it."""
+"""Memory and CPU time of processes, from /proc alone: a program that measures itself loads no library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def memory(pid: int) -> Memory:
 
 
 def cpu(pid: int) -> Cpu:
-    """Return the CPU time of a process so far: its own in nanoseconds, its children's in clock ticks.
+    """Return the CPU time of a process so far: its own to the nanosecond, its children's to the clock tick.
 
     Raises:
         OSError: there is no such process.

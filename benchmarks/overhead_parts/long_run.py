@@ -36,7 +36,7 @@ class LongRun:
 
     @property
     def growth(self) -> float:
-        """By how much its private memory exceeded that after half of the time at most, as a share of that."""
+        """How far its private memory rose in the second half of the time, as a share of that at half-time."""
         half = next(each for each in self.levels if each.hours >= self.levels[-1].hours / 2)
         return max(each.private for each in self.levels if each.hours >= half.hours) / half.private - 1
 

@@ -30,7 +30,7 @@ class Triple:
 
     @property
     def ratio(self) -> float:
-        """How much longer the program takes beside an agent."""
+        """The time beside an agent, as a multiple of the mean of the two times alone."""
         return 2 * self.beside_s / (self.before_s + self.after_s)
 
     @property

@@ -48,7 +48,11 @@ class Cluster:
 
     @classmethod
     def attach(cls, path: Path | str) -> Self:
-        """Return a handle for a running cluster, from its description file."""
+        """Return a handle for a running cluster, from its description file.
+
+        Raises:
+            PrivateSlurmError: the file does not exist or is not a description.
+        """
         settings = Settings.read(Path(path))
         cluster = cls(accounting=settings.accounting)
         cluster._settings = settings
@@ -99,7 +103,8 @@ class Cluster:
         """Start the daemons and wait until jobs can run on all nodes.
 
         Raises:
-            PrivateSlurmError: a package is missing, or a daemon did not start.
+            PrivateSlurmError: the cluster is already running, a package cannot be installed, the folder is
+                unusable, no ports are free, or a daemon did not start.
         """
         if self._settings:
             raise PrivateSlurmError("this private Slurm is already running")

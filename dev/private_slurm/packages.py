@@ -28,7 +28,11 @@ APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300")
 
 
 def program(name: str) -> str:
-    """Return the full path of an installed program."""
+    """Return the full path of an installed program.
+
+    Raises:
+        PrivateSlurmError: it is not installed.
+    """
     path = _find(name)
     if path is None:
         raise PrivateSlurmError(f"{name} is not installed")

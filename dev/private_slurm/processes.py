@@ -84,7 +84,7 @@ def _of_cluster(settings: Settings) -> set[psutil.Process]:
 
 
 def _with_variable(variables: Mapping[str, str]) -> set[psutil.Process]:
-    """Return the processes started with one of the variables, without this one's ancestors."""
+    """Return the processes started with one of the variables, without this process and its ancestors."""
     running = psutil.process_iter(["environ"])
     found = {each for each in running if variables.items() & (each.info["environ"] or {}).items()}
     return found - _ancestors()

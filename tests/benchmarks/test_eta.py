@@ -37,6 +37,14 @@ def test_the_table_names_the_traces_with_errors(traces: Path, capsys: pytest.Cap
     assert "2 traces" in capsys.readouterr().out
 
 
+def test_a_trace_whose_first_sample_is_late_has_no_answers_before_it(tmp_path: Path) -> None:
+    (tmp_path / "late.csv").write_text("t,progress\n50,0.5\n100,1\n", encoding="utf-8")
+    (trace,) = eta.read_traces(tmp_path)
+    for estimator in eta.ESTIMATORS.values():
+        assert next(eta.ask(trace, estimator)).error is None
+    assert eta.main([str(tmp_path)]) == 0
+
+
 def test_the_finish_error_is_relative_to_the_duration() -> None:
     answer = eta.Answer(
         "run", 50, 200.0, 100.0, Estimate(remaining_s=110.0, shortest_s=90.0, longest_s=120.0)

@@ -1,4 +1,4 @@
-"""Checkpoints as frameworks lay them out, written without the frameworks; the content of files is real."""
+"""Checkpoints as frameworks lay them out, written without them; files that jobmon parses are valid."""
 
 from __future__ import annotations
 

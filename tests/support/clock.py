@@ -1,4 +1,4 @@
-"""A clock that only the test moves."""
+"""A clock that moves only when a test sets it, or by the length of a wait."""
 
 from __future__ import annotations
 

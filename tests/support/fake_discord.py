@@ -50,7 +50,7 @@ class Attempt:
     route: Route | None
     path: str
     headers: dict[str, str]
-    payload: object  # None where it was no JSON or was not read
+    payload: object  # None where it was not valid JSON
     at_s: float
     status: int | None  # of the answer; None where there was none
     method: str = "POST"

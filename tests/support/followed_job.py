@@ -56,7 +56,7 @@ class FollowedJob:
         os.utime(path, (self.now_s - age_s, self.now_s - age_s))
 
     def kinds(self, seconds: float, text: str = "") -> list[EventKind]:
-        """Do the same; return the kinds of the latest events other than milestones."""
+        """Do as `later` does; return the kinds of the latest events other than milestones."""
         return [event.kind for event in self.later(seconds, text) if event.kind is not EventKind.MILESTONE]
 
     @property

@@ -134,7 +134,7 @@ def eventful_history(hours: float = 3.0) -> History:
 
 
 def eventful_events() -> tuple[Event, ...]:
-    """Return what happened to that job."""
+    """Return the events of the job of `eventful_history`."""
     hours = (0.5, 0.74, 1.0, 1.49, 1.5, 1.72, 1.94, 2.2, 2.27, 2.6)
     at = {each: START_S + each * _HOUR_S for each in hours}
     return (
