@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
 _STEPS = (Shrink(1, 8), Shrink(2, 9), Shrink(1, 4), Shrink(0, 8), Shrink(2, 4))
-_MAX_LISTED = 3  # jobs before a line of advice
+_MAX_LISTED = 3  # jobs that a line of advice names
 _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 
 
 def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterator[str]:
-    """Yield the table, one line of advice for all jobs that it applies to, and the totals."""
+    """Yield the table, each advice once with the jobs that it applies to, and the totals."""
     if not runs:
         yield "no job ended in this time; `--since TIME` sets how far to look back"
         return

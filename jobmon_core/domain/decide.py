@@ -140,8 +140,8 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unresponsive: bool) -> float:
     """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
-    There is no limit while a task lives, while no end is proved, nor, after the grace, while an end requires
-    accounting. Otherwise the query may take until the first grace is over, but always at least
+    There is no limit while a task lives, while no end is proved, or, once the grace is over, while an end
+    requires accounting. Otherwise the query may take until the first grace is over, but always at least
     `_FIRST_TIMEOUT_S` or `_RETRY_TIMEOUT_S`. ``unresponsive`` means that accounting did not respond a moment
     ago, about any job.
     """

@@ -47,7 +47,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     now_s = ctx.clock.now()
     try:
         config = ctx.configuration()
-    except ConfigInvalid:  # as the next message reports
+    except ConfigInvalid:  # the next message reports it
         return postponed_card(job, now_s + _LATER_S)
     to = _destination(ctx, config, job.card)
     if to is None:

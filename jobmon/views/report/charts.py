@@ -123,7 +123,7 @@ def _gpu_lines(
 
 
 def _with_limit(chart: Chart, limits: Collection[int | None], name: str) -> Chart:
-    """Return a chart with the limit in bytes that all its lines have; without one, if they differ."""
+    """Return a chart with the limit that all its lines have; with none if the ``limits`` (bytes) differ."""
     limit = next(iter(limits)) if len(limits) == 1 else None
     if not limit:
         return chart

@@ -148,7 +148,10 @@ def watch_processes(
 
 
 def with_log_sizes(settings: JobSettings | None, logs: Iterable[LogPaths]) -> JobSettings | None:
-    """Return the settings with the sizes that the logs have now, if lines of them are to show the end."""
+    """Return the settings; if a log line is to show the end, with the present sizes of the logs.
+
+    Earlier lines do not count.
+    """
     if settings is None or settings.done is None or not settings.done.log:
         return settings
     paths = dict.fromkeys(path for each in logs for path in (each.stdout, each.stderr) if path)

@@ -30,7 +30,7 @@ class Activation(NamedTuple):
 
     kind: Kind
     line: int
-    subject: str | None  # a path or a name; None: known only to the job
+    subject: str | None  # see `Kind`; None: known only to the job
 
 
 def activations_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterator[Activation]:

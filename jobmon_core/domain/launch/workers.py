@@ -94,7 +94,8 @@ def _within(only: Worker, expected: int) -> Item | None:
     if only.children >= expected:
         return Item(WORKERS, Result.PASSED, f"{expected}/{expected} workers, processes of one program")
     if only.threads >= expected:
-        return Item(WORKERS, Result.NOT_KNOWN, "workers: one process runs, and its threads cannot be counted")
+        text = "workers: one process runs, and it is not known whether its threads are the workers"
+        return Item(WORKERS, Result.NOT_KNOWN, text)
     return None
 
 
@@ -113,9 +114,10 @@ def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Item:
 
 
 def _must_run(facts: LaunchFacts, launch: Launch) -> bool:
-    """Whether a rank of a launch is missing that should run.
+    """Whether a rank that should be running is missing.
 
-    Tasks with a share of the work each may be done with it. mpirun ends all ranks itself if one fails.
+    A missing rank alone proves no failure: independent tasks end when their share of the work is done, and
+    if a rank of mpirun fails, mpirun ends all others, too.
     """
     return bool(launch.missing) and (launch.needs_all or bool(_errors(facts, launch)))
 

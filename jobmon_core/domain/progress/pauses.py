@@ -14,7 +14,7 @@ _SHORTEST_SHARE = 0.004  # pauses below this share of the elapsed time are part 
 _SAME = 0.01  # pauses closer than this share of the progress so far are one
 _REGULAR = 0.85  # pauses are regular if this share of their distances is one period,
 _TOLERANCE = 0.2  # within this share of the period
-_MIN_POINTS = 4  # points of a curve from which its start may be cut off
+_MIN_POINTS = 4  # points that a curve keeps at least when its start is cut off
 _OVERDUE = 1.3  # after this many periods without a pause, no more are expected
 _SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress belongs to the start
 

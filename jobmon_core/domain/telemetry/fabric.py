@@ -36,4 +36,5 @@ class Fabric:
     span_s: float = 0.0  # between the two samples; 0: only one was taken so far
     sent_per_s: float | None = None  # over all network interfaces but the loopback
     received_per_s: float | None = None
-    over_fabric_per_s: float | None = None  # of these two: over IP on InfiniBand, which its ports count, too
+    # IP over InfiniBand, both directions: part of these two, and the ports of the fabric count it, too
+    over_fabric_per_s: float | None = None

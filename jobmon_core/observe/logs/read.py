@@ -1,6 +1,6 @@
 """Read the lines at the end or at the beginning of a log.
 
-Time and memory depend on the limits below, not on the size of the file. No function here raises: problems
+Time and memory are bounded, however large the file is. No function here raises: problems
 are part of the result.
 """
 

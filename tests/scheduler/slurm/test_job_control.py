@@ -79,3 +79,11 @@ def test_a_submission_made_no_job_only_if_slurm_would_still_list_it(
     runner = FakeRunner().on("squeue", answers=[said(listed)]).on("scontrol", answers=[said(config)])
     answer = SlurmJobControl(runner).find_attempt(ATTEMPT, {JobRef(7)}, SINCE_S + later_s)
     assert (None if isinstance(answer, Unreachable) else answer) == found
+
+
+def test_a_submission_to_another_cluster_may_have_made_a_job_that_is_not_searched_for() -> None:
+    runner = FakeRunner().on("squeue", answers=[said("")]).on("scontrol", answers=[said(CONFIG)])
+    attempt = ATTEMPT._replace(arguments=("--clusters=north", "train.sbatch"))
+    answer = SlurmJobControl(runner).find_attempt(attempt, set(), SINCE_S + 5.0)
+    assert isinstance(answer, Unreachable)
+    assert "north" in answer.why

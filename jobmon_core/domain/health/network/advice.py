@@ -38,6 +38,6 @@ LOOK_AT_NODE = (
 )
 
 
-def not_set(variable: str, value: str) -> str:
+def unset(variable: str, value: str) -> str:
     """Return the advice about a variable that keeps NCCL from the fabric."""
     return f"Unset {variable} ({value} now), unless it is meant."

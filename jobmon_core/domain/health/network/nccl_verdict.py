@@ -130,7 +130,7 @@ def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerd
         TCP,
         f"NCCL uses TCP sockets, although there is a faster network: {because}",
         evidence,
-        advice.not_set(switch, found.settings[switch]) if switch else _sockets_advice(found, fabric),
+        advice.unset(switch, found.settings[switch]) if switch else _sockets_advice(found, fabric),
     )
 
 

@@ -11,6 +11,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import QueuedJob
 from jobmon_core.scheduler.slurm import commands, values
+from jobmon_core.scheduler.slurm.find_submitted import named_cluster
 from jobmon_core.scheduler.slurm.session_search import Origin, newest_job, read_sessions
 from jobmon_core.system.runner import succeeded
 
@@ -60,13 +61,15 @@ class SlurmJobControl:
         answer = self.runner.capture(commands.sessions(str(os.getuid()), self.cluster), _TIMEOUT_S)
         if not succeeded(answer):
             return Unreachable(answer.error_text)
+        if cluster := named_cluster(attempt.arguments, os.environ):
+            return Unreachable(f"it names the cluster {cluster}, and jobmon searches only the default one")
         origin = Origin(attempt.session, attempt.host, int(attempt.since_s))
         if job := newest_job(read_sessions(answer.stdout), origin, lambda ref: ref in others):
             return job
         remembered_s = self._remembered_s()
         if remembered_s is not None and now_s - attempt.since_s < remembered_s - _MARGIN_S:
             return NotListed()
-        return Unreachable("Slurm no longer lists jobs that ended so long ago")
+        return Unreachable("Slurm does not list it, and may no longer list a job that has ended")
 
     def _remembered_s(self) -> float | None:
         """Return for how long slurmctld lists ended jobs (seconds); None if that is not known."""
