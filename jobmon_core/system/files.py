@@ -155,7 +155,7 @@ def create_exclusive(path: Path, content: bytes) -> bool:
         try:
             os.link(new, path)
         except FileExistsError:
-            # whether the server made the link, lost its reply, and was asked again
+            # a file server may have made the link, but its reply was lost and the request was repeated
             return os.stat(new).st_nlink > 1  # noqa: PTH116 - see `temporary`
     return True
 

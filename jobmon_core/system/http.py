@@ -44,7 +44,7 @@ class HttpRequest:
     body: bytes  # unused by a GET
     user_agent: str
     content_type: str = "application/json"  # of the body
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # more of them, e.g. with a token
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # further ones, e.g. a token
     max_bytes: int = _MAX_BYTES  # of the response body; what follows is left out
 
 
