@@ -28,6 +28,7 @@ _FOREIGN_KINDS = {
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
+# the errors after which `blocking_file` is asked for the cause
 _BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
+# names of exceptions of requests and urllib3: no connection was made, or time ran out
 _NOT_CONNECTED = (
     "NewConnectionError",
     "NameResolutionError",

@@ -38,7 +38,7 @@ class Failed:
 
     why: str
     status: int | None = None
-    is_sent: bool = True  # whether the request may have arrived
+    is_sent: bool = True  # of a POST: whether it may have arrived
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class SlurmJobControl:
             return Unreachable(answer.error_text)
         if cluster := named_cluster(attempt.arguments, os.environ):
             return Unreachable(
-                f"its options name the cluster {cluster}, and jobmon searches only the default one"
+                f"the submission names the cluster {cluster}, and jobmon searches only the default one"
             )
         origin = Origin(attempt.session, attempt.host, int(attempt.since_s))
         if job := newest_job(read_sessions(answer.stdout), origin, lambda ref: ref in others):
