@@ -58,7 +58,7 @@ class Chart:
     band: Series = _NO_SERIES  # from the lowest to the highest of all curves, drawn or not
     limit: float | None = None  # drawn as a horizontal line
     limit_label: str = ""
-    full: float | None = None  # the axis ends here, or at a higher value; None: at the highest value
+    full: float | None = None  # the axis ends here, or at a higher value; None: at the highest value or limit
     from_zero: bool = True  # else the axis begins at the lowest value, and may be logarithmic
 
 

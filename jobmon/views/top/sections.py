@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line
 
-_LEAST = 2  # rows: a section that has no room for so many, or for all its rows, is left out
+_LEAST = 2  # rows: with room for fewer, a section is left out, unless it has no more
 _USUAL = 3  # rows that each section gets before any gets more
 _NOTABLE = (Style.BAD, Style.ATTENTION)
 
