@@ -39,7 +39,7 @@ class MonitorLoop:
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._renew_ownership, self._look = renew_ownership, look
-        self.lacks_code = False  # whether an error showed that jobmon was moved, removed or replaced
+        self.lacks_code = False  # whether an error suggests that jobmon was moved, removed or replaced
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""

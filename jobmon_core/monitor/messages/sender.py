@@ -151,12 +151,12 @@ class MessageSender:
             self._store.save(stored)
         except StorageFailed as error:
             self._log(f"message {stored.id}: {error}")
-            # the file says at most that an attempt began, so another process would repeat it as such
+            # its file says at most that an attempt began: another process would send it again, as a repeat
             if stamp := file_stamp(path):
                 self._unsaved[path.name] = stamp, stored
 
     def _remove_outdated(self) -> None:
-        """Remove the records of messages that were delivered long ago."""
+        """Remove the records of messages that were delivered, or given up, long ago."""
         now_s = self.ctx.clock.now()
         for path in self._store.paths():
             stamp = file_stamp(path)
