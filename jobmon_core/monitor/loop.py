@@ -70,7 +70,7 @@ class MonitorLoop:
                 self.remove(state_id)
                 continue
             except JobmonError as error:
-                log(state_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
+                log(state_id, f"this poll failed, trying again in {_RETRY_S:.0f} s: {error}")
                 due_s = self._clock.now() + _RETRY_S
             except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
                 self.lacks_code |= isinstance(error, CODE_REPLACED)

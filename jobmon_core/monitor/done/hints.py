@@ -40,7 +40,7 @@ class DoneHints:
         return self._hints_s.get(job.id)
 
     def look(self) -> set[str] | None:
-        """Return the jobs of which a marker has appeared; None if there is none to look for."""
+        """Return the state ids of the jobs of which a marker has appeared; None if no marker is awaited."""
         if not self._awaited:
             return None
         return {state_id for state_id in self._awaited if self._look_at(state_id)}

@@ -49,7 +49,7 @@ class MessageSender:
     _folder_stamp: Stamp | None = field(default=None, init=False)  # None: look again
     # file name -> the stamp of a file that holds no open message
     _closed: dict[str, Stamp] = field(default_factory=dict, init=False)
-    _due_s: float | None = field(default=None, init=False)
+    _due_s: float | None = field(default=None, init=False)  # when to send next (Unix seconds)
     # file name -> a newer record than the file's, which could not be saved, and the stamp of the file
     _unsaved: dict[str, tuple[Stamp, StoredMessage]] = field(default_factory=dict, init=False)
 
