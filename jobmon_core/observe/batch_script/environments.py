@@ -95,9 +95,8 @@ def _bases(setups: Sequence[Activation], environment: Mapping[str, str]) -> Iter
     """Yield the installations of conda that may be meant, the most certain first."""
     for setup in setups:
         base, found, _ = (setup.subject or "").partition(_SETUP)
-        if (
-            setup.kind is Kind.CONDA_SETUP and base and found
-        ):  # no base: the script of a package of the system
+        # without a base, it is the script of a package of the system
+        if setup.kind is Kind.CONDA_SETUP and base and found:
             yield Path(os.path.expanduser(base))  # noqa: PTH111 - as above
     if program := environment.get("CONDA_EXE"):
         yield Path(program).parent.parent

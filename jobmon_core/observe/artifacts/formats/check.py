@@ -1,6 +1,6 @@
 """Judge whether a file is whole: its format is found by its content first, then by its name.
 
-By default, a few megabytes of a file are read at most, however large it is; what was not read may hold damage
+By default, some megabytes of a file are read at most, however large it is; what was not read may hold damage
 (``FileCheck.is_sampled``). Nothing is unpickled or executed.
 """
 
