@@ -5,10 +5,11 @@ job) or ``pid`` (a process; may be repeated), ``node`` (name of the folder to wr
 between reports), ``lifetime`` (seconds), ``disk`` (a folder; may be repeated), ``log`` (a file; repeatable).
 
 The agent ends with exit code 0 when no process of the task is left (as a step of the job, after ten minutes
-without one), at SIGTERM, SIGINT, SIGHUP or SIGUSR1 (which srun forwards, while it answers SIGTERM by killing
-its tasks), at the end of its lifetime, when its folder is removed, when the slurmstepd or sshd that started
-it ends, and when a newer agent reports to its folder. It writes nothing to stdout. Wrong options give one
-line on stderr and exit code 64, a folder that it cannot write to gives one and exit code 73.
+without one; otherwise also if none appears within a minute), at SIGTERM, SIGINT, SIGHUP or SIGUSR1 (which
+srun forwards, while it answers SIGTERM by killing its tasks), at the end of its lifetime, when its folder is
+removed, when the slurmstepd or sshd that started it ends, and when a newer agent reports to its folder. It
+writes nothing to stdout. Wrong options give one line on stderr and exit code 64, a folder that it cannot
+write to gives one and exit code 73.
 """
 
 from __future__ import annotations

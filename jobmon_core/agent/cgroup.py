@@ -101,9 +101,8 @@ def memory(group: Cgroup) -> Memory | None:
 
 def is_shared(group: Cgroup, own: Collection[int]) -> bool:
     """Return whether a cgroup, e.g. that of a container or a user, has processes that are not of the task."""
-    if (
-        _JOB in group.folder
-    ):  # what else is there belongs to the job: its steps, and the daemons that run them
+    # what else is in the cgroup of a job belongs to the job: its steps, and the daemons that run them
+    if _JOB in group.folder:
         return False
     for number, (path, _, _) in enumerate(os.walk(group.folder)):
         if number >= _MAX_FOLDERS:
@@ -125,7 +124,7 @@ def share_of(memory: Memory, resident: int) -> Memory:
 
 
 def cpu_quota(group: Cgroup) -> CpuQuota | None:
-    """Return the CPU quota of a cgroup; None if it has none."""
+    """Return the CPU quota of a cgroup; None if it has none or it cannot be read."""
     try:
         if group.is_v2:
             quota, period = read_file(f"{group.folder}/cpu.max").split()

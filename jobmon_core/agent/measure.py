@@ -92,7 +92,7 @@ class TaskMeter:
         self._workers.look()
 
     def read(self, now_s: float) -> tuple[Sample, int]:
-        """Return the figures since the last call, and the number of processes of the task."""
+        """Return the figures since the last call, and how many processes the task has, without zombies."""
         at_s, now_ticks = time.monotonic(), proc.uptime_ticks()
         span = Span(now_s, max(at_s - self._since_s, 0.001), self._since_ticks)
         processes = self._processes.look(now_ticks)
@@ -137,7 +137,7 @@ class _Resources:
         self._oom_kills = self._agent_kills = 0
 
     def memory(self, processes: Mapping[int, Process], at_s: float) -> Memory | None:
-        """Return the memory of these processes; None if there are none."""
+        """Return the memory of the cgroup of these processes, else their own; None if there are none."""
         if not processes:
             self._found_s = None
             return None

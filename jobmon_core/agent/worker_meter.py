@@ -24,7 +24,7 @@ _STATUS = {
     "X": WorkerStatus.DEAD,
 }
 _BUSY_PERCENT = 5.0  # of a core; a worker that uses it counts as running, even if its main thread waits
-_NOTABLE_S = 10.0  # a shorter program without a rank is not missed when it ends
+_NOTABLE_S = 10.0  # a program without a rank that ran for less is not missed when it ends
 _MAX_WORKERS = 64
 
 Key = tuple[int, int]

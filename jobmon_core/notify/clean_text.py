@@ -1,4 +1,7 @@
-"""Makes any text safe to send and to show: cleans it, hides secrets, and shortens it."""
+"""Makes any text safe to send and to show: cleans it, hides secrets, and then shortens it.
+
+Nothing is shortened before secrets are hidden: half a token would not be recognised as one.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from jobmon_core.domain.redaction import redacted
 _GAP = " … "
 _LINE_GAP = "\n…\n"
 
-# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes. Nothing is
-# shortened before secrets are hidden: half a token would not be recognised as one.
+# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes.
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
 )

@@ -24,7 +24,7 @@ DEAD, LATER, REFUSED = DeliveryOutcome.CHANNEL_DEAD, DeliveryOutcome.TRY_AGAIN, 
 
 _MAX_WAIT_S = 86_400.0
 _MAX_WHY = 500  # characters of a reason
-_MAX_QUOTE = 300  # of it, from the response
+_MAX_QUOTE = 300  # characters that a reason quotes from the response
 TEST_AGAIN = "Then run `jobmon test-alerts`."
 _NETWORK = (
     "Check that this machine can reach the host: on many clusters only login nodes can, or only through a "
@@ -104,7 +104,7 @@ def _of_status(status: int) -> tuple[DeliveryOutcome, str]:
 
 
 def retry_after_s(response: HttpResponse) -> float | None:
-    """Return the wait that the header ``Retry-After`` asks for (seconds); None if there is none."""
+    """Return the seconds that the header ``Retry-After`` asks to wait; None if it is missing or invalid."""
     text = response.headers.get("retry-after", "")
     if (wait_s := seconds(text)) is not None or not text:
         return wait_s

@@ -62,10 +62,11 @@ class Secret(NamedTuple):
         """Read a token, which is one word.
 
         Raises:
-            ValueError: it has white space or characters outside ASCII; the message does not quote it.
+            ValueError: it has white space, other characters than ASCII, or more than 500 characters; the
+                message does not quote it.
         """
         if not _TOKEN.fullmatch(text):
-            raise ValueError("not a token: it contains white space or characters outside ASCII")
+            raise ValueError("not a token, which has up to 500 ASCII characters and no white space")
         return cls(text)
 
     def __str__(self) -> str:

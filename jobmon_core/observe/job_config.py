@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_BYTES = 64 * 2**10  # parsed in half a second
-_MAX_DIGITS = 18
+_MAX_DIGITS = 18  # characters of an integer; a longer number becomes a float
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

@@ -103,3 +103,10 @@ def test_reports_with_and_without_these_figures_load() -> None:
     report = AgentReport(started_s=1.0, fabric=fabric)
     assert from_json(AgentReport, to_json(report)) == report
     assert from_json(AgentReport, {"started_s": 1.0}).fabric is None
+
+
+def test_ports_that_appear_later_have_no_rates_yet(host: _Host) -> None:
+    host.network({"eth0": (1, 10**12, 10**12)})
+    host.read(0.0)
+    host.port("mlx5_0", "InfiniBand", {"counters/port_xmit_data": 100, "counters/port_rcv_data": 50})
+    assert host.read(30.0) == Fabric((FabricPort("mlx5_0"),))

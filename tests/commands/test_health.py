@@ -286,6 +286,10 @@ def test_gpus_in_pods_that_nobody_uses_are_an_issue(pods: Path, capsys: pytest.C
             "The connection to the server localhost:8080 was refused",
             "; `kubectl get pod p-head -n ml` shows its state",
         ),
+        (
+            'OCI runtime exec failed: exec: "sh": executable file not found in $PATH: unknown',
+            "no command could be run in pod p-head",
+        ),
     ],
 )
 def test_a_pod_that_cannot_be_asked_says_why_and_what_to_do(

@@ -41,7 +41,7 @@ class Nvml:
 
         Args:
             figure: the name under which `unavailable` notes a refusal; empty to note none.
-            function: its name; the library of an older driver may lack it.
+            function: the name of the function; the library of an older driver may lack it.
             arguments: passed to it.
 
         Raises:

@@ -151,7 +151,7 @@ def _names(folder: str) -> list[str]:
 def _rates(before: _Counters | None, now: _Counters) -> Fabric:
     """Return the figures of the span between two readings; without an earlier one, only which ports exist."""
     span_s = now.at_s - before.at_s if before else 0.0
-    if before is None or span_s <= 0:
+    if before is None or not before.ports or span_s <= 0:
         return Fabric(tuple(FabricPort(*port[:4]) for port in now.ports))
     totals = {port[:2]: port.total for port in before.ports}
     ports = tuple(

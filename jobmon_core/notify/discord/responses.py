@@ -15,7 +15,7 @@ from jobmon_core.notify.clean_text import cut_middle, one_line
 from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
-_TOO_MANY_EDITS, _OLD_EDIT_WAIT_S = 30_046, 600.0  # its 429 states no wait either, but is no block
+_TOO_MANY_EDITS, _OLD_EDIT_WAIT_S = 30_046, 600.0  # a 429 with this code may state no wait, but is no block
 _MAX_WAIT_S = 86_400.0  # the longest block that users have reported
 _MAX_WHY = 500  # characters of a reason, including what it quotes from the response
 _MAX_QUOTE = 350  # leaves room for the text before the quote

@@ -46,7 +46,10 @@ class MailSettings(NamedTuple):
 
 
 def parse_channel(section: Section) -> MailSettings | None:
-    """Read one channel; report faults to ``section``, and return None if the address or the login has one."""
+    """Read one channel; report faults to ``section``.
+
+    None if the address has one, or the password lacks a user or would be sent without encryption.
+    """
     address = section.parsed("address", _parse_address, required=True)
     sender = section.parsed("from", _parse_address) or ""
     server = section.parsed("smtp_server", _parse_host) or "localhost"

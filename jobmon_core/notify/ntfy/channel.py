@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.ntfy.settings import NtfySettings
     from jobmon_core.system.http import HttpResponse
 
-_MAX_MESSAGE = 3800  # of 4096 bytes
+_MAX_MESSAGE = 3800  # bytes; ntfy allows 4096
 _MAX_TITLE = 240  # bytes
 _PRIORITIES = {Level.CRITICAL: 5, Level.WARNING: 4, Level.INFO: 3, Level.PROGRESS: 2}
 _TAGS = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.program.settings import ProgramSettings
 
 TIMEOUT_S = 30.0
-_MAX_STARTS = 2  # a start that was interrupted is repeated once, and says so
+_MAX_STARTS = 2  # a start that was interrupted is repeated once, and the JSON says so
 
 
 class ProgramChannel(NamedTuple):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.terminal.settings import TerminalSettings
 
 _MAX_TITLE = 300
-_KEPT, _MAX_BYTES = 50, 65_536
+_KEPT, _MAX_BYTES = 50, 65_536  # the last lines that are kept when the file is larger
 
 
 class TerminalLine(NamedTuple):

@@ -34,7 +34,7 @@ def list_files(
         without: the absolute paths of files that do not count.
 
     Of several names of one file, links included, one counts. If more than 1,000 names match, the last 1,000
-    in the order of names count; links count only if there are fewer others. At most 5,000 names are read.
+    in the order of names count, links only where fewer than 1,000 others match. At most 5,000 names are read.
     """
     try:
         changed_s = Path(folder).stat().st_mtime
@@ -55,7 +55,7 @@ def list_files(
             size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
             found = ListedFile(entry.path[len(folder) :].lstrip("/"), size_bytes, status.st_mtime)
             files.setdefault((status.st_dev, status.st_ino), found)
-    is_partial = len(matches) > _MAX_FILES or budget.remaining <= 0
+    is_partial = len(matches) > _MAX_FILES or budget.has_left_out
     problem = "too many other files" if is_partial and not files else ""
     return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
 
@@ -104,7 +104,7 @@ def _is_named(name: str, pattern: str) -> bool:
 
 
 def status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """Return the status of a file, or of what a link leads to; None for any other thing."""
+    """Return the status of a regular file or folder, or of that to which a link leads; None for others."""
     try:
         status = entry.stat()
     except OSError:  # removed meanwhile, or a link to nothing

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.completeness import StoredFile
 from jobmon_core.observe.logs.open_file import regular_file
+from jobmon_core.observe.logs.scan_dirs import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ class Tree:
 
     files: dict[str, StoredFile] = field(default_factory=dict)
     problem: str = ""  # why a folder could not be listed
-    is_partial: bool = False  # there are more than a million entries
+    is_partial: bool = False  # there are more entries than `list_tree` may read
 
 
 def list_tree(folder: str, *, max_entries: int = _MAX_ENTRIES) -> Tree:
@@ -47,12 +48,12 @@ def list_tree(folder: str, *, max_entries: int = _MAX_ENTRIES) -> Tree:
             left -= 1
             if left < 0:
                 break
-            if entry.is_dir(follow_symlinks=False):
+            if is_folder(entry):
                 waiting.append(entry.path)
             elif (found := _status(entry)) and stat.S_ISREG(found.st_mode):
                 name = entry.path[len(folder) :].lstrip("/")
                 tree.files[name] = StoredFile(found.st_size, found.st_mtime)
-    tree.is_partial = left < 0
+    tree.is_partial = left < 0 or bool(waiting)
     return tree
 
 

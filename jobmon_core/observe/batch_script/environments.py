@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.system.runner import Runner
 
-_TIMEOUT_S = 30.0  # a cold environment on a parallel file system
+_TIMEOUT_S = 30.0  # enough for an environment that is read from a parallel file system for the first time
 _BASES = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "miniconda", "anaconda", "micromamba")
-_SETUP = "/etc/profile.d/"
+_SETUP = "/etc/profile.d/"  # below an installation of conda: the folder of the script that sets up conda
 _CUSTOM_FOLDERS = re.compile(r"^\s*envs_dirs\s*:", re.MULTILINE)
 # prints the packages that this Python does not find; it imports none of them
 _PROBE = """
@@ -94,8 +94,10 @@ def _named(name: str, bases: Sequence[Path], environment: Mapping[str, str]) -> 
 def _bases(setups: Sequence[Activation], environment: Mapping[str, str]) -> Iterator[Path]:
     """Yield the installations of conda that may be meant, the most certain first."""
     for setup in setups:
-        if setup.kind is Kind.CONDA_SETUP and setup.subject and _SETUP in setup.subject:
-            yield Path(setup.subject.partition(_SETUP)[0])
+        base, found, _ = (setup.subject or "").partition(_SETUP)
+        # without a base, it is the script of a package of the system
+        if setup.kind is Kind.CONDA_SETUP and base and found:
+            yield Path(os.path.expanduser(base))  # noqa: PTH111 - as above
     if program := environment.get("CONDA_EXE"):
         yield Path(program).parent.parent
     if root := environment.get("MAMBA_ROOT_PREFIX"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from jobmon_core.domain.checks.facts import PathFact, PathKind, Room
 from jobmon_core.observe.logs.open_file import read_regular
 
-_MAX_ENTRIES = 20
+_MAX_ENTRIES = 20  # of a folder that are counted
 _MAX_LIST_BYTES = 64 * 1024 * 1024  # of a text from which each array task takes a line
 _MAX_TEXT_BYTES = 2 * 1024 * 1024
 _BLOCK = 1024 * 1024

@@ -22,7 +22,7 @@ _REASONS = {
     errno.ENOTDIR: "does not exist: a part of its path is not a folder",
     errno.EACCES: "cannot be read: permission denied",
     errno.EPERM: "cannot be read: permission denied",
-    errno.ESTALE: "was deleted on its file server while it was read",
+    errno.ESTALE: "was deleted or replaced on its file server while it was read",
     errno.ELOOP: "is a symbolic link that leads back to itself",
     errno.EIO: "cannot be read: the storage reports an error",
     errno.ENAMETOOLONG: "does not exist: its name is too long",
@@ -41,7 +41,9 @@ class RegularFile:
     size: int  # bytes, when it was opened
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Return ``count`` bytes, fewer only at the end of the file; a damaged file may name any offset.
+        """Return ``count`` bytes, fewer only at the end of the file.
+
+        An offset that no file can have, as a damaged file may name it, gives no bytes.
 
         Raises:
             OSError: the storage or its server failed.

@@ -30,7 +30,7 @@ class LogPart:
     size: int = 0  # bytes of the file on disk
     problem: str = ""  # why there are no lines; completes a sentence that starts with the path
     complete: bool = False  # the excerpt has all lines of the log
-    note: str = ""  # what else is missing; completes a sentence that starts with the path
+    note: str = ""  # why a part of the log could not be read; completes a sentence that starts with the path
 
 
 def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:

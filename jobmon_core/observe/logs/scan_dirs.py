@@ -29,15 +29,17 @@ class ScanBudget:
     """The number of folder entries that one search may still read."""
 
     remaining: int = _MAX_TOTAL
+    has_left_out: bool = False  # a folder had more entries than could be read
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder with printable names, sorted by name.
+        """Return the entries of a folder that have printable names, sorted by name.
 
         Entries beyond 5,000, or beyond the budget, are left out. Empty if the folder cannot be read.
         """
         try:
             with os.scandir(folder) as scan:
                 entries = list(islice(scan, min(self.remaining, _MAX_PER_FOLDER)))
+                self.has_left_out |= next(scan, None) is not None
         except (OSError, ValueError):
             return []
         self.remaining -= len(entries)

@@ -1,6 +1,6 @@
 """Read from a file which literals the shipped expressions require: finding them anew would take 0.1 s.
 
-`dev/share_files.py` writes the file. Those of an expression that is not in it are found when needed.
+`dev/share_files.py` writes the file. The literals of an expression that is not in it are found when needed.
 The file has two parts, so that a search for the failures of running jobs need not load the patterns.
 """
 
@@ -30,7 +30,10 @@ def literals_of(regex: str) -> Literals:
 
 
 def literals_reported_early() -> Mapping[str, list[str]]:
-    """Return the shipped literals by expression, of those searched for while a job runs; none if unknown."""
+    """Return the literals of each shipped expression that is searched for while a job runs.
+
+    Empty if the file of literals cannot be read.
+    """
     return _shipped_literals().get(REPORTED_EARLY, {})
 
 

@@ -28,8 +28,8 @@ _LONG = 4096  # bytes; in a shorter text, one search per literal is faster than 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
     """Return whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
 
-    ``own`` are the expressions of the user. Patterns that would show that such a line is harmless are not
-    tried.
+    The expressions are those of the failures that are reported while a job runs, and the user's ``own``.
+    Patterns that would show that such a line is harmless are not tried.
     """
     text = _without_repetitions(data)
     if _TRACEBACK in text:
@@ -57,7 +57,7 @@ class _Expressions:
         self._always = self._owners.pop(b"", [])
 
     def suspected(self, text: bytes) -> set[str]:
-        """Return the expressions that may match a line of a text, which `_reduced` has returned."""
+        """Return the expressions that may match a line of a text, which is as `_reduced` returns it."""
         if len(text) < _LONG:
             found = [owners for literal, owners in self._owners.items() if literal in text]
         else:

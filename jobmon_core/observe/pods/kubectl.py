@@ -58,7 +58,7 @@ def ask_pod(
 
     Raises:
         CommandMissing: kubectl is not installed on this machine.
-        PodUnreachable: there is no such pod, it does not answer, or the user may not run commands in it.
+        PodUnreachable: there is no such pod, or no command can be run in it.
     """
     where = ("-n", namespace) if namespace else ()
     arguments = ("ray" if with_ray else "", checkpoint_folder)
@@ -89,11 +89,11 @@ def _error(result: Result, pod: str, namespace: str) -> JobmonError:
             f"kubectl may not run commands in pod {pod} ({text}); "
             f"`kubectl auth can-i create pods/exec{option}` must say yes, or use another --namespace"
         )
-    if "notfound" in lower.replace(" ", ""):
+    if "(notfound)" in lower:  # of the server; a program that is missing in the pod is "not found" too
         return PodUnreachable(
             f"there is no pod {pod} ({text}); `kubectl get pods{option}` lists the pods, "
             "--namespace names another namespace"
         )
     return PodUnreachable(
-        f"pod {pod} does not answer: {text}; `kubectl get pod {pod}{option}` shows its state"
+        f"no command could be run in pod {pod}: {text}; `kubectl get pod {pod}{option}` shows its state"
     )

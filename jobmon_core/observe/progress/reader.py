@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, the last 4 MiB are read
 _NUMBER_BYTES = 32  # no number is longer
 _LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,%d}\Z" % _NUMBER_BYTES)
-_HEAD_BYTES = 2**20  # at the first call, the start of a larger file is read too: totals are announced there
+# read at the start of a file larger than the limit, at the first call: totals are announced there
+_HEAD_BYTES = 2**20
 
 
 class ProgressReader:
@@ -48,7 +49,7 @@ class ProgressReader:
 
     @property
     def offset(self) -> int:
-        """The position in the log after these blocks."""
+        """The position in the log after the whole blocks so far."""
         return self._offset
 
     @property

@@ -17,7 +17,7 @@ _COUNTERS = re.compile(
     r"|it|(?:n_)?gens?|generations?|episodes?|rounds?|trials?"
 )
 _EPOCHS = re.compile(r"(?:train[ _])?epochs?")
-_OTHERS = {  # what further columns show, by their names
+_OTHERS = {  # the names of further columns, by what they show
     "eta": re.compile(r"eta|(?:time )?(?:remaining|left)(?: time)?"),
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),

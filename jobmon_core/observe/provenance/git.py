@@ -29,7 +29,7 @@ _SAFE = (
 )
 _FILTERS = r"^filter\..*\.(clean|smudge|process|required)$"
 _MAX_CHANGED = 500  # files that are listed, and whose contents are part of the digest
-_MAX_FILE_BYTES = 8 * 2**20  # of a larger one, size and time are
+_MAX_FILE_BYTES = 8 * 2**20  # of a larger file, size and time are part of the digest, not the content
 _NO_MATCH = 1  # exit code of git-config(1)
 
 
@@ -48,7 +48,7 @@ def git_state(folder: str, runner: Runner) -> tuple[GitState | None, str]:
     head = runner.capture(_command(folder, "rev-parse", "HEAD", "--abbrev-ref", "HEAD"), _TIMEOUT_S)
     lines = head.stdout.splitlines() if succeeded(head) else []
     if len(lines) != len(("commit", "branch")):
-        return state, ""  # no commit yet
+        return state, "" if isinstance(head, Ran) else head.error_text  # git fails while there is no commit
     commit, branch = lines
     changed, problem = _changed(folder, runner)
     return GitState(

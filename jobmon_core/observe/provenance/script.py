@@ -1,4 +1,4 @@
-"""Read the script of a submission without taking anything from sbatch, and the files that it names."""
+"""Read the script of a submission, without consuming what sbatch is to read, and the files that it names."""
 
 from __future__ import annotations
 

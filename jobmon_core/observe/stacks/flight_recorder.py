@@ -30,7 +30,7 @@ _DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _PIPES = ("TORCH_FR_DEBUG_INFO_PIPE_FILE", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE")
 _OLD_DEFAULT = "/tmp/nccl_trace_rank_"  # noqa: S108 - where PyTorch writes
 _WRITTEN_WITHIN_S, _STEP_S = 5.0, 0.1
-_MAX_BYTES = 16 * 2**20  # of one rank
+_MAX_BYTES = 16 * 2**20  # a larger dump of a rank is not copied
 
 
 class _Recorder(NamedTuple):
@@ -42,7 +42,7 @@ class _Recorder(NamedTuple):
     pipe: Path | None
 
     def newest(self, since_s: float) -> Path | None:
-        """Return the latest dump that was written after ``since_s`` (Unix seconds)."""
+        """Return the latest dump that was written after ``since_s`` (Unix seconds); None if none was."""
         found = []
         for path in self.dumps:
             with suppress(OSError):

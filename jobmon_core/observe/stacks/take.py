@@ -94,7 +94,7 @@ def _own_processes() -> Iterator[Candidate]:
             if (_PROC / str(pid)).stat().st_uid == os.getuid():
                 yield _candidate(pid)
         except OSError:
-            continue  # it has just ended
+            continue  # it has just ended, or may not be read
 
 
 def _candidate(pid: int) -> Candidate:

@@ -80,6 +80,19 @@ def test_conda_environments_are_found_by_name(tmp_path: Path, name: str) -> None
     assert missing.problem == f"conda has no environment lmm in {base / 'envs'}"
 
 
+def test_the_script_that_sets_up_conda_tells_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "sw" / "envs" / "llm" / "conda-meta").mkdir(parents=True)
+    activation = Activation(Kind.CONDA, 2, "llm")
+    setup = Activation(Kind.CONDA_SETUP, 1, "~/sw/etc/profile.d/conda.sh")
+    found = conda_environment(activation, [setup], {"HOME": str(tmp_path)})
+    assert found.python == str(tmp_path / "sw/envs/llm/bin/python")
+    of_system = Activation(Kind.CONDA_SETUP, 1, "/etc/profile.d/conda.sh")
+    assert not conda_environment(activation, [of_system], {"HOME": str(tmp_path)}).is_known
+
+
 def test_without_a_conda_or_with_own_folders_nobody_can_tell(tmp_path: Path) -> None:
     activation = Activation(Kind.CONDA, 2, "llm")
     assert not conda_environment(activation, [], {"HOME": str(tmp_path)}).is_known

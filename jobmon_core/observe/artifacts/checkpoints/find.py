@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.checkpoints.model import Candidate
     from jobmon_core.domain.artifacts.file_check import FileCheck
 
-_LEVELS = 7  # of folders: an experiment's own, and those within a checkpoint
+_LEVELS = 7  # of nested folders that are searched: an experiment's own, and those within a checkpoint
 _MAX_CHECKED = 400  # files whose content is checked, those of the newest checkpoints
 _MAX_ENTRIES = 20_000
 _MAX_JUDGED = 200  # checkpoints, the newest ones
@@ -62,7 +62,7 @@ def find_checkpoints(
         now_s,
         is_running=is_running,
     )
-    is_partial = budget.remaining <= 0 or len(candidates) > _MAX_JUDGED
+    is_partial = budget.has_left_out or len(candidates) > _MAX_JUDGED
     return FoundCheckpoints(folder, judged, interval_s(judged), is_partial)
 
 

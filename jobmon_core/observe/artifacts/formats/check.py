@@ -1,7 +1,7 @@
 """Judge whether a file is whole: its format is found by its content first, then by its name.
 
-By default, some megabytes of a file are read at most, so a large one takes no longer than a small one; what
-was not read may hold damage (``FileCheck.is_sampled``). Nothing is unpickled or executed.
+By default, some megabytes of a file are read at most, however large it is; what was not read may hold damage
+(``FileCheck.is_sampled``). Nothing is unpickled or executed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Source, int], Content]
 
-MAX_BYTES = 2 * 2**20  # of one file that are read
+MAX_BYTES = 2 * 2**20  # of one file that are read; the headers of some formats come on top
 WHOLE = 2**62  # in place of `MAX_BYTES`: read the whole file, e.g. to count its records
 
 _BY_SIGNATURE: tuple[tuple[bytes, str, Check], ...] = (
@@ -157,7 +157,7 @@ def _by_content(source: Source, head: bytes) -> Check | None:
 
 
 def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
-    """Raise what is known of a file that does not begin as its name promises."""
+    """Raise what is known, if anything, of a file that does not begin as its name promises."""
     head = source.read_at(0, _HEAD)
     if suffix in _BINARY and _is_nul(head):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.observe.artifacts.formats.source import PIECE, Corrupt, Head, Truncated
+from jobmon_core.observe.artifacts.formats.source import PIECE, Bytes, Corrupt, Truncated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def unpack(source: Source, max_bytes: int) -> Unpacked:
         size += len(data)
         head += data[: max(0, _MAX_HEAD - len(head))]
         if max(read, size // _INFLATED) > max_bytes:
-            return Unpacked(Head(bytes(head), len(head)), is_whole=False)
+            return Unpacked(Bytes(bytes(head)), is_whole=False)
     return Unpacked(Inflated(source, size), is_whole=True)
 
 

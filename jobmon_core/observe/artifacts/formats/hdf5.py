@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_PLACES = (0, 512, 1024, 2048, 4096)  # a user block of such a size may precede it
+_PLACES = (0, 512, 1024, 2048, 4096)  # of the superblock: a user block of such a size may precede it
 _SUPERBLOCK = 256  # bytes, more than any version has
 _OPEN_FOR_WRITING = 0x01
 _VERSION_1, _VERSION_2, _VERSION_3 = 1, 2, 3

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
 _WINDOW = 512  # bytes read at once: the data between two values are passed over
-_LONGEST = 5  # bytes of a value before its data
+_LONGEST = 5  # bytes at the start of a value that say how long it is, at most
 _VALUE_COST = 16  # to look at a value takes as long as to read so many bytes
 
 
@@ -23,7 +23,7 @@ class _Kind(NamedTuple):
     length_bytes: int = 0  # bytes of the field that says how many; 0: the first byte says it
     fixed: int = 0  # how many, if the first byte says it
     extra: int = 0  # bytes beside the data: the type of an extension
-    values_each: int = 0  # of a member: 1 in an array, 2 in a map; 0: its data are bytes
+    values_each: int = 0  # values in each member: 1 in an array, 2 in a map; 0: bytes follow, not members
 
 
 def _kinds() -> dict[int, _Kind]:
@@ -33,9 +33,9 @@ def _kinds() -> dict[int, _Kind]:
         kinds[0x90 + number] = _Kind(fixed=number, values_each=1)
     kinds |= {0xA0 + length: _Kind(fixed=length) for length in range(32)}
     kinds |= {0xCA: _Kind(fixed=4), 0xCB: _Kind(fixed=8)}
-    for power in range(4):  # integers, and extensions of a fixed length
+    for power in range(4):  # integers
         kinds[0xCC + power] = kinds[0xD0 + power] = _Kind(fixed=2**power)
-    for power in range(5):
+    for power in range(5):  # extensions of a fixed length
         kinds[0xD4 + power] = _Kind(fixed=2**power, extra=1)
     for power in range(3):  # bytes, extensions and texts
         kinds[0xC4 + power] = kinds[0xD9 + power] = _Kind(length_bytes=2**power)

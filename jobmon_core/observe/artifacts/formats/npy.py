@@ -32,7 +32,7 @@ _MAX_SIZE = 2**63
 
 
 def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
-    """Return the content of an array file; of its data, the start and the end are read."""
+    """Return the content of an array file; of its data, at most the start and the end are read."""
     start, header = _header(source)
     shape, count = header["shape"], prod(header["shape"])
     item = _item_size(header["descr"])
@@ -92,7 +92,7 @@ def _item_size(descr: object) -> int | None:
 
 
 def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
-    """Return a note if first or last values are NaN or infinite; only 4- and 8-byte floats are read."""
+    """Return a note if first or last values are NaN or infinite, for little-endian 4- and 8-byte floats."""
     if descr not in ("<f4", "<f8"):
         return ""
     kind, width = ("f", 4) if descr == "<f4" else ("d", 8)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
 _MAX_FOOTER = 2**22  # bytes that are parsed
-_NUM_ROWS = 3  # the numbers of the fields of FileMetaData
-_SCHEMA = 2
+_SCHEMA, _NUM_ROWS = 2, 3  # the numbers of two fields of FileMetaData
 _MAX_DEPTH = 64
 _MAX_ITEMS = 2**22
 _LAST_NIBBLE = 15

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
 _LENGTH = 8  # bytes that hold the length of the header
-_MAX_HEADER = 100 * 2**20  # the limit of the library
+_MAX_HEADER = 100_000_000  # bytes, the limit of the library
 _MAX_READ = 4 * 2**20
 _OFFSETS = re.compile(rb'"data_offsets"\s*:\s*\[\s*(\d{1,19})\s*,\s*(\d{1,19})\s*\]')
 

@@ -51,7 +51,7 @@ class Head:
 
 
 class Content(NamedTuple):
-    """What a whole file contains."""
+    """What a file without damage contains; the fields are those of `FileCheck`."""
 
     format: str
     records: int | None = None
@@ -73,7 +73,10 @@ class Corrupt(Damaged):
 
 
 class NotChecked(Exception):
-    """A file that jobmon cannot judge, e.g. of an unknown format. The text completes a sentence, as above."""
+    """A file that jobmon cannot judge, e.g. of an unknown format.
+
+    The text completes a sentence that starts with its path.
+    """
 
 
 def pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:

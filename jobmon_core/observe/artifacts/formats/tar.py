@@ -79,7 +79,7 @@ def _pax_size(source: Source, begin: int, length: int) -> int | None:
 
 
 def _sparse_blocks(source: Source, at: int, header: bytes) -> int:
-    """Return the bytes of further headers of an old GNU sparse member."""
+    """Return how many bytes the further headers of an old GNU sparse member take."""
     if header[156:157] != _GNU_SPARSE or not header[482]:
         return 0
     length = 0

@@ -57,7 +57,10 @@ class _Directory(NamedTuple):
 
 
 def check_zip(source: Source, max_bytes: int) -> Content:
-    """Return the content of an archive: its directory, its headers, and members up to ``max_bytes``."""
+    """Return the content of an archive, whose directory and headers are checked.
+
+    The data of as many members are checked as ``max_bytes`` allow.
+    """
     directory = _directory(source)
     entries = list(_entries(source, directory))
     left, is_sampled = max_bytes, len(entries) < directory.members
@@ -114,7 +117,7 @@ def _directory_64(source: Source, end: int) -> tuple[int, int, int, int]:
 
 
 def _entries(source: Source, directory: _Directory) -> Iterator[_Entry]:
-    """Yield the entries of the central directory, at most 20,000."""
+    """Yield the entries in the first 4 MiB of the central directory, at most 20,000."""
     data = source.read_at(directory.at, min(directory.size, _MAX_DIRECTORY))
     at = 0
     for _ in range(min(directory.members, _MAX_ENTRIES)):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
 SIGNATURE = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = 0x184D2A50  # to ..5F: data that no reader needs
+_SKIPPABLE = 0x184D2A50  # up to 0x184D2A5F: they begin frames of data that no reader needs
 _MAX_BLOCKS = 50_000
 _RAW, _REPEATED, _PACKED, _RESERVED = range(4)
 

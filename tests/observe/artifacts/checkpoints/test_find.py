@@ -237,6 +237,14 @@ def test_a_huge_folder_is_looked_at_in_part(tmp_path: Path) -> None:
     assert (len(found.checkpoints), found.is_partial) == (20, True)
 
 
+def test_a_folder_of_too_many_files_is_looked_at_in_part(tmp_path: Path) -> None:
+    for number in range(5_001):
+        (tmp_path / f"{number}.png").touch()
+    assert _find(tmp_path).is_partial
+    (tmp_path / "0.png").unlink()
+    assert not _find(tmp_path).is_partial
+
+
 def test_a_hostile_folder_takes_no_time(tmp_path: Path) -> None:
     (tmp_path / "checkpoint-1").mkdir()
     (tmp_path / "checkpoint-1" / "model-00001-of-99999.safetensors").write_text("x")

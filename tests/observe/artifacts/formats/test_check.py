@@ -313,3 +313,20 @@ def test_a_table_that_ends_with_a_part_of_a_row_is_truncated(end: str, tmp_path:
 def test_the_checksum_is_that_of_bob_jenkins() -> None:
     assert lookup3(b"") == 0xDEADBEEF
     assert lookup3(b"Four score and seven years ago") == 0x17770551
+
+
+def test_a_file_may_end_inside_a_character(tmp_path: Path) -> None:
+    check = _written(tmp_path / "a.json", '["größe'.encode()[:5])
+    assert (check.verdict, check.why) == (FileVerdict.TRUNCATED, "ends inside a character")
+    text = json.dumps(["ö" * 900_000] * 2, ensure_ascii=False)
+    for shift in (
+        " ",
+        "  ",
+    ):  # of a large gzip file only the start is read: its end may be inside a character
+        check = _written(tmp_path / "a.json.gz", gzip.compress(f"{shift}{text}".encode()))
+        assert check.verdict is FileVerdict.VALID
+
+
+def test_a_last_line_that_is_too_wide_has_no_number(tmp_path: Path) -> None:
+    check = _written(tmp_path / "a.csv", b"a,b\n" + b"1,2\n" * 10**6 + b"1,2,3")
+    assert check.why == "has 3 columns in its last line, elsewhere 2"

@@ -26,7 +26,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def check_csv(source: Source, max_bytes: int) -> Content:
-    """Return the content of a table. Of a larger file, its start and its last line are checked."""
+    """Return the content of a table. Of more than ``max_bytes``, the start and the last line are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
         raise NotChecked("is UTF-16 text, which jobmon does not check")
@@ -47,7 +47,7 @@ def _delimiter(head: bytes) -> str:
 
 
 class _Row(NamedTuple):
-    """A row, and the line on which it ends."""
+    """A row, and the number of the line on which it ends; 0: the last row of a file not read in full."""
 
     cells: list[str]
     line: int
@@ -135,7 +135,8 @@ class _Table:
         elif width < (self.width or 0) and row.unended is not None:
             raise Truncated(f"ends inside its last row, which has {width} of {self.width} columns")
         elif self._rows:
-            raise Corrupt(f"has {width} {UNEVEN_ROWS} {row.line:,}, elsewhere {self.width}")
+            where = f"line {row.line:,}" if row.line else "its last line"
+            raise Corrupt(f"has {width} {UNEVEN_ROWS} {where}, elsewhere {self.width}")
 
     def missing(self) -> str:
         """Return which columns have many empty or not finite values in the first rows; empty if none has."""

@@ -9,7 +9,7 @@ import codecs
 import json
 import re
 
-from jobmon_core.observe.artifacts.formats.source import Corrupt
+from jobmon_core.observe.artifacts.formats.source import Corrupt, Truncated
 
 _SPACE = r"[ \t\r\n]*+"
 _STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*+"'
@@ -62,10 +62,13 @@ class JsonScan:
 
         Raises:
             Corrupt: it is not JSON.
+            Truncated: the last piece ends inside a character.
         """
         try:
             text = self._decoder.decode(piece, is_last)
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data":
+                raise Truncated("ends inside a character") from None
             raise Corrupt(f"is not valid UTF-8 after character {self._scanned:,}") from None
         if not self._scanned and not self._rest:
             text = text.removeprefix("\ufeff")
