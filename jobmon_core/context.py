@@ -229,7 +229,7 @@ class Context:
         return query(self.backend_resources(backend), service) if query else None
 
     def machine_sample(self, job: WatchedJob) -> Sample | None:
-        """Return the latest figures of the machine of a job; None if agents measure them."""
+        """Return the latest figures of a job's machine; None without any, e.g. if agents measure them."""
         sample_of = find_backend(job.backend).machine_sample
         return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
 

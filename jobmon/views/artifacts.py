@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
 
 FILES_SHOWN = 8
-_FEW_INODES = 0.1  # of all
+_FEW_INODES = 0.1  # of all inodes of a file system
 
 
 class FileRow(NamedTuple):

@@ -21,7 +21,7 @@ _MARKS = {
 }
 _MARK_WIDTH = 6
 _VERDICTS = {
-    0: "nothing is wrong: you can submit it",
+    0: "no problem found, you can submit it",
     1: "you can submit it",
     2: "do not submit it like this",
 }

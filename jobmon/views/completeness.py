@@ -32,7 +32,7 @@ def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
 
 
 def _summary(found: Completeness) -> str:
-    """Return e.g. ``/scratch/out has 2 of the 10 files of /data/src, 3.8 GiB``."""
+    """Return e.g. ``/out has 2 files, 3.8 GiB``, or with a source ``/out has 2 of the 10 files of /src``."""
     if found.problem:
         return found.problem
     text = f"{found.folder} has {count(found.count, 'file')}, {size(found.size_bytes)}"
@@ -51,7 +51,7 @@ def _details(found: Completeness) -> Iterator[tuple[str, str]]:
     for each in found.different[:_MAX_NAMED]:
         yield "different", _difference(each)
     if len(found.different) > _MAX_NAMED:
-        yield "different", f"{len(found.different) - _MAX_NAMED:,} more files"
+        yield "different", count(len(found.different) - _MAX_NAMED, "more file")
     known = {f"{found.folder}/{each.name}" for each in found.different}
     damaged = [check for check in found.damaged if check.path not in known]
     for checks, label in ((damaged, "damaged"), (found.unreadable, "not readable")):
@@ -59,7 +59,7 @@ def _details(found: Completeness) -> Iterator[tuple[str, str]]:
             name = check.path.removeprefix(f"{found.folder}/")
             yield label, f"{name} {check.why}"
         if len(checks) > _MAX_NAMED:
-            yield label, f"{len(checks) - _MAX_NAMED:,} more files"
+            yield label, count(len(checks) - _MAX_NAMED, "more file")
     yield from _remarks(found)
 
 

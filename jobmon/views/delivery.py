@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.lifecycle.health import JobStatus
 
-_WAIT = "; next attempt in "  # in the reason of a channel: relative to an attempt in the past
-
 
 def delivery(entry: OutboxEntry, now_s: float) -> str:
     """Return e.g. ``not delivered: connection refused, next try 12:40``."""
@@ -39,7 +37,7 @@ def delivery(entry: OutboxEntry, now_s: float) -> str:
 def _pending(entry: OutboxEntry, channel: str, now_s: float) -> str:
     next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "trying now"
     if entry.problem:
-        return f"not delivered{channel}: {entry.problem.partition(_WAIT)[0]}, {next_try}"
+        return f"not delivered{channel}: {entry.problem}, {next_try}"
     if entry.attempts:
         return f"not delivered{channel} yet, {count(entry.attempts, 'attempt')}, {next_try}"
     return f"not sent{channel} yet, {next_try}"

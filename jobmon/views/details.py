@@ -69,6 +69,7 @@ _WHERE = {  # by backend
     "process": "a process of the machine, without a scheduler",
     "ssh": "host {cluster}, reached by ssh",
 }
+# rows whose value may be a path, which no line break may split
 _PATHS = ("proof", "log end", "bundle", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
@@ -165,7 +166,7 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
             yield from console.path(value, before, _INDENT * 2)
             continue
         draw = console.advice if name == "to do" else console.prose
-        margin = f"{_QUOTE}   " if value.startswith(_QUOTE) else ""  # the rest of a long line is set in
+        margin = f"{_QUOTE}   " if value.startswith(_QUOTE) else ""  # indents the rest of a long line
         yield from draw(value, before, " " * len(before) + margin)
 
 
@@ -295,7 +296,7 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         is_in_state = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
         yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_in_state)
     elif task.end and task.end.outcome is Outcome.FAILURE and job.outcome is None:
-        yield "cause", f"not analysed until the whole array has ended; now: `jobmon diagnose {ref}`"
+        yield "cause", f"not analysed until all tasks have ended; now: `jobmon diagnose {ref}`"
     if task.diagnosis:
         yield from end_rows(task.diagnosis)
     if task.end and task.end.why:

@@ -144,7 +144,7 @@ def _plain(text: str) -> str:
 
 
 def _text(holder: Mapping[str, object], key: str) -> str:
-    """Return a string of a JSON object; empty if it is missing."""
+    """Return a string of a JSON object; empty if it is missing or no string."""
     value = holder.get(key)
     return value if isinstance(value, str) else ""
 

@@ -45,7 +45,7 @@ def _row(run: RunEfficiency) -> tuple[Cell, ...]:
     found = run.found
     if found is None:
         return (Cell(str(run.ref)), Cell(run.name), Cell(run.note, Style.DIM), *[Cell("-")] * 4)
-    if run.started_s is None:
+    if run.started_s is None and found.state is not JobState.UNKNOWN:
         return (Cell(str(run.ref)), Cell(run.name), Cell("never ran", Style.DIM), *[Cell("-")] * 4)
     state = f"{found.state} ({run.note})" if run.note else str(found.state)
     return (

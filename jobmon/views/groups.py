@@ -41,7 +41,7 @@ _STEPS = (
     Shrink(_CAUSE, 8),
     Shrink(_RUN, 8),
 )
-_MIN_NAME = 6  # characters
+_MIN_NAME = 7  # characters of a name, shown after "…" in the narrowest column
 NOT_SUBMITTED, NEVER_STARTS, UNREADABLE = "not submitted", "never start", "unreadable"
 _ORDER = (
     *(JobGroup.FAILED, JobGroup.UNKNOWN, NEVER_STARTS, UNREADABLE, JobGroup.CANCELLED, JobGroup.UNWATCHED),
@@ -170,7 +170,9 @@ def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell]:
 def _name_cell(name: str) -> Cell:
     """Return the name of a run; in a narrow column, its end, by which runs of a sweep usually differ."""
     name = one_line(name)
-    return Cell(name, shorter=tuple(f"…{name[-length:]}" for length in range(len(name) - 2, _MIN_NAME, -1)))
+    return Cell(
+        name, shorter=tuple(f"…{name[-length:]}" for length in range(len(name) - 2, _MIN_NAME - 1, -1))
+    )
 
 
 def _nodes(job: WatchedJob) -> str:

@@ -79,7 +79,7 @@ def stacks_json(report: StackReport) -> dict[str, Any]:
 
 
 def stack_lines(report: StackReport, console: Console) -> Iterator[str]:
-    """Yield which rank is elsewhere than the others, then the frames of each; equal ones once."""
+    """Yield which rank is elsewhere than the others, then the frames of each process; equal ones once."""
     yield from ("", "Stacks:")
     if report.comparison.text:
         yield from console.prose(report.comparison.text, _INDENT, _INDENT * 2)

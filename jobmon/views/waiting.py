@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
 _NEED_A_REASON = ("failed", "of unknown outcome")
-_NAMED = 3  # jobs of a kind that the line about several jobs names
+_NAMED = 3  # failed or unknown jobs that the line about several jobs names, with the reason
 
 
 def wait_line(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.model import WatchedJob
 
-_TIMEOUT_S = 10.0  # after that, the diagnosis still recognises most earlier runs by their lines
+_TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
 
 
 def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:

@@ -126,7 +126,10 @@ def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
 
 
 def start_of_run_s(job: WatchedJob, task: Task) -> float:
-    """Return when the task's latest run started (Unix seconds); an earlier time if that is not known."""
+    """Return when the task's latest run started (Unix seconds).
+
+    If that is not known, return when the job was submitted, else when jobmon began to watch it.
+    """
     started_s = task.end.started_s if task.end else task.start_s
     return started_s or job.submitted_s or job.registered_s
 

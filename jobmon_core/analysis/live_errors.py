@@ -79,7 +79,7 @@ class LiveErrors:
         return watch, (*events, *found)
 
     def _read(self, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, _NewText | None]:
-        """Return a log after its new text was read; None if there is none."""
+        """Return a log after its new text was read, and that text, or None if it has none."""
         try:
             with regular_file(log.path) as file:
                 inode = os.fstat(file.descriptor).st_ino

@@ -38,7 +38,7 @@ def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackR
     elif pids := _pids(telemetry):
         argv = killed_first((sys.executable, *command(pids, "", str(folder))))
     else:
-        return StackReport(problems=("its processes are not known: no agent reports about this job",))
+        return StackReport(problems=("its processes are not known: no agent has reported any",))
     result = Runner().capture(argv, _TIMEOUT_S)
     failed = () if succeeded(result) else (result.error_text,)
     return read_stacks(sorted(folder.glob("*.json")), failed)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MAX_NODES = 32
-_MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16  # of the histories of all nodes together, and of each
+# bytes that are read of the histories of all nodes together; of each node at least the second number
+_MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
 _NO_SETTINGS = JobSettings()
 

@@ -52,7 +52,7 @@ class JobOffers:
             (self.folder / self._name(state_id)).unlink()
 
     def offered_jobs(self) -> list[str]:
-        """Return the offered jobs, sorted."""
+        """Return the state ids of the offered jobs, sorted."""
         suffix = self._name("")
         try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names suffice, at every pass of a monitor

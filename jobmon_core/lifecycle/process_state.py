@@ -31,7 +31,7 @@ class ProcessState:
 
     home: Home
     locks: dict[str, int] = field(default_factory=dict)  # state id -> descriptor of the lock
-    slot: int | None = None  # descriptor of the slot; None if all slots were taken
+    slot: int | None = None  # descriptor of the slot; None if this process has none
     max_monitors: int = 0  # limit per host; 0 for a sentinel, which takes no slot and adopts no jobs
     cpu_budget_s: float = float("inf")  # CPU time after which a successor process takes over
     env_fingerprint: str = field(default_factory=lambda: env_fingerprint(os.environ))

@@ -42,7 +42,7 @@ class Reports(NamedTuple):
 
     since_s: float | None = None  # since when each task that has not ended has an agent that reports
     end_hint_s: float | None = None  # when processes of the job were last seen to end
-    has_suspicious_log: bool = False  # whether a log got a word like "error" since the last call
+    has_suspicious_log: bool = False  # whether a log got a word like "error" since the last `Agents.follow`
     due_s: float = _NEVER_S  # when to look after the agents again
 
 
@@ -78,9 +78,9 @@ class Agents:
         return self._reports(job, now_s)
 
     def look(self) -> set[str] | None:
-        """Look at all agents, at little cost; return the state ids of the jobs that are due now.
+        """Look at the agents, at little cost; return the state ids of the jobs that are due now.
 
-        None if there is no agent to look at.
+        None if no agent runs.
         """
         if not any(agent.is_running for agent in self._agents.values()):
             return None

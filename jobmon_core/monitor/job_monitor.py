@@ -46,9 +46,10 @@ if TYPE_CHECKING:
     from jobmon_core.store.owner import RequestFile
     from jobmon_core.system.clock import Clock
 
-FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
-_MAX_AGE_OF_SUSPECT_S = 2.0  # likewise, if its log shows a failure: the warning says that it still runs
-_RECHECK_S = 1.0  # while another monitor is querying the scheduler
+# how old a queue answer may be, unless the policy allows more: the first one for a job, which may have just
+# been submitted; and one for a job whose log may show a failure, since the warning says that it still runs
+FIRST_MAX_AGE_S, _MAX_AGE_OF_SUSPECT_S = 5.0, 2.0
+_RECHECK_S = 1.0  # the shortest wait for the next poll; also while another monitor is querying the scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class JobMonitor:
         request = self._deps.replay
         if request is not None and request.is_pending():
             self._save(replace(self.job, outbox=tuple(reopened(entry) for entry in self.job.outbox)))
-            request.clear()  # last: a monitor that is killed in between does it again, which changes nothing
+            request.clear()  # last: if this one is killed before, the next monitor reopens them again
 
     def _wake_s(self, now_s: float) -> float:
         if self._answer_pending:

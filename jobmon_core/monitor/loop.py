@@ -39,7 +39,7 @@ class MonitorLoop:
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._renew_ownership, self._look = renew_ownership, look
-        self.lacks_code = False  # whether an error showed that jobmon was moved, removed or replaced
+        self.lacks_code = False  # whether an error suggests that jobmon was moved, removed or replaced
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""
@@ -70,7 +70,7 @@ class MonitorLoop:
                 self.remove(state_id)
                 continue
             except JobmonError as error:
-                log(state_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
+                log(state_id, f"this poll failed, trying again in {_RETRY_S:.0f} s: {error}")
                 due_s = self._clock.now() + _RETRY_S
             except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
                 self.lacks_code |= isinstance(error, CODE_REPLACED)

@@ -46,7 +46,7 @@ def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
     log_first = partial(log, next(iter(process_state.locks)))
     try:
         for path in ctx.home.clean_up():
-            log_first(f"{path}: removed: a file that a killed process did not finish")
+            log_first(f"{path}: removed: a killed process left it behind")
     except StorageFailed as error:
         log_first(f"cannot remove leftover files: {error}")
     MonitorProcess(ctx, process_state, log).run()
@@ -150,13 +150,15 @@ class MonitorProcess:
         return False
 
     def _restart_with_new_code(self) -> None:
-        """Exec a fresh monitor if code was moved or replaced; try at most once in five minutes."""
+        """Exec a fresh monitor if code may have been moved or replaced; try at most once in five minutes."""
         clock = self._ctx.clock
         if not self._loop.lacks_code or clock.now() < self._restart_not_before_s:
             return
         problem = "the new code cannot be loaded"
         if self._process_state.can_start_monitor():
-            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+            self._log_first(
+                f"monitor {os.getpid()} restarts, because jobmon's code seems to have been moved or replaced"
+            )
             try:
                 self._process_state.exec_monitor()
             except OSError as error:  # e.g. the interpreter was removed just now

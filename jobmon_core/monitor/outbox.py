@@ -171,7 +171,7 @@ class Outbox:
         return Turn(offered, turn.again_s)
 
     def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
-        """Retry for up to a day, since the file may be being edited or on a file server that is down."""
+        """Retry for up to a day: the user may be editing the file, or its file server may be down."""
         now_s = self.clock.now()
         if now_s - entry.message.created_s < _CONFIG_DEADLINE_S:
             next_try_s = now_s + _CONFIG_RECHECK_S

@@ -38,7 +38,7 @@ class TaskAgent:
     end_hint_s: float | None = None
     has_suspicious_log: bool = False
     logged: str = ""  # why there is no agent, as last written to the log
-    _suspicious_log_s: float = 0.0
+    _suspicious_log_s: float = 0.0  # the latest of all reports, by the clocks of the nodes
     _stops: int = 0
     _stop_s: float = _NEVER
 
@@ -113,7 +113,7 @@ class TaskAgent:
         self._send(signal.SIGKILL)
         attempts = self.record.attempts.after_end(now_s, problem, is_memory_short=is_short)
         self.save(AgentRecord(attempts=attempts))
-        if any(seen_s > _NEVER for _, seen_s in self.reports.values()):  # else it has never seen the task
+        if any(seen_s > _NEVER for _, seen_s in self.reports.values()):  # else no agent has seen the task
             self.end_hint_s = now_s
         self.since_s = None
         return True

@@ -223,7 +223,7 @@ class MonitorFactory:
         return earlier_logs_of(job, self._worker, log)
 
     def look(self) -> set[str] | None:
-        """Return the jobs that agents or markers make due, at little cost; None if there are neither."""
+        """Return the state ids of jobs that agents or markers make due, at little cost; None without any."""
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
         return set[str]().union(*looks) if looks else None
 

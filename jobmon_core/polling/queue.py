@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
     from jobmon_core.system.files import Stamp
 
-_RECENT_S = 60.0  # jobs that ended this shortly before the query share an accounting query
+_RECENT_S = 60.0  # jobs that ended this shortly before the queue query share an accounting query
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class SharedQueue:
         return view
 
     def recently_ended(self, job_ids: Iterable[int]) -> Iterator[int]:
-        """Yield those of these jobs that have ended completely, and did so shortly before the last query."""
+        """Yield which of these jobs have ended completely, shortly before the last query."""
         stored = self._latest()
         for job_id, rows in self._rows(stored, set(job_ids)).items():
             end_s = max((row.end_s for row in rows if row.end_s is not None), default=0)

@@ -39,7 +39,7 @@ class Submitted(NamedTuple):
     """A job that the scheduler accepted."""
 
     ref: JobRef
-    cluster: str = ""  # only if the scheduler's reply names it
+    cluster: str = ""  # as the scheduler's reply names it or, if that has no job id, the user; else empty
 
 
 class Submission(NamedTuple):
@@ -258,7 +258,7 @@ class RemoteJobs(Protocol):
         """Return the job with this name; one that is registered already keeps its number.
 
         Raises:
-            UnknownJob: the service answered that it has no such job.
+            UnknownJob: the service answered, but has no such job, several, or none that can be followed.
             SchedulerUnavailable: the service does not answer.
             JobmonError: the service does not take such a name, or the configuration has no such host.
             StorageFailed: the job cannot be recorded.
@@ -266,7 +266,7 @@ class RemoteJobs(Protocol):
         ...
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all jobs that have not ended.
+        """Return the names of all jobs that have not ended; of a host, only those of its tmux sessions.
 
         Raises:
             SchedulerUnavailable: the service does not answer, or cannot list jobs.
@@ -291,7 +291,7 @@ class Backend(NamedTuple):
         name: as in ``--backend``, the configuration and the state files.
         display_name: as it starts a sentence of a message, e.g. "Slurm".
         submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
-            backend only watches.
+            backend takes no batch scripts.
         scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
         cancel_command: returns the shell command that cancels a job; empty if there is none. Its arguments
             are the job id, the job's name, and the cluster or service that a command must name; empty: the

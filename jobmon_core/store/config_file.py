@@ -41,7 +41,8 @@ def read_hosts(path: Path) -> dict[str, Host]:
     """Read only the hosts that are reached by ssh; a missing file has none.
 
     Raises:
-        ConfigInvalid: lists the faults of this section, or says why the file cannot be read.
+        ConfigInvalid: lists the faults of this section, or says why the file cannot be read or that others
+            can access it.
     """
     from jobmon_core.domain.hosts.settings import parse_hosts  # only for users who have such hosts
 

@@ -67,7 +67,7 @@ class Home(NamedTuple):
 
     @property
     def monitors(self) -> Path:
-        """Locks, owner records and cancel requests of the jobs, and the locks of commands."""
+        """The locks, owner records and requests of the jobs, and the locks of commands."""
         return private_folder(self.state / "monitors")
 
     @property
@@ -155,7 +155,7 @@ class Home(NamedTuple):
 
     @property
     def logs(self) -> Path:
-        """One log per job, of its monitor."""
+        """The logs of monitors, one per job, those of groups and patrols, and the diagnostics bundles."""
         return private_folder(self.root / "logs")
 
     def log_file(self, state_id: str) -> Path:
@@ -183,15 +183,17 @@ class Home(NamedTuple):
         return self.monitors / f"{state_id}.replay"
 
     def clean_up(self) -> Iterator[Path]:
-        """Remove the temporary files and folders that killed processes left over a day ago; yield each.
+        """Remove the temporary files and folders that killed processes left more than a day ago; yield each.
 
         Raises:
             StorageFailed: a folder cannot be read.
         """
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
-        for folder in (self.root, self.state, *folders, self.messages, self.alerts):
+        for folder in (self.root, self.state, *folders, self.messages, self.alerts, self.groups):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
+            except FileNotFoundError:  # the user has no groups
+                continue
             except OSError as error:
                 raise StorageFailed(f"{folder} cannot be read: {error.strerror}") from error
             for path in (folder / name for name in sorted(names) if _TEMPORARY.fullmatch(name)):

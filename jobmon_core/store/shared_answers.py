@@ -25,7 +25,7 @@ class StoredAnswer:
     asked_s: float = 0.0  # Unix seconds; 0 if there was no query yet
     text: str = ""
     problem: str = ""  # why there was no answer; empty if there was one
-    disabled: bool = False
+    disabled: bool = False  # whether the cluster has no accounting
     about: tuple[int, ...] = ()  # the jobs that the query named; empty if it covered all jobs of the user
     took_s: float = 0.0  # from the query to the answer
     wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when a monitor needs its answer

@@ -22,8 +22,11 @@ _MACHINE_FORMAT = {
     "SLURM_TIME_FORMAT": "%s",  # Unix seconds: independent of the time zone
     "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
 }
-# not compared: each home has its own monitors, and JOBMON_LOG_* affect only commands
+# left out of `env_fingerprint`: each home has its own monitors, and JOBMON_LOG_* affect only commands
 _NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE")
+# how requests to a Ray dashboard are authenticated
+_RAY = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS")
+# in `env_fingerprint`, also if they are not set
 _COMPARED = (
     *_CONNECTION,
     # how messages reach Discord
@@ -71,16 +74,17 @@ def _is_secret(name: str) -> bool:
 
 
 def env_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint of all that a monitor takes from its environment.
+    """Return a fingerprint of the environment; a monitor adopts only jobs with the same one.
 
-    It covers the host, the cluster, the network settings, ``HOME`` and all ``JOBMON_*`` variables but those
-    of the home and of the log. A monitor adopts only jobs with its own fingerprint. The fingerprint is a
-    checksum and reveals no value. Of PATH only the folders of Slurm's commands count, because activated
-    Python environments change the rest.
+    It covers the host, the cluster, the network settings, the credentials for Ray, ``HOME`` and all
+    ``JOBMON_*`` variables but those of the home and of the log. Of PATH only the folders of Slurm's commands
+    count, because activated Python environments change the rest. It is a checksum and reveals no value.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(
-        f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k not in _NOT_COMPARED
+        f"{k}={v}"
+        for k, v in environment.items()
+        if k in _RAY or (k.startswith("JOBMON_") and k not in _NOT_COMPARED)
     )
     return _checksum([*values, *(dir_of_program(program, environment) for program in QUERY_PROGRAMS)])
 

@@ -28,6 +28,7 @@ _FOREIGN_KINDS = {
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
+# the errors after which `blocking_file` is asked for the cause
 _BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
 
 
@@ -155,7 +156,7 @@ def create_exclusive(path: Path, content: bytes) -> bool:
         try:
             os.link(new, path)
         except FileExistsError:
-            # whether the server made the link, lost its reply, and was asked again
+            # a file server may have made the link, but its reply was lost and the request was repeated
             return os.stat(new).st_nlink > 1  # noqa: PTH116 - see `temporary`
     return True
 

@@ -69,7 +69,7 @@ _BY_OPTION = {
 def filesystem_at(mountinfo: str, path: str) -> Filesystem:
     """Return the file system of ``path`` from the text of ``/proc/self/mountinfo``.
 
-    ``path`` must be absolute, without symbolic links. The kind is unknown if the text does not contain it.
+    ``path`` must be absolute, without symbolic links. The kind is empty if no mount point is above it.
     """
     best = _UNKNOWN
     for line in mountinfo.splitlines():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
+# names of exceptions of requests and urllib3: no connection was made, or time ran out
 _NOT_CONNECTED = (
     "NewConnectionError",
     "NameResolutionError",
@@ -44,7 +45,7 @@ class HttpRequest:
     body: bytes  # unused by a GET
     user_agent: str
     content_type: str = "application/json"  # of the body
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # more of them, e.g. with a token
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # further ones, e.g. a token
     max_bytes: int = _MAX_BYTES  # of the response body; what follows is left out
 
 

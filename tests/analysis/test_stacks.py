@@ -21,4 +21,4 @@ def test_a_folder_for_stacks_that_cannot_be_created_is_reported(tmp_path: Path) 
 def test_without_a_report_of_an_agent_the_processes_are_not_known(tmp_path: Path) -> None:
     telemetry = TaskTelemetry(tmp_path / "new" / "job")
     report = take_stacks(WatchedJob("a", 12, 100.0, backend="local"), Task(""), telemetry)
-    assert report.problems == ("its processes are not known: no agent reports about this job",)
+    assert report.problems == ("its processes are not known: no agent has reported any",)

@@ -117,7 +117,7 @@ def test_a_monitor_whose_code_was_moved_restarts_from_the_new_place_and_sends_it
     installed.wake()
     (payload,) = discord.wait_for(1, 60.0, Route.ERROR)
     assert "it failed" in str(payload)
-    assert "restarts, because jobmon's code was moved or replaced" in login.log()
+    assert "restarts, because jobmon's code seems to have been moved or replaced" in login.log()
     eventually(lambda: login.watches(2))
     assert login.monitors() == {login.pid()} == {installed.process.pid}
     assert acquire(login.ctx.home.monitors / "a.lock") is None
@@ -134,7 +134,7 @@ def test_a_monitor_that_does_not_fit_replaced_code_restarts_and_sends_its_messag
     (login.folder / "later").touch()
     installed.wake()
     discord.wait_for(1, 60.0, Route.ERROR)
-    eventually(lambda: "restarts, because jobmon's code was moved or replaced" in login.log())
+    eventually(lambda: "restarts, because jobmon's code seems to have been moved or replaced" in login.log())
     eventually(lambda: login.watches(2))
 
 

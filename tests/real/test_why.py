@@ -60,7 +60,7 @@ EXPECTED = {
         ("(held) has ended successfully (afterok); that job is PENDING", "jobmon why"),
     ),
     "never": Expected(
-        "DependencyNeverSatisfied", "dependency", ("will never start", "(fails) has", "that is FAILED")
+        "DependencyNeverSatisfied", "dependency", ("will never start", "(fails) has", "that job is FAILED")
     ),
     "begin": Expected("BeginTime", "begin_time", ("The earliest start: ", "starttime=now")),
     "maintenance": Expected(

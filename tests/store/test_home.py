@@ -85,6 +85,13 @@ def test_the_temporary_file_of_a_killed_process_is_removed(tmp_path: Path) -> No
     assert cleaned(tmp_path) == []
 
 
+def test_the_temporary_file_of_a_group_is_removed(tmp_path: Path) -> None:
+    groups = Home(tmp_path).groups
+    groups.mkdir(parents=True)
+    left = unfinished(groups)
+    assert cleaned(tmp_path) == [left]
+
+
 def test_the_temporary_file_of_the_first_release_is_removed(tmp_path: Path) -> None:
     left = unfinished(tmp_path).rename(tmp_path / ".slurm-1-x.json.0a1b2c3d-4711-123456.tmp")
     assert cleaned(tmp_path) == [left]

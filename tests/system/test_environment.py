@@ -69,6 +69,11 @@ def test_only_the_path_to_slurm_changes_the_fingerprint(tmp_path: Path) -> None:
     assert env_fingerprint({"PATH": f"{another}:{slurm}"}) != plain
 
 
+@pytest.mark.parametrize("name", ["RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS"])
+def test_other_credentials_for_ray_change_the_fingerprint(name: str) -> None:
+    assert len({env_fingerprint(each) for each in ({}, {name: "a"}, {name: "b"})}) == 3
+
+
 def test_the_fingerprint_reveals_no_password() -> None:
     assert len(env_fingerprint({"JOBMON_ERROR_WEBHOOK": "https://example.org/secret"})) == 8
 

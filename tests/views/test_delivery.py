@@ -19,8 +19,8 @@ REFUSED = replace(ENTRY, attempts=2, problem="connection refused", next_try_s=NO
         (REFUSED, "not delivered to channel 'error': connection refused, next try "),
         (replace(ENTRY, attempts=2), "not delivered yet, 2 attempts, trying now"),
         (
-            replace(ENTRY, attempts=1, problem="rate limited by Discord; next attempt in 60 s"),
-            "not delivered: rate limited by Discord, trying now",
+            replace(ENTRY, attempts=1, problem="rate limited by Discord for 60 s"),
+            "not delivered: rate limited by Discord for 60 s, trying now",
         ),
         (replace(ENTRY, given_up="404"), "not delivered, given up: 404"),
         (replace(ENTRY, delivered_s=NOW_S), "delivered at "),

@@ -42,6 +42,12 @@ def test_a_terminal_of_80_columns_gets_a_table_that_fits() -> None:
     assert lines[11].startswith("8124: time limit exceeded: request a longer `--time`")
 
 
+def test_a_job_of_unknown_outcome_is_not_said_to_have_never_run() -> None:
+    unknown = Efficiency(JobState.UNKNOWN, None, None, Usage())
+    lines = [*efficiency_lines([RunEfficiency(JobRef(8127), "eval", unknown)], Console())]
+    assert lines[1].split()[:4] == ["8127", "eval", "UNKNOWN", "n/a"]
+
+
 def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> None:
     text = " ".join([*efficiency_lines(RUNS, Console())][-1].split())
     assert text.startswith("7 jobs in total: 104.0 CPU hours (")

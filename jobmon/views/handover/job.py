@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.handover.collect import HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.artifacts.model import Outputs
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _TIME = "%Y-%m-%d %H:%M"
@@ -107,12 +108,7 @@ def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     expected = entry.job.settings.expected_outputs if entry.job.settings else None
     for artifacts in entry.progress.artifacts.values():
         if outputs := artifacts.outputs:
-            number = (
-                f"{outputs.count:,} of {count(expected, 'file')}"
-                if expected
-                else count(outputs.count, "file")
-            )
-            yield "outputs", f"{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
+            yield "outputs", _outputs(outputs, expected)
         if artifacts.disk:
             looked = age(max(0.0, now_s - artifacts.looked_s))
             yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
@@ -120,9 +116,20 @@ def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
         yield "sign that it is done", f"{code(sign)} ({'seen' if is_seen else 'not seen yet'})"
 
 
+def _outputs(outputs: Outputs, expected: int | None) -> str:
+    """Return the number and the size of the outputs, or why they are not known, and their folder."""
+    if outputs.problem:
+        return f"{one_line(outputs.problem)}: {code(outputs.folder)}"
+    number = f"{outputs.count:,} of {count(expected, 'file')}" if expected else count(outputs.count, "file")
+    at_least = "at least " if outputs.is_partial else ""
+    return f"{at_least}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
+
+
 def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
     best = found.newest_complete
-    yield "checkpoints", f"{count(len(found.checkpoints), 'checkpoint')} in {code(found.folder)}"
+    at_least = "at least " if found.is_partial else ""
+    number = count(len(found.checkpoints), "checkpoint")
+    yield "checkpoints", f"{at_least}{number} in {code(found.folder)}"
     if best is None:
         yield "newest complete checkpoint", "none"
         return

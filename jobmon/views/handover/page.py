@@ -48,7 +48,7 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
     )
     yield ""
     if found.no_messages:
-        yield f"**No messages arrive:** {found.no_messages}. Look at `jobmon status` instead."
+        yield f"**Messages do not arrive:** {found.no_messages}. Look at `jobmon status` instead."
         yield ""
     yield from _first_commands(found, setting)
     yield from _overview(found)
@@ -74,8 +74,9 @@ def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
     acts = any(group.settings.then or group.settings.hold_when_broken for group in found.groups)
     lost = "the messages stop, and `--then` and `--hold-when-broken` of groups do nothing"
     yield (
-        "The other commands on this page need these `export` lines, too. `jobmon help COMMAND` explains a"
-        f" command. The jobs run without jobmon: if it stops, {lost if acts else 'only the messages stop'}."
+        "The other commands on this page need the lines above `jobmon recover`, too. `jobmon help COMMAND`"
+        " explains a command. The jobs run without jobmon: if it stops,"
+        f" {lost if acts else 'only the messages stop'}."
     )
     yield ""
     for problem in found.problems:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _LABEL = 13  # columns
 _INDENT = "  "
-_EVIDENCE = "evidence"  # a line of a log, which is cut rather than wrapped
+_EVIDENCE = "evidence"  # marks a row with a line of a log, which is cut rather than wrapped
 _MAX_EVIDENCE = 4
-_NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # what names the process
+_NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # the host, the process and the GPU, before what NCCL says
 _WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
 _STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
 _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
@@ -183,7 +183,7 @@ def _checkpoints(found: CheckpointHealth | None, at_s: float) -> str:
         return ""
     age_s = found.age_s(at_s)
     if age_s is None:
-        return f"{found.problem or 'none yet'}, in {found.folder}"
+        return f"{found.problem}: {found.folder}" if found.problem else f"none yet, in {found.folder}"
     step = f"step {found.step}, " if found.step is not None else ""
     doubt = {None: ", not certain to be complete", False: ", NOT COMPLETE", True: ""}[found.is_complete]
     due = ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.patrol.model import Patrol, PatrolledJob
 
 _MAX_JOBS = 20  # about which lines follow
-_MAX_STILL = 3
+_MAX_STILL = 3  # problems that the one line names as still there
 _STYLES = {Severity.WELL: Style.PLAIN, Severity.WARNING: Style.ATTENTION, Severity.CRITICAL: Style.BAD}
 _QUOTE = "    | "
 
@@ -31,7 +31,7 @@ def summary(patrol: Patrol) -> str:
 
 
 def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
-    """Yield the one line, then lines about the jobs of which anything has changed, the worst first."""
+    """Yield the one line, the problems that concern no single job, and the news of jobs, the worst first."""
     first, *more = console.prose(summary(patrol), hanging="  ")
     yield console.styled(first, _STYLES[patrol.severity])
     yield from more
@@ -52,7 +52,7 @@ def _counts(patrol: Patrol) -> str:
 
 
 def _verdict(patrol: Patrol) -> Iterator[str]:
-    """Yield how many jobs and other things need attention."""
+    """Yield how many problems are critical and how many are warnings; nothing if there are none."""
     named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
     parts = [

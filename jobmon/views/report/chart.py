@@ -24,9 +24,9 @@ _COLOURS, _DASHES = 8, 4  # how many the style sheet has
 _WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
 _TOP, _BOTTOM = 18, 26  # pixels above and below the plot area
 _MIN_NUMBER_GAP = 0.02  # of the width, between the numbers of two marks
-_NEAR_END = 0.94  # of the width: a label there ends at its mark
+_NEAR_END = 0.94  # of the width: labels of the time axis beyond it end at their ticks, not to be cut off
 _TABLE_ROWS = 24
-_LOGARITHMIC_FROM = 50.0  # highest to lowest value
+_LOGARITHMIC_FROM = 50.0  # ratio of the highest to the lowest value above which an axis is logarithmic
 _NO_SERIES = Series()
 
 
@@ -55,11 +55,11 @@ class Chart:
     finding: str  # its title: what it shows, as a sentence
     subject: str  # what the axis counts, with the unit
     lines: tuple[Line, ...]
-    band: Series = _NO_SERIES  # the lowest and the highest of all
-    limit: float | None = None
+    band: Series = _NO_SERIES  # from the lowest to the highest of all curves, drawn or not
+    limit: float | None = None  # drawn as a horizontal line
     limit_label: str = ""
-    full: float | None = None  # the end of the axis, if that is fixed
-    from_zero: bool = True
+    full: float | None = None  # the axis ends here, or at a higher value; None: at the highest value or limit
+    from_zero: bool = True  # else the axis begins at the lowest value, and may be logarithmic
 
 
 def figure_html(chart: Chart, window: Window, marks: Sequence[Mark]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.report import facts
 from jobmon.views.report.chart import Chart, Line, Mark
+from jobmon.views.telemetry.figures import power
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.figures import loss
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 _GIB = 2.0**30
 _MAX_LINES = 8  # of one chart: of more, only the mean, the extremes and the lowest line are drawn
-_ODD_PERCENT = 15.0  # a GPU that is so much less busy than the mean is named
+_ODD_PERCENT = 15.0  # percentage points below the mean: then the least busy GPU is named
 _LONG_PAUSE = 5.0  # times the usual time between two updates
 _MIN_PAUSE_S = 120.0
-_PER_HOUR_BELOW, _S_PER_HOUR = 1.0 / 60, 3600.0  # slower programs are counted per hour
+_PER_HOUR_BELOW = 1.0 / 60  # units per second: a lower throughput is shown per hour
+_S_PER_HOUR = 3600.0
 
 
 def charts(data: ReportData) -> list[Chart]:
@@ -100,8 +102,8 @@ def _gpu_charts(data: ReportData) -> Iterator[Chart]:
     )
     lines = _gpu_lines(data, uses, usage.memory, lambda use: size(use.memory_peak or 0), _GIB)
     yield _with_lines(memory, lines, data)
-    kilowatts = sum(use.mean_power_w or 0.0 for use in uses) / 1000
-    finding = f"{kilowatts:.2g} kW on average, {facts.energy(usage.energy_kwh(uses))} in all"
+    watts = sum(use.mean_power_w or 0.0 for use in uses)
+    finding = f"{power(watts)} on average, {facts.energy(usage.energy_kwh(uses))} in all"
     lines = _gpu_lines(
         data, uses, usage.power, lambda use: facts.pair(use.mean_power_w, use.highest_power_w, " W")
     )

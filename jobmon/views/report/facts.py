@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.tracking.model import Task
 
-NO_AGENT = "No agent reported from this job, so nothing is known about its GPUs, memory and CPU."
+NO_AGENT = "No agent reported from this job, so this report says nothing about its GPUs, memory and CPU."
 NO_PROGRESS = "The logs show no progress: no steps, epochs or items."
-_MOSTLY = 0.9  # of the run
+_MOSTLY = 0.9  # of the run: a node whose agent measured less of it is named
 _MINOR = (EventKind.CHECKPOINT, EventKind.MILESTONE, EventKind.LAUNCHED)
 _FAILED = (Outcome.FAILURE, Outcome.UNKNOWN)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points
 _THROTTLED_PERCENT = 0.5  # less would be shown as 0%
-_NAMED = 4  # ranks
+_NAMED = 4  # ranks of workers that are gone
 
 
 def percent(value: float | None) -> str:

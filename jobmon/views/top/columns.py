@@ -45,9 +45,9 @@ class Table(NamedTuple):
 
 
 def table(title: str, columns: Sequence[Column], width: int) -> Table:
-    """Return a table at most ``width`` characters wide; the title is the header of its first column.
+    """Return a table that fits ``width`` columns; the title is the header of its first column.
 
-    The first column is shown in any case. Columns without content are left out.
+    The first column is shown in any case, even if it does not fit. Columns without content are left out.
     """
     first, *others = columns
     if not first.cells:

@@ -40,7 +40,7 @@ _MESSAGE_STYLES = {
 _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
 _PRINTED_PAGE_HEIGHT = 40  # lines
-_MIN_WITH_KEYS = 5  # lines
+_MIN_WITH_KEYS = 5  # lines: a window with fewer shows neither the keys nor a message
 _HELP_KEY_WIDTH = 17
 _QUIT = "quit (jobs go on)"
 

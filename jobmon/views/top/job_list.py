@@ -27,7 +27,7 @@ _MIN_PROGRESS, _MAX_PROGRESS = 5 + _PERCENT, 40 + _PERCENT
 
 
 class _Fit(NamedTuple):
-    """How much the columns show; each fit makes them narrower than the one before."""
+    """How much the columns show; the first of `_FITS` that leaves room for the progress is used."""
 
     name: int = 40  # columns at most
     is_short: bool = False  # without the range of the ETA and the limit of the run time
@@ -51,7 +51,7 @@ _SLIM = _Fit(
     has_elapsed=False,
     has_short_ids=True,
 )
-_FITS = (
+_FITS = (  # each narrower than the one before
     _Fit(has_unit=True),
     _Fit(),
     _Fit(24),

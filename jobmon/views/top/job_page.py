@@ -211,7 +211,7 @@ def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
 
 
 def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
-    """Yield by how much the time to the limit is too short, if that is known."""
+    """Yield by how much the time to the limit is too short, unless the estimate is too uncertain."""
     needed_s = live.estimate.remaining_s
     if left_s is None or needed_s is None or live.estimate.confidence is Confidence.LOW:
         return

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line
 
-_LEAST, _USUAL = 2, 3  # rows of a section, if it has as many
+_LEAST = 2  # rows: with room for fewer, a section is left out, unless it has no more
+_USUAL = 3  # rows that each section gets before any gets more
 _NOTABLE = (Style.BAD, Style.ATTENTION)
 
 
@@ -22,7 +23,7 @@ class Section(NamedTuple):
     head: Line
     rows: list[Line]
     rank: int  # the sections with the lowest ranks get room first
-    most: int = 5  # rows that are shown
+    most: int = 5  # rows that are shown at most
     is_by_importance: bool = True  # the first rows are the most important; else those that stand out
 
 

@@ -76,7 +76,10 @@ def _core_pattern() -> str:
 
 
 def newest_core_dump(folders: tuple[str, ...], since_s: float) -> CoreDump | None:
-    """Return the newest core dump of this user in the folders, written since then; None if there is none."""
+    """Return the newest core dump of this user in the folders; None if there is none.
+
+    Only those written since ``since_s`` (Unix seconds) count.
+    """
     found = [each for folder in folders for each in _core_dumps(folder, since_s)]
     return max(found, key=lambda each: each.written_s, default=None)
 

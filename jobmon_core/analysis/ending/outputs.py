@@ -155,8 +155,8 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _S
     ended_s = max((each.end.ended_s or 0 for each in job.tasks.values() if each.end), default=0)
     paths = dict.fromkeys(results.paths, False)
     for file in files:  # another job that writes to the same folder may not have finished a file yet
-        is_written = ended_s > 0 and file.modified_s > ended_s + _SLACK_S
-        paths[f"{listing.folder}/{file.name}"] = is_written
+        still_written = ended_s > 0 and file.modified_s > ended_s + _SLACK_S
+        paths[f"{listing.folder}/{file.name}"] = still_written
     is_empty = bool(patterns) and not files and not _wrote_anything(folder, start_s)
     judged = judge_outputs(
         Expected(settings.expected_outputs if patterns else None, settings.num_workers, is_named),
@@ -208,10 +208,10 @@ def _checks(paths: Mapping[str, bool], stopwatch: _Stopwatch) -> Iterable[FileCh
 
     ``paths`` says of each file whether it is still being written.
     """
-    for path, is_written in list(paths.items())[:_MAX_CHECKED]:
+    for path, still_written in list(paths.items())[:_MAX_CHECKED]:
         if stopwatch.is_past(_CHECK_FOR_S):
             return
-        yield check_file(path, still_written=is_written)
+        yield check_file(path, still_written=still_written)
 
 
 def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:

@@ -1,4 +1,4 @@
-"""What changed since a job last worked. For a diagnosis, this runs in a worker process."""
+"""What changed since a job last worked. For a diagnosis, this runs in a helper process."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def find_last_good(
 ) -> ComparedRun | None:
     """Return the newest earlier success of the same name and script; None if there is none.
 
-    ``may_go_on`` is asked before each state file is read; without its consent, the search ends.
+    If the script of one of the two jobs is not known, the name suffices. ``may_go_on`` is asked before each
+    state file is read; without its consent, the search ends.
     """
     path = script_path(run.job, run.record)
     for job in _earlier_of_same_name(store, run.job, may_go_on):

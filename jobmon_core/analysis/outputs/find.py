@@ -56,7 +56,7 @@ def look_at_found_outputs(
     *,
     listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
-    """Return what the folder holds that the log or the script names, and an event for a new checkpoint.
+    """Return what is in the folder that the log or the script names, and an event for a new checkpoint.
 
     The arguments are those of `look_at_artifacts`. While no such folder is known, the result has no outputs.
     """

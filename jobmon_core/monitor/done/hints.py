@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class DoneHints:
-    """The markers that the user named for the running jobs of one monitor, and when each was first seen."""
+    """The markers that the user named for the running jobs of one monitor, and when new ones were noticed."""
 
     clock: Clock
     # by job: path -> from when on it counts (Unix seconds)
     _awaited: dict[str, dict[str, float]] = field(default_factory=dict, init=False)
-    _newest_s: dict[str, float] = field(default_factory=dict, init=False)  # by job: when a marker was written
-    _hints_s: dict[str, float] = field(default_factory=dict, init=False)  # by job: when that was noticed
+    # by job: when its newest marker was written, and when that was noticed
+    _newest_s: dict[str, float] = field(default_factory=dict, init=False)
+    _hints_s: dict[str, float] = field(default_factory=dict, init=False)
 
     def follow(self, job: WatchedJob) -> float | None:
-        """Look for the markers of the running tasks of a job; return when one was noticed (Unix seconds)."""
+        """Look for the markers of the running tasks of a job.
+
+        Return when the latest was noticed (Unix seconds); None if none was.
+        """
         awaited = {} if job.closed else dict(_markers(job))
         self._awaited.pop(job.id, None)
         if awaited:
@@ -36,7 +40,7 @@ class DoneHints:
         return self._hints_s.get(job.id)
 
     def look(self) -> set[str] | None:
-        """Return the jobs of which a marker has appeared; None if there is none to look for."""
+        """Return the state ids of the jobs of which a marker has appeared; None if no marker is awaited."""
         if not self._awaited:
             return None
         return {state_id for state_id in self._awaited if self._look_at(state_id)}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.groups.summary import summary
 from jobmon_core.monitor.groups.log_file import append_pending
+from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.runner import start_beside
@@ -73,11 +74,11 @@ def _saved(ctx: Context, group: Group) -> Group:
 
 def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
     """Start Python with these arguments; it outlives this process."""
+    # it starts in another folder, in which a relative $JOBMON_HOME would name another home
+    environment = {**user_environment(ctx.environment), HOME_VARIABLE: str(ctx.home.root)}
     try:
         start_beside(
-            (sys.executable, "-P", *arguments),
-            ctx.home.logs / f"group-{group.name}.err",
-            user_environment(ctx.environment),
+            (sys.executable, "-P", *arguments), ctx.home.logs / f"group-{group.name}.err", environment
         )
     except OSError as error:
         raise StorageFailed(f"{sys.executable} cannot be started: {os.strerror(error.errno or 0)}") from error

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GPU_METRICS = "gpu_metrics.csv"
 _GIB = 2**30
-_TAIL_BYTES = 16 * 1024  # the last lines of a file
+_TAIL_BYTES = 16 * 1024  # of the end of a file, which holds its last line
 _HEADER_BYTES = 4 * 1024
 
 

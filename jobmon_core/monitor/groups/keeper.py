@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jobmon_core.system.worker import Worker
 
 _FIGURES_TIMEOUT_S = 20.0
-_OVERDUE_S = 60.0  # later, the members' monitors are presumed dead, and any other one polls the group
+# if a poll is late by this and the interval of the group, any monitor does it: those of the members seem dead
+_OVERDUE_S = 60.0
 _LOOK_S = 1.0  # between two looks at the folder of groups
 _SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
@@ -147,7 +148,7 @@ class GroupKeeper:
             return MemberView()
         path = self.ctx.store.path(member.state_id)
         stamp = file_stamp(path)
-        if stamp is None:  # removed by `jobmon forget` or `prune`, or because it was old
+        if stamp is None:  # removed, e.g. by `jobmon forget` or `jobmon prune`
             state = member.logged_state if member.outcome else UNWATCHED
             return MemberView(state, member.job_id, member.outcome, is_over=True, cause=member.cause)
         known = self._views.get(member.state_id)

@@ -29,7 +29,10 @@ class AlertGate:
     def admit(
         self, entry: OutboxEntry, channel: ConfiguredChannel, settings: AlertSettings, now_s: float
     ) -> OutboxEntry:
-        """Return the entry of a message that nobody sent yet: to be sent, held or counted."""
+        """Return the entry of a message that nobody sent yet.
+
+        It is to be sent, held, or only listed in a later message.
+        """
         user, message = self.files.user(), entry.message
         if entry.reminders:
             entry = after_ack(entry, user.acks.get(self.state_id), now_s)

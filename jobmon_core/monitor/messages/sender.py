@@ -49,7 +49,7 @@ class MessageSender:
     _folder_stamp: Stamp | None = field(default=None, init=False)  # None: look again
     # file name -> the stamp of a file that holds no open message
     _closed: dict[str, Stamp] = field(default_factory=dict, init=False)
-    _due_s: float | None = field(default=None, init=False)
+    _due_s: float | None = field(default=None, init=False)  # when to send next (Unix seconds)
     # file name -> a newer record than the file's, which could not be saved, and the stamp of the file
     _unsaved: dict[str, tuple[Stamp, StoredMessage]] = field(default_factory=dict, init=False)
 
@@ -151,12 +151,12 @@ class MessageSender:
             self._store.save(stored)
         except StorageFailed as error:
             self._log(f"message {stored.id}: {error}")
-            # the file says at most that an attempt began, so another process would repeat it as such
+            # its file says at most that an attempt began: another process would send it again, as a repeat
             if stamp := file_stamp(path):
                 self._unsaved[path.name] = stamp, stored
 
     def _remove_outdated(self) -> None:
-        """Remove the records of messages that were delivered long ago."""
+        """Remove the records of messages that were delivered, or given up, long ago."""
         now_s = self.ctx.clock.now()
         for path in self._store.paths():
             stamp = file_stamp(path)

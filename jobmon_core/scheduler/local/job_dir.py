@@ -144,11 +144,15 @@ class JobDir:
             return None
 
     def succeeded(self) -> bool | None:
-        """Return whether the whole job succeeded; None before its end. One that left no record did not."""
+        """Return whether the whole job succeeded; None before its end.
+
+        A job whose supervisor ended without a record did not succeed. Whether a supervisor on another host
+        has ended cannot be seen: None until its record shows it.
+        """
         owner = self.owner()
-        is_over = owner is None or owner.status(ProcessId.current()) is not ProcessStatus.RUNNING
+        status = ProcessStatus.EXITED if owner is None else owner.status(ProcessId.current())
         if self.ended_s() is None:  # after the look at the supervisor, which may just have ended
-            return False if is_over else None
+            return False if status in (ProcessStatus.EXITED, ProcessStatus.REBOOTED) else None
         tasks = self.tasks()
         is_complete = bool(tasks) and self.never_started_record() is None
         return is_complete and all(task.state == JobState.COMPLETED for task in tasks)

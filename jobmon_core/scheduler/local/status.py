@@ -87,7 +87,7 @@ def _checked(
     if supervisor is ProcessStatus.REBOOTED:
         return replace(row, state=JobState.NODE_FAIL, reason="the machine was restarted")
     if supervisor is ProcessStatus.REMOTE:
-        reason = f"it runs on {host}; only that host knows its status"
+        reason = f"only {host}, where it was submitted, knows its status"
         return replace(row, state=JobState.UNKNOWN, reason=reason)
     if task is None or task.pid is None or task.start_ticks is None:
         return None

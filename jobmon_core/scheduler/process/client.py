@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
 
-_KEEP_S = 86_400.0
+_KEEP_S = 86_400.0  # how long a record is kept at least
 _DAMAGED = (ValueError, RecursionError)  # raised by a record that is not valid JSON of a `ProcessGroup`
 
 

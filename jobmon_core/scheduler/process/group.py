@@ -64,7 +64,7 @@ def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
             case ProcessStatus.REBOOTED:
                 state, reason = JobState.NODE_FAIL, "the machine was restarted"
             case ProcessStatus.REMOTE:
-                state, reason = JobState.UNKNOWN, f"it runs on {process.id.host}; only that host sees it"
+                state, reason = JobState.UNKNOWN, f"only {process.id.host} can see whether it still runs"
             case ProcessStatus.RUNNING:
                 pass
         yield StatusRow(

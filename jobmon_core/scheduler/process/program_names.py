@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TEXT_FOLLOWS = re.compile(r"-[A-Za-z]*c|-")  # the program is the text of the next word, or stdin
 _MODULE_FOLLOWS = re.compile(r"-[A-Za-z]*m")
 _R_FILE = "--file="  # Rscript becomes R with this option
-_VALUE_FOLLOWS = ("-W", "-X", "-o", "-O")
+_VALUE_FOLLOWS = ("-W", "-X", "-o", "-O")  # options of interpreters whose value is the next word
 _LAUNCHERS = (
     *("torchrun", "accelerate", "deepspeed", "torch.distributed.run", "torch.distributed.launch"),
     *("srun", "mpirun", "mpiexec", "time", "timeout", "nice", "env", "nohup", "uv", "poetry", "conda"),

@@ -38,7 +38,7 @@ class Failed:
 
     why: str
     status: int | None = None
-    is_sent: bool = True  # whether the request may have arrived
+    is_sent: bool = True  # of a POST: whether it may have arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class RayApi:
         return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
 
     def gpus(self) -> list[dict[str, Any]] | Failed:
-        """Ask for the GPUs of all nodes, as their agents measure them."""
+        """Ask for the GPUs of all nodes, as Ray's own agents there measure them."""
         data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
         if isinstance(data, Failed):
             return data

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     Resources = dict[str, float]
 
 SUPERVISOR = "_ray_internal_job_actor_"  # the name of the actor that runs an entrypoint, before the job's id
-_HIDDEN = ("node:", "object_store_memory", "memory", "bundle_")  # of the cluster's resources
+# beginnings of the names of resources that are not shown; memory is shown in GiB
+_HIDDEN = ("node:", "object_store_memory", "memory", "bundle_")
 _MAX_SHOWN = 3
 _MAX_AMOUNT = 1e18  # of a resource; memory is in bytes
 _GIB = 1 << 30
@@ -61,7 +62,10 @@ def totals_of(nodes: Iterable[dict[str, Any]]) -> list[Resources]:
 
 
 def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
-    """Return what was asked for that no node has, and what there is, as a reason; empty if all may start."""
+    """Return what was asked for that no node has, and what there is, as a reason.
+
+    Empty if all may start, or no node is known.
+    """
     missing = [each for each in demands if each.is_infeasible or not _may_fit(each, totals)]
     if not missing or not totals:
         return ""

@@ -49,8 +49,8 @@ def new_part(before: bytes, now: bytes) -> NewPart:
     return NewPart(now, has_gap=True)
 
 
-def add_to_copy(folder: Path, tail: bytes) -> None:
-    """Append to the copy in ``folder`` what the latest answer adds.
+def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
+    """Append to the copy in ``folder`` what the latest answer adds; ``lines`` were asked for.
 
     Raises:
         OSError, StorageFailed: the copy cannot be written.
@@ -58,7 +58,7 @@ def add_to_copy(folder: Path, tail: bytes) -> None:
     log, state = folder / "driver.log", folder / "driver.tail"
     size, before = _state(state)
     part = new_part(before, tail)
-    is_cut = not before and tail.count(b"\n") >= LINES
+    is_cut = not before and tail.count(b"\n") >= lines
     text = (GAP if part.has_gap or is_cut else b"") + part.text
     if not text and log.exists():
         return
@@ -94,7 +94,7 @@ def _shorten(log: Path) -> int:
 
 
 def copy_message(folder: Path, message: str) -> None:
-    """Write Ray's message into a copy that is empty; it holds the end of the log, or why there is none.
+    """Write Ray's message, which holds the end of the log or why there is none, into a copy that is empty.
 
     Raises:
         OSError, StorageFailed: the copy cannot be written.

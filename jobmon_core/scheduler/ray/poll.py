@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-LOGS_WITHIN_S = 30.0  # of one look; the logs that were not reached are read at the next one
-_DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0  # between two questions about what waits
-_DEMAND_AFTER_S = 20.0  # as long as a job must have waited
+LOGS_WITHIN_S = 30.0  # in which one look reads logs; those that it does not reach are read by the next one
+# between two questions about what waits: if a job may wait, and if none seems to
+_DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0
+_DEMAND_AFTER_S = 20.0  # how long a shortage must have lasted before the row of its job shows it
 _SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
 _SIGN_BYTES = 65_536  # of the end of a log in which they are looked for
-_FEW_LINES = 40
+_FEW_LINES = 40  # in place of LINES, if these are too long for one answer
 _DELETED = (
     "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
 )
@@ -229,12 +230,14 @@ def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
 def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
     """Add to one copy; return whether the dashboard answered at all."""
     tail: bytes | Failed = b""
+    lines = LINES
     if entry.log_name:
-        tail = api.log_tail(entry, LINES, MAX_TAIL_BYTES, version.release)
+        tail = api.log_tail(entry, lines, MAX_TAIL_BYTES, version.release)
         if not isinstance(tail, Failed) and len(tail) >= MAX_TAIL_BYTES:  # its end is missing
-            tail = api.log_tail(entry, _FEW_LINES, MAX_TAIL_BYTES, version.release)
+            lines = _FEW_LINES
+            tail = api.log_tail(entry, lines, MAX_TAIL_BYTES, version.release)
     if not isinstance(tail, Failed) and tail:
-        add_to_copy(folder.path, tail)
+        add_to_copy(folder.path, tail, lines)
     elif entry.has_ended:
         copy_message(folder.path, entry.message)
     return not isinstance(tail, Failed) or tail.status is not None

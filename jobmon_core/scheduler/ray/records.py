@@ -29,12 +29,12 @@ _SHOWN_S = 600.0  # how long the queue lists an ended job
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What identifies a job; written once."""
+    """What identifies a job; written when it is registered, and again when Ray first shows a submission."""
 
     service: str
     name: str  # its submission id; of a driver without one, its job id
     session: str = ""  # of the Ray cluster, which a new head changes; empty before Ray 2.38
-    at_s: float = 0.0  # Unix seconds
+    at_s: float = 0.0  # when it was registered (Unix seconds)
     is_confirmed: bool = True  # whether Ray has ever shown it; else see `Attempt`
     entrypoint: str = ""
     workdir: str = ""
@@ -80,7 +80,7 @@ class Status:
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the job has ended, or Ray does not know it any more."""
         return bool(self.gone_why) or (self.row is not None and not self.row.job_state.is_alive)
 
 

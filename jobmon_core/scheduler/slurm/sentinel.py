@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.system.runner import succeeded
+from jobmon_core.system.runner import NotStarted, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +45,8 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
                 return job
         if not f"{answer.stdout}{answer.stderr}".strip():
             raise SchedulerRejected("sbatch printed no job id")
+    if isinstance(answer, NotStarted):
+        raise SchedulerRejected(answer.error_text)
     raise SchedulerRejected(answer.error_text.removeprefix(f"{_NEW_SESSION[0]}: "))
 
 

@@ -41,7 +41,8 @@ class _Jobs(NamedTuple):
     """Jobs on one host, by number."""
 
     watched: dict[int, tuple[JobFolder, HostJob]]
-    removable: dict[int, tuple[JobFolder, HostJob]]  # ended and reported long ago: their folder may go
+    # ended long ago, and nobody watches them: their folders there may go
+    removable: dict[int, tuple[JobFolder, HostJob]]
 
 
 class SshScheduler:

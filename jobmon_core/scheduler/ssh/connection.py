@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s
 MAX_ANSWER_BYTES = 8 << 20  # the logs in one answer take up to 6 MiB
 _SSH_FAILED = 255
-_PERSIST_S = 300  # how long an idle connection is kept: ten intervals
+_PERSIST_S = 300  # how long an idle connection is kept: ten times the usual interval between looks
 _MAX_SOCKET_PATH = 49  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 58
 _MAX_WHY = 300
 _CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
 MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
-MAX_FILES, LATEST_FILES = 20_000, 20  # that are counted in a folder, and that are listed
+MAX_FILES, LATEST_FILES = 20_000, 20  # how many files of a folder are counted, and listed, at most
 RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
 # what is in the folder of one of them, beside the folder `taken`
 RUN_FILES = ("env", "exit", "exit.new", "output.log", "pid", "pid.new", "unstarted", "run.sh")

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MAX_BYTES = 64 * 2**20
+_MAX_SHOWN = 10  # names in an error
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStore:
-    """The groups in one folder, see `Home.groups`."""
+    """The groups in one folder, see `Home.groups`.
+
+    All methods that take a name raise Invalid if no group can have it.
+    """
 
     folder: Path
 
@@ -60,7 +64,8 @@ class GroupStore:
         try:
             group = from_json(Group, json.loads(read_own(path, _MAX_BYTES)))
         except FileNotFoundError:
-            known = ", ".join(self.names()[:10])
+            names = self.names()
+            known = ", ".join([*names[:_MAX_SHOWN], *(["..."] if len(names) > _MAX_SHOWN else [])])
             hint = f"the groups are: {known}" if known else "there is no group yet"
             raise UnknownGroup(f"no group is named {name}; {hint}") from None
         except OSError as error:

@@ -62,7 +62,7 @@ class AlertFiles:
     def admit(
         self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
     ) -> OutboxEntry:
-        """Return the entry of a message to be sent, held or counted, and remember that.
+        """Return the entry of a message: to be sent, held, or only listed in a later message. Remember that.
 
         If the disk fails, the message is sent.
         """

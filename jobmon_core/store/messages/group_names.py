@@ -22,11 +22,13 @@ def groups_of_job(store: GroupStore, state_id: str) -> tuple[str, ...]:
 
 
 def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
-    """Return the name of the group whose state a message of no single job reports."""
-    return tuple(name for name in store.names() if _is_about(message_id, f"group-{name}-"))
+    """Return the name of the group whose state a message of no single job reports, if it reports one."""
+    found = [name for name in store.names() if _is_about(message_id, f"group-{name}-")]
+    # a message about the group `sweep-1` could be one about a group `sweep` that was created at 1
+    return (max(found, key=len),) if found else ()
 
 
 def _is_about(message_id: str, prefix: str) -> bool:
-    """Whether a message id begins with ``prefix`` and the time when the group was created."""
+    """Whether a message id begins with ``prefix`` and a number, as the time when a group was created."""
     created_s = message_id.removeprefix(prefix).partition("-")[0]
     return message_id.startswith(prefix) and created_s.isdecimal()

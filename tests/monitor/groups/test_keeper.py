@@ -250,3 +250,14 @@ def test_a_program_that_is_missing_is_said_so(watch: Watch) -> None:
     watch.end_all()
     watch.keeper.run_due(None)
     eventually(lambda: watch.group.then_result.startswith("/no/such/program cannot be started"))
+
+
+def test_the_command_that_holds_members_uses_the_same_home(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = list[tuple[object, Path, dict[str, str]]]()
+    monkeypatch.setattr(actions, "start_beside", lambda *given: started.append(given))
+    ctx = Context(watch.ctx.home, {"JOBMON_HOME": "relative"}, clock=watch.clock)
+    actions.perform_saved(ctx, replace(watch.group, hold=True), {})
+    ((_, _, environment),) = started
+    assert environment["JOBMON_HOME"] == str(watch.ctx.home.root)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,19 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (folder.path / "task.json").write_text("{", encoding="utf-8")
     with pytest.raises(StateUnreadable, match=r"task\.json is damaged"):
         folder.tasks()
+
+
+def test_a_job_on_another_host_has_not_failed_before_its_end(tmp_path: Path) -> None:
+    folder = JobDir(tmp_path)
+    (tmp_path / "owner.json").write_text(json.dumps(OWNER))
+    assert folder.succeeded() is None
+    folder.write_task(TaskRecord(raw_job_id=7, state=JobState.COMPLETED))
+    folder.mark_ended()
+    assert folder.succeeded() is True
+
+
+def test_a_job_whose_supervisor_ended_without_a_record_has_failed(tmp_path: Path) -> None:
+    folder, this = JobDir(tmp_path), ProcessId.current()
+    for ended in (replace(this, start_ticks=1), replace(this, boot_id="earlier")):
+        folder.write_owner(ended)
+        assert folder.succeeded() is False

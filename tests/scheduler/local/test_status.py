@@ -44,7 +44,7 @@ def test_on_another_machine_the_state_of_a_job_is_unknown(local: LocalHarness) -
     ):
         (row,) = job_status_rows(local.folder(job_id), observer)
         assert row.job_state is JobState.UNKNOWN
-        assert row.reason == f"it runs on {os.uname().nodename}; only that host knows its status"
+        assert row.reason == f"only {os.uname().nodename}, where it was submitted, knows its status"
 
 
 def test_a_reused_pid_is_not_the_supervisor(local: LocalHarness) -> None:

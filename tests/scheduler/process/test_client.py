@@ -95,7 +95,7 @@ def test_several_processes_are_tasks_and_end_one_by_one(
     ("host", "state", "reason"),
     [
         (os.uname().nodename, JobState.NODE_FAIL, "the machine was restarted"),
-        ("gpu7", JobState.UNKNOWN, "it runs on gpu7; only that host sees it"),
+        ("gpu7", JobState.UNKNOWN, "only gpu7 can see whether it still runs"),
     ],
 )
 def test_a_restart_is_a_failure_and_a_process_of_another_host_is_unknown(

@@ -37,6 +37,11 @@ def test_lines_that_no_answer_showed_are_a_gap(tmp_path: Path) -> None:
     assert (tmp_path / "driver.log").read_bytes() == b"1\n2\n" + GAP + b"7\n8\n"
 
 
+def test_lines_before_the_first_answer_are_a_gap(tmp_path: Path) -> None:
+    add_to_copy(tmp_path, b"7\n8\n", lines=2)
+    assert (tmp_path / "driver.log").read_bytes() == GAP + b"7\n8\n"
+
+
 @given(st.lists(st.binary(max_size=20).map(lambda text: text.replace(b"\r", b"")), max_size=8))
 def test_a_growing_log_with_distinct_lines_is_copied_whole(parts: list[bytes]) -> None:
     log, copy, before = b"", b"", b""

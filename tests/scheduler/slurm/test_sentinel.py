@@ -10,7 +10,7 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Sentinel, Submitted
 from jobmon_core.scheduler.slurm.sentinel import sentinel_argv, submit_sentinel
-from jobmon_core.system.runner import TimedOut
+from jobmon_core.system.runner import NotStarted, TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
 SENTINEL = Sentinel(Submitted(JobRef(12)), ("python", "-m", "watch", "it"), "/home/me", "/home/me/12.log")
@@ -58,6 +58,7 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
         (said("we are closed\n"), "we are closed"),
         (said(""), "sbatch printed no job id"),
         (TimedOut(("setsid",), 30), "no answer within 30 s"),
+        (NotStarted(("setsid",), "not found on PATH"), "setsid: not found on PATH"),
     ],
 )
 def test_a_rejection_contains_sbatchs_error(answer: TimedOut, words: str) -> None:

@@ -11,6 +11,7 @@ from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core.app.handover.collect import Handover, HandoverJob
 from jobmon_core.app.handover.commands import Resume
 from jobmon_core.app.patrol.files import JobFiles
+from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
@@ -96,3 +97,19 @@ def test_failed_tasks_that_are_not_named_are_counted() -> None:
 )
 def test_diagnose_is_named_with_what_it_tells_about_this_job(job: WatchedJob, purpose: str) -> None:
     assert f"jobmon diagnose 12      # {purpose}" in section(job).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("outputs", "line"),
+    [
+        (Outputs("/out", 3, Growth(2048)), "- outputs: 3 files, 2.0 KiB, in `/out`"),
+        (
+            Outputs("/out", 3, Growth(2048), is_partial=True),
+            "- outputs: at least 3 files, 2.0 KiB, in `/out`",
+        ),
+        (Outputs("/out", problem="no such folder yet"), "- outputs: no such folder yet: `/out`"),
+    ],
+)
+def test_outputs_that_could_not_be_counted_are_not_given_as_none(outputs: Outputs, line: str) -> None:
+    progress = JobProgress(artifacts={"": Artifacts(NOW_S, outputs)})
+    assert line in job_section(replace(entry(job_of(RUNNING)), progress=progress), NOW_S)

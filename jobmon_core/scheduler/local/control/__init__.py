@@ -1,1 +1,1 @@
-"""Find and change jobs of the user: cancel, hold, release."""
+"""Find and cancel local jobs of the user."""

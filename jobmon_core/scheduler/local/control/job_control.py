@@ -63,7 +63,11 @@ class LocalJobControl:
     def find_attempt(
         self, attempt: Attempt, others: Collection[JobRef], now_s: float
     ) -> JobRef | NotListed | Unreachable:
-        """See `JobControl`. It is the first job since then with the same arguments, in the same folder."""
+        """See `JobControl`.
+
+        It is the first job since then that was submitted in the same folder and whose script has the same
+        arguments.
+        """
         del now_s  # no job is forgotten
         found = [
             each.id

@@ -49,7 +49,7 @@ def check_names(*names: str) -> None:
 def pod_command(
     runner: Runner, pod: str, namespace: str, argv: Sequence[str], timeout_s: float
 ) -> Ran | Failed:
-    """Run a command in a pod; return how it ended, or why it could not be run.
+    """Run a command in a pod; return how it ended, or why it did not run to its end.
 
     Raises:
         JobmonError: no pod or namespace can have this name.

@@ -5,7 +5,7 @@ id, so after a request without an answer the same id is sent again. That Ray doe
 proves nothing: a request may still be on its way.
 
 A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
-token in the metadata, which Ray shows with the job, says whose it is. What shows none, e.g. a job of
+token in the metadata, which Ray shows with the job, says whose it is. A job that shows none, e.g. one of
 `ray job submit` that was sent at the same moment, counts as ours.
 """
 

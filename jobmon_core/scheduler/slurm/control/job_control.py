@@ -62,7 +62,9 @@ class SlurmJobControl:
         if not succeeded(answer):
             return Unreachable(answer.error_text)
         if cluster := named_cluster(attempt.arguments, os.environ):
-            return Unreachable(f"it names the cluster {cluster}, and jobmon searches only the default one")
+            return Unreachable(
+                f"the submission names the cluster {cluster}, and jobmon searches only the default one"
+            )
         origin = Origin(attempt.session, attempt.host, int(attempt.since_s))
         if job := newest_job(read_sessions(answer.stdout), origin, lambda ref: ref in others):
             return job

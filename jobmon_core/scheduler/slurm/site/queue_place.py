@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def place_of(job: PendingJob, text: str) -> QueuePlace | None:
-    """Return how many jobs come before ``job`` in the answer to `commands.waiting`; None if unknown.
+    """Return the place of ``job`` by the answer to `commands.waiting`; None if its priority is not known.
 
     The pending tasks of an array are one row, and count as one job. Jobs that cannot start yet, e.g. held
     ones, are not counted.
