@@ -70,7 +70,11 @@ def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentRepor
 
 def _final(job: WatchedJob, now_s: float) -> Card:
     """Return the end as the message about it says it, without the explanation."""
-    message = job_ended_messages(job, now_s, per_task=False)[0]
+    messages = job_ended_messages(job, now_s, per_task=False)
+    if not messages:  # a stage of a chain, of whose removal only the message of an earlier stage tells
+        title = f"{job_title(job, '')} does not start: an earlier stage of its chain did not succeed"
+        return Card(Tone.CANCELLED, title, fields=tuple(where_fields(job)))
+    message = messages[0]
     return Card(message.tone, message.title, message.summary, message.fields)
 
 

@@ -39,7 +39,10 @@ def with_chain(message: Message, job: WatchedJob) -> Message:
     if job.outcome is Outcome.SUCCESS:
         return _with_summary(message, _success(stage))
     if not stage.later:
-        return _with_summary(message, f"{place(stage)}. The earlier stages succeeded.")
+        has_started = any(task.end and not task.end.never_started for task in job.tasks.values())
+        return _with_summary(
+            message, f"{place(stage)}." + (" The earlier stages succeeded." if has_started else "")
+        )
     if job.outcome not in _VERBS:
         text = f"{place(stage)}. Next, if the scheduler records a success: {_named(stage.later)}."
         return _with_summary(message, text)

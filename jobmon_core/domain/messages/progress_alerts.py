@@ -142,9 +142,11 @@ def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
     """Return the outbox entries about the error that a recovery ends; none if they may not be removed."""
     if event.ended is not EventKind.ERROR:
         return ()
-    start, end = f"{ref_of(job.job_id, event.task)}{_SUBJECT}{EventKind.ERROR}-", f"-{event.subject}"
+    start = f"{ref_of(job.job_id, event.task)}{_SUBJECT}{EventKind.ERROR}-"
     entries = tuple(
-        entry for entry in job.outbox if entry.message.id.startswith(start) and entry.message.id.endswith(end)
+        entry
+        for entry in job.outbox
+        if entry.message.id.startswith(start) and _subject_after(start, entry.message.id) == event.subject
     )
     return () if any(entry.must_stay or entry.counted for entry in entries) else entries
 
@@ -156,8 +158,14 @@ def _ends(event: Event, warning: Event) -> bool:
 
 def _count(job: WatchedJob, event: Event) -> int:
     """Return how many warnings of the kind and the subject of an event were queued about a job."""
-    start, end = f":progress-{event.kind.replace(' ', '-')}-", f"-{event.subject}" if event.subject else ""
-    return sum(start in alerted and alerted.endswith(end) for alerted in job.alerted)
+    start = f":progress-{event.kind.replace(' ', '-')}-"
+    of_kind = [alerted for alerted in job.alerted if start in alerted]
+    return sum(_subject_after(start, alerted) == event.subject for alerted in of_kind)
+
+
+def _subject_after(start: str, text: str) -> str:
+    """Return the subject of an event, e.g. ``memory-leak``, which follows ``start`` and the event's time."""
+    return text.partition(start)[2].partition("-")[2]
 
 
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:

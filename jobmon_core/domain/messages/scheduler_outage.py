@@ -129,7 +129,8 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
     """Return the job after the outage that it reported, with the recovery message queued.
 
     No recovery message is queued if the outage message could not be delivered, if another job has reported
-    the outage meanwhile, or if accounting has never responded: then the job's own message says so.
+    the outage meanwhile, or if accounting did not respond before the search for the job's end was given up:
+    then the job's own message says so.
     """
     since_s = job.outage_s
     recovered = replace(job, outage_s=None)

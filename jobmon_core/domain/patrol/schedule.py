@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobmon_core.domain.autostart.command import RegularCommand
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.humanize import duration
 
 DEFAULT_MINUTES = 30
 _HOUR, _DAY = 60, 24 * 60
@@ -23,7 +24,7 @@ def patrol_command(every_minutes: int, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
     Raises:
-        NoSchedule: cron cannot express this interval.
+        NoSchedule: the interval is shorter than five minutes, or cron cannot express it.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()
@@ -49,4 +50,4 @@ def _times(minutes: int) -> tuple[str, str]:
         hour = "*" if hours == 1 else f"*/{hours}"
         return f"{_MINUTE} {hour} * * *", f"{'*' if hours == 1 else f'0/{hours}'}:{_MINUTE}"
     known = ", ".join([*(f"{each}m" for each in _MINUTES), *(f"{each}h" for each in _HOURS), "1d"])
-    raise NoSchedule(f"a patrol can run every {known}; this interval cannot be expressed by cron")
+    raise NoSchedule(f"a patrol can run every {known}, but not every {duration(60 * minutes)}")

@@ -109,8 +109,8 @@ def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
         yield f"{node.name} is {state_text(node.state)}{why}."
     more = len(found) - _NODES_NAMED
     if more > 0:
-        verb = "is" if more == 1 else "are"
-        yield f"{count(more, 'more node')} {verb} down or drained: `sinfo -R` lists all."
+        verb = "takes" if more == 1 else "take"
+        yield f"{count(more, 'more node')} {verb} no jobs: `sinfo -R` lists those that are down or drained."
 
 
 def state_text(state: str) -> str:

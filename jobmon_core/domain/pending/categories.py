@@ -78,7 +78,7 @@ _OWN_WORDS = {
 
 
 class Need(StrEnum):
-    """What else an explanation is based on: each is one more query."""
+    """What an explanation needs beyond what the queue says about the job: each is one more query."""
 
     PLACE = "place"
     NODES = "nodes"

@@ -9,7 +9,7 @@ from jobmon_core.domain.pending.model import PendingJob, Reservation
 from jobmon_core.domain.slurm.node_list import node_names
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
-_MARGIN_S = 120  # between the advice and the start that it allows
+_MARGIN_S = 120  # a job that starts this long after the advice still ends before the reservation
 _WORTH_IT_S = 300  # a shorter limit is no help
 
 

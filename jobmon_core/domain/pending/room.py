@@ -42,7 +42,7 @@ def resources(case: Case) -> Explanation:
         problem = f"will not start: {case.facts.where} does not have what it asks for"
         return Explanation(Category.RESOURCES, problem, evidence, _CHANGE)
     if fit and fit.ever < needed:
-        problem = f"waits: too many nodes of {case.facts.where} are down or drained"
+        problem = f"waits: too many nodes of {case.facts.where} are down, drained or not responding"
         down = tuple(unusable_texts(case.facts.nodes or ()))
         advice = "It starts when the nodes are back; `sinfo -R` shows why they are not."
         return Explanation(Category.RESOURCES, problem, (*evidence, *down), advice)

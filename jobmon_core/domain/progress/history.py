@@ -16,8 +16,8 @@ MAX_SAMPLES = 240
 _THINNED_TO = 180
 _RECENT = 40  # so many of the newest samples are never dropped
 _NEW_RUN = 0.9  # of the previous `current`: noise and interleaved workers fall by less
-_MEDIAN_STEP = 1.1  # factor by which one pause moves the running median
-_PROGRESS = 1 + 1e-9  # a smaller one is rounding
+_MEDIAN_STEP = 1.1  # factor by which one pause moves the running median at most
+_PROGRESS = 1 + 1e-9  # from one count to the next; a smaller factor is rounding
 _LARGEST = 1e15  # units or seconds
 _EVEN = 0.05  # weight of an even spacing against the shape of the curve
 

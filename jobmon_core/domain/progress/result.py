@@ -17,9 +17,9 @@ from jobmon_core.domain.progress.events.detect import stall_after_s
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 
-_ENOUGH = 0.99  # of the items
+_ENOUGH = 0.99  # share of the expected units that counts as all of them
 _STANDSTILL_ADVICE = "Find out first why it made no progress: if it hung, more time will not help."
-_LONG_IDLE = 0.1  # of the run
+_LONG_IDLE = 0.1  # share of the run that must have passed since its last progress to suggest a hang
 _COUNTERS = ("epoch", "step", "batch", "it")  # each may stand for many items
 
 

@@ -20,8 +20,8 @@ class Given(NamedTuple):
     """An option with a value that may be secret, as words of a command line."""
 
     name: str  # in full
-    first: int  # of its words, from 0
-    last: int  # the word that has its value
+    first: int  # the position of its first word on the command line, from 0
+    last: int  # the position of the word that has its value
     option: str  # as written, without the value
     value: str
 

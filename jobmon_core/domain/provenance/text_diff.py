@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 
 _MAX_CHARACTERS = 200_000  # of both texts together; difflib takes quadratic time
 
@@ -14,8 +14,8 @@ def changed_lines(old: str, new: str) -> int:
     """
     if len(old) + len(new) > _MAX_CHARACTERS:
         return abs(len(old.splitlines()) - len(new.splitlines())) or 1
-    lines = [*_hunks(old, new, 0)]
-    return max(sum(line.startswith(sign) for line in lines) for sign in "+-")
+    changes = SequenceMatcher(None, old.splitlines(), new.splitlines()).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in changes if kind != "equal")
 
 
 def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from jobmon_core.domain.telemetry.model import Gpu, Sample
 _JOULES_PER_KWH = 3.6e6
 _PERCENT = 100.0
 
-# what a figure of a sample is taken from: its value, and the lowest and highest look if they are known
+# a figure of one sample: its mean, and the lowest and highest value within the sample if they are known
 Reading = tuple[float, float | None, float | None]
 
 

@@ -79,7 +79,7 @@ def exit_phrase(code: int | None, signal: int | None) -> str:
 
 def _describe_signal(signal: int) -> str:
     if signal == LAUNCH_IO_FAILED:
-        return "0:53 (Slurm could not open the output file: its folder does not exist or is not writable)"
+        return "0:53 (Slurm could not open the output file; usually its folder is missing or not writable)"
     if signal == SLURM_OOM:
         return "0:125 (killed for using more memory than the job had)"
     if signal in SIGNALS:

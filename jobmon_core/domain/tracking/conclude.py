@@ -145,7 +145,7 @@ def _missing_details(state: JobState, record: Record | None, started_s: int | No
     missing = ", ".join(details)
     if not missing:
         return ""
-    return f"accounting (sacct) had no record of this job in time, so these stay unknown: {missing}"
+    return f"accounting (sacct) gave no record of this job in time, so these stay unknown: {missing}"
 
 
 def _outcome(state: JobState, exit_code: int | None) -> Outcome:

@@ -128,10 +128,10 @@ class EndInquiry:
     queue_state: JobState | None = None  # the end that squeue shows; None if it does not list the task
     queue_raw_state: str = ""
     record: Record | None = None
-    record_gone: bool = False  # slurmctld answered that it does not know the job
+    record_gone: bool = False  # slurmctld answered, and has no record of the job or of this task
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
-    accounting_error: str = ""  # sacct's error text, if the latest query failed
+    accounting_error: str = ""  # while `accounting` is UNREACHABLE: sacct's error text
     unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: since when
     attempts: int = 0  # number of accounting queries, successful or not
     next_query_s: float = 0.0  # when to query accounting again

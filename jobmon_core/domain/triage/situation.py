@@ -17,7 +17,8 @@ from jobmon_core.domain.triage.thresholds import Thresholds
 
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 _MIN_STEPS = 3  # with fewer samples of the progress, nothing is known about pauses
-_LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10  # a longer pause than so many times the usual is a standstill
+# a standstill lasts at least so many times the longest and the median pause
+_LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10
 _NO_ARTIFACTS, _NO_ESTIMATE, _NO_HISTORY, _DEFAULTS = Artifacts(), Estimate(), History(), Thresholds()
 
 

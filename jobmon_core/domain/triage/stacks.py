@@ -147,7 +147,7 @@ def compare(stacks: Sequence[Stack]) -> Comparison:
     if number == len(known):
         return Comparison(f"all {len(known)} are at {usual[0]}")
     if 2 * number <= len(known):
-        return Comparison("each rank is at a different place, as in a program that computes")
+        return Comparison("the ranks are at different places, as in a program that computes")
     odd = [stack for stack in known if stack.frames != usual]
     where = "; ".join(f"{stack.name} is at {stack.frames[0]}" for stack in odd)
     return Comparison(f"{where}; {number} others are at {usual[0]}", tuple(stack.name for stack in odd))

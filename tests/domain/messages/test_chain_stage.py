@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.job_settings import ChainStage, JobSettings
+from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 
@@ -59,6 +61,7 @@ UNKNOWN = (JobState.UNKNOWN, Outcome.UNKNOWN)
         (stage(1, *SUCCESS), "Stage 1 of 3 of a chain. Next: --gres=gpu:1 b.sbatch --epochs 3."),
         (stage(3, *SUCCESS), "Stage 3 of 3 of a chain: all stages have succeeded."),
         (stage(3, *FAILURE), "Stage 3 of 3 of a chain. The earlier stages succeeded."),
+        (stage(3, *CANCELLED, started=False), "It never started.\nStage 3 of 3 of a chain."),
         (
             stage(2, *CANCELLED),
             "Stage 2 of 3 of a chain was cancelled, so this stage does not start: c.sbatch.",
@@ -80,6 +83,13 @@ def test_a_stage_that_never_starts_is_not_reported_again() -> None:
     assert message(first).summary, "no message of another stage has said so"
     by_a_user = stage(2, JobState.CANCELLED, Outcome.CANCELLED, started=False)
     assert message(by_a_user).summary
+
+
+def test_the_card_of_a_stage_that_never_starts_says_why() -> None:
+    removed = stage(2, JobState.CANCELLED, Outcome.CANCELLED, reason=NEVER, started=False)
+    shown = card_of(replace(removed, concluded_s=NOW_S), JobProgress(), (), NOW_S)
+    assert shown.tone is Tone.CANCELLED
+    assert shown.title == "train (12) does not start: an earlier stage of its chain did not succeed"
 
 
 def test_a_pending_stage_that_slurm_will_remove_causes_no_alert() -> None:

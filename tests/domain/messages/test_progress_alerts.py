@@ -77,6 +77,13 @@ def test_each_kind_of_trouble_is_told_however_many_others_there_were() -> None:
     assert len(with_progress_alerts(JOB, repeated, 310.0).outbox) == 5
 
 
+def test_a_trouble_whose_name_ends_like_another_one_is_told() -> None:
+    gpu = [Event(100.0 + n, EventKind.TROUBLE, "leak", subject="gpu-memory-leak") for n in range(5)]
+    job = with_progress_alerts(JOB, gpu, 210.0)
+    leak = Event(300.0, EventKind.TROUBLE, "leak", subject="memory-leak")
+    assert len(with_progress_alerts(job, (leak,), 310.0).outbox) == len(job.outbox) + 1
+
+
 def test_one_recovery_ends_one_warning() -> None:
     slow_ended = Event(320.0, EventKind.RECOVERED, "back to its usual speed", ended=EventKind.SLOW)
     moved = replace(RECOVERED, ended=EventKind.STALLED)

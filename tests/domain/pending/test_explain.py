@@ -82,7 +82,7 @@ class TestResources:
     def test_nodes_that_are_drained_are_named_if_the_job_needs_them(self) -> None:
         drained = replace(NODE, name="n2", state="IDLE+DRAIN", why="bad disk")
         found = explained("Resources", {"request": Request(nodes=2)}, nodes=(NODE, drained))
-        assert found.problem == "waits: too many nodes of partition gpu are down or drained"
+        assert found.problem == "waits: too many nodes of partition gpu are down, drained or not responding"
         assert found.evidence[-1] == "n2 is drained: bad disk."
 
     @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ class TestResources:
         assert "Of 1 usable node in partition gpu" in found.evidence[1]
         assert found.evidence[-1] == f"n2 is {text}."
 
-    @pytest.mark.parametrize(("number", "more"), [(4, "1 more node is"), (5, "2 more nodes are")])
+    @pytest.mark.parametrize(("number", "more"), [(4, "1 more node takes"), (5, "2 more nodes take")])
     def test_of_many_unusable_nodes_the_first_are_named(self, number: int, more: str) -> None:
         drained = tuple(replace(NODE, name=f"n{index}", state="DOWN") for index in range(number))
         found = explained("Resources", nodes=drained)
         assert found.evidence[-2:] == (
             "n2 is down.",
-            f"{more} down or drained: `sinfo -R` lists all.",
+            f"{more} no jobs: `sinfo -R` lists those that are down or drained.",
         )
 
     def test_a_job_that_wants_a_whole_node_needs_an_idle_one(self) -> None:

@@ -131,6 +131,11 @@ def test_the_line_of_a_message_names_the_first_five_and_is_short() -> None:
     assert summary_line("8101", only_node) == "only the node n1 -> n2 since 8101 succeeded"
 
 
+def test_lines_added_in_one_place_and_removed_in_another_count_each() -> None:
+    assert changed_lines("a\nb\nc\n", "a\nX\nc\n") == 1
+    assert changed_lines("a\nb\nc\n", "0\na\nb\n") == 2
+
+
 def test_a_diff_of_long_texts_takes_no_time() -> None:
     old, new = "a\n" * 200_000, "b\n" * 200_001
     assert changed_lines(old, new) == 1

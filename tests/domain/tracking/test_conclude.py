@@ -104,7 +104,7 @@ def test_an_end_in_squeue_waits_for_accounting_only_for_the_grace() -> None:
 
 
 def test_an_end_without_accounting_says_which_details_are_not_known() -> None:
-    start = "accounting (sacct) had no record of this job in time, so these stay unknown: "
+    start = "accounting (sacct) gave no record of this job in time, so these stay unknown: "
     running = row("12", "RUNNING")
     play = (
         Play(Policy(running_s=0, accounting_grace_s=30)).queue(running).later(30).queue(row("12", "TIMEOUT"))

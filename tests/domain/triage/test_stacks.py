@@ -43,7 +43,7 @@ def test_ranks_that_are_all_in_the_same_place() -> None:
 
 def test_ranks_that_compute_are_each_elsewhere() -> None:
     found = compare([stack(rank, "forward", rank) for rank in range(4)])
-    assert (found.text, found.odd) == ("each rank is at a different place, as in a program that computes", ())
+    assert (found.text, found.odd) == ("the ranks are at different places, as in a program that computes", ())
 
 
 def test_one_rank_in_another_place_of_the_computation() -> None:

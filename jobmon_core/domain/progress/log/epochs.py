@@ -5,9 +5,10 @@ from __future__ import annotations
 from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.tracks import Track
 
-# a counter from 0 whose printed number is one below a multiple, as in ``Epoch 0/99``, prints the last epoch
+# a counter from 0 that prints one less than a multiple of this, as in ``Epoch 0/99``, prints its last epoch
 _ROUND_NUMBER = 5
-# one below a multiple of this, as in ``Epoch 266/499``, even a log that begins later counts from 0
+# a log that begins with a later epoch counts from 0, too, if it prints one less than a multiple of this, as
+# in ``Epoch 266/499``
 _VERY_ROUND_NUMBER = 50
 
 

@@ -12,7 +12,7 @@ _MAX_TRACKS = 24
 _MAX_ANNOUNCED = 8
 _MAX_METRICS = 16
 _NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
-_START_SHARE = 0.5  # of its total: a bar that starts again is below
+_START_SHARE = 0.5  # of its total: a bar that starts again shows at most this much
 _SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 

@@ -18,8 +18,9 @@ _FROM_OTHERS = (
 def merged(logs: Sequence[tuple[str, LogState]]) -> Progress | None:
     """Return the progress of the job by its logs, each with its path; None if they show none.
 
-    If all logs are those of workers (``worker_0.log``), they are summed. Otherwise one log decides: one with
-    a total, then one that does not count epochs, then the longest run; the others fill in what it lacks.
+    If at least two logs show progress, and all of these are logs of workers (``worker_0.log``), they are
+    summed. Otherwise one log decides: one with a total, then one that does not count epochs, then the longest
+    run; the others fill in what it lacks.
     """
     totals: dict[str, float] = {}
     for _, state in logs:

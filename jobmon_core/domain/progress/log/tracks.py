@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from jobmon_core.domain.progress.log.formats import Reading, Role
 
-_JITTER = 0.8  # of its count: a counter without a clock that falls back to more is that of another process
-_OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
+# other processes print late, so a counter that falls back a little, to this share of its count, goes on
+_JITTER = 0.8
+_OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, the bar was at least this full
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
 _NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
 _STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
@@ -41,8 +42,8 @@ class Track(NamedTuple):
     units_per_epoch: float | None = None  # the most units seen in an epoch that has ended
     carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back in one
     rounds: int = 0  # how often it started again, e.g. in each epoch
-    round_units: float = 0.0  # units of these rounds
-    last_round: int = 0  # number of the last reading of the latest of them
+    round_units: float = 0.0  # units of the rounds that have ended
+    last_round: int = 0  # number of the last reading of the latest round that has ended
     elapsed_s: float | None = None
     remaining_s: float | None = None
     rate_per_s: float | None = None
@@ -193,7 +194,7 @@ def next_round(track: Track, reading: Reading, number: int) -> Track:
 
 
 def falls_back(track: Track, reading: Reading) -> bool:
-    """Whether a counter without a clock starts again, rather than being printed late by another process."""
+    """Whether the reading starts the counter again, rather than being printed late by another process."""
     if reading.epoch is not None and track.epoch is not None:
         if reading.epoch >= track.epoch:
             return False

@@ -52,8 +52,9 @@ def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the further metrics that a pattern finds; empty for a count or a known metric.
 
     ``groups`` has the name of each group, in their order; empty for one without a name. If the name of the
-    pattern says neither what it counts nor which known metric it finds, a named group is a metric of that
-    name, and a single group without a name is one with the name of the pattern.
+    pattern says neither what it counts nor which known metric it finds, each group is a metric with the name
+    of the group, or a single group without a name is one with the name of the pattern. If only some of
+    several groups have a name, there are no such metrics.
     """
     if known_metric(name) or unit_of(name):
         return ()

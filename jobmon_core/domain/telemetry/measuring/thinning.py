@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.telemetry.model import Sample
 
 _MINUTE_S, _DAY_S = 60.0, 86400.0
-_DETAILED_S = 10 * _MINUTE_S  # of the agent's life
+_DETAILED_S = 10 * _MINUTE_S  # at the start of the agent's life: every sample is kept
+# up to which age of the agent, and the time from one stored mean to the next
 _STEPS_S = ((_DETAILED_S, 0.0), (3 * _DAY_S, _MINUTE_S))
-_LAST_STEP_S = 10 * _MINUTE_S
+_LAST_STEP_S = 10 * _MINUTE_S  # the same for an older agent
 _MAX_PENDING = 16  # samples in memory; their mean replaces them when there are more
 
 

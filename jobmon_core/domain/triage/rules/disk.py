@@ -14,8 +14,8 @@ _HORIZON_S, _URGENT_S = 86_400.0, 3600.0
 _GB_BYTES = 2**30
 _SMALL_INODES = 100_000  # a large disk with more free is not full
 _LONG = 2  # times `must_last_s`: so much of the past tells how fast a disk fills
-_POINTS, _PARTS = 6, 3
-_STEADY = 0.3  # of the average speed, in each part of that time
+_POINTS, _PARTS = 6, 3  # least number of samples in that time, and the parts into which it is split
+_STEADY = 0.3  # of the average speed: a disk that fills steadily fills at least this fast in each part
 _PERCENT = 100.0
 
 

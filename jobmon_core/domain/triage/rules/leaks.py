@@ -12,10 +12,10 @@ from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
 from jobmon_core.domain.triage.windows import GpuKey, gpu_keys, gpu_of, window
 
 _LEAK_LONG = 6  # times `must_last_s`: memory that a program fills once grows for a while
-_LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # at least so many, over so much of that time
+_LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # at least so many samples, over so much of that time
 _LEAK_FIT = 0.9  # least share of the variance of the memory that a straight line explains
-_LEAK_STEADY = 0.7  # of the average growth: memory that fills up grows ever slower
-_LEAK_GROWTH = 0.005  # of the limit, in that time: less may be noise; it would be full in days
+_LEAK_STEADY = 0.7  # of the average growth, in the last third: memory that fills up grows ever slower
+_LEAK_GROWTH = 0.005  # of the limit, in that time: less may be noise, and takes days to fill the memory
 
 
 class Growth(NamedTuple):

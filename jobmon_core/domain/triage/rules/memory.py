@@ -11,7 +11,8 @@ from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import average, gpu_keys, gpu_of, window
 
 _NEAR_LONG = 0.2  # times `must_last_s`
-_SPIKE, _SPIKE_SHARE = 1.5, 0.1  # times the usual memory, and more by this share of all memory
+# a spike is so many times the usual memory, and exceeds the sample before it by this share of all memory
+_SPIKE, _SPIKE_SHARE = 1.5, 0.1
 _SPIKE_SAMPLES = 10
 
 

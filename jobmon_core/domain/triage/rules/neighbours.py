@@ -49,7 +49,7 @@ def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> _
     if own / cores >= _OWN_SHARE * whole:
         return None
     return _Full(
-        f"all cores of {node.name} are busy, only {own / cores:.0f} % by this job",
+        f"nearly all cores of {node.name} are busy, only {own / cores:.0f} % by this job",
         f"{whole:.0f} % of {cores} cores busy",
         f"{own / cores:.0f} %",
     )

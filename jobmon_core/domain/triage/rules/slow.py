@@ -27,7 +27,7 @@ _BUSY_CORES = 0.85  # share of the cores
 _MB = 1e6
 _READ_BYTES_PER_S = 1e6
 _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
-_CROWDED_CORES = 0.5  # cores are not crowded below this share of use, however many threads there are
+_CROWDED_CORES = 0.5  # cores used less than this are not crowded, unless `_MANY_RUNNABLE` threads want them
 _MANY_THREADS = 8  # for each core: most of them must wait
 _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever OMP_NUM_THREADS says
 
