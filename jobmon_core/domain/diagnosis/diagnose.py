@@ -100,7 +100,7 @@ def failure_so_far(analysis: LogAnalysis) -> FailureSoFar | None:
     """Return the failure that the log of a job that still runs shows.
 
     None if it shows none, or if the program has recovered from all. A failure that ended no process counts
-    only if it is not a usual consequence of others, which programs often survive.
+    only if it is not a usual consequence of others: programs often survive such consequences.
     """
     roots = (root for root in analysis.root_candidates if root.pattern.is_reported_early)
     reported = [

@@ -81,7 +81,7 @@ class Efficiency:
 
     @property
     def gpu_hours(self) -> float | None:
-        """The time for which GPUs were allocated, in hours; None if it had none."""
+        """The time for which GPUs were allocated, in hours; None if it had none or the time is unknown."""
         gpu_s = _product(self.wall_s, self.usage.gpus or None)
         return None if gpu_s is None else gpu_s / _HOUR_S
 

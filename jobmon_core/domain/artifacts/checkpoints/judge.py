@@ -165,8 +165,9 @@ def _is_unknown(check: FileCheck | None) -> bool:
 
 
 def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
-    """Return the median time between two checkpoints of the newest kind; None with fewer than three.
+    """Return the median time between two checkpoints; None if fewer than two intervals are known.
 
+    Only checkpoints that may be complete count, of the framework and in the folder of the newest of them.
     ``checkpoints`` are sorted, the newest first; of two middle values, the result is the upper one.
     """
     possible = [each for each in checkpoints if each.is_complete is not False]

@@ -35,11 +35,14 @@ def inputs(facts: Facts) -> Item:
     for status in (Status.FAIL, Status.WARN):
         if worst := next((problem for problem in found if problem.status is status), None):
             return worst
-    return passed(name, _all_there(facts, uses))
+    seen = [use for use in uses if facts.path(use.path).kind is not PathKind.UNKNOWN]
+    if not seen:
+        return not_applicable(name, f"you have no permission to look for {uses[0].path}")
+    return passed(name, _all_there(seen))
 
 
-def _all_there(facts: Facts, uses: Iterable[PathUse]) -> str:
-    names = list(dict.fromkeys(use.path for use in uses if not facts.path(use.path).is_missing))
+def _all_there(uses: Iterable[PathUse]) -> str:
+    names = list(dict.fromkeys(use.path for use in uses))
     shown = ", ".join(posixpath.basename(path) or path for path in names[:_SHOWN])
     others = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{shown}{others} can be read"

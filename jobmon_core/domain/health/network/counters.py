@@ -80,7 +80,7 @@ def _used(
         text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
-        text = f"{name} works, but not over all cards: {'; '.join(idle)} carries nothing"
+        text = f"{name} works, but not over all cards: nothing over {'; '.join(idle)}"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
     if all(each.rdma > each.ip for each in traffic):
         if number and len(traffic) != number:
