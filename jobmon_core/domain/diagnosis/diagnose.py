@@ -48,7 +48,7 @@ from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
-_END_LINES = 50  # a report of success above them may be about a part only, e.g. an epoch
+_END_LINES = 50  # above these last lines, a report of success may be about a part only, e.g. an epoch
 # The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",

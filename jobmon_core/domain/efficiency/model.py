@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 IDLE_PERCENT = 5.0  # a GPU whose mean utilisation is below this was idle
 _HOUR_S = 3600.0
-_MOST = 0.5  # of the run
+_MOST = 0.5  # if agents measured less of the run, recorded figures count more than theirs
 
 
 @dataclass(frozen=True, slots=True)

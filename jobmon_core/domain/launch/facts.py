@@ -15,8 +15,8 @@ _GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 class WorkerLogs(NamedTuple):
     """The logs of the workers that exist, as the user named them."""
 
-    written: int = 0  # those that are not empty
-    empty: tuple[str, ...] = ()  # the paths of the others
+    written: int = 0  # how many are not empty
+    empty: tuple[str, ...] = ()  # the paths of the empty ones
     are_counted: bool = True  # there should be one for each worker
 
 

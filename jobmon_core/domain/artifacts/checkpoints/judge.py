@@ -22,8 +22,9 @@ _CHECKED = (
 _WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
 _MUCH_SMALLER = 0.9  # times the usual size
 _MIN_INTERVALS = 2
-_MAX_OTHERS = 20  # checkpoints that one is compared with
-_RENAMED = ("gromacs", "flax", "orbax", "tensorflow")  # they rename, or name in an index, what is finished
+_MAX_OTHERS = 20  # a checkpoint is compared with at most so many others
+# these rename a checkpoint when it is finished, or only then write the index that names it
+_RENAMED = ("gromacs", "flax", "orbax", "tensorflow")
 # `missing_marker` has found the file that these write last
 _MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate", ray_train.FRAMEWORK)
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"

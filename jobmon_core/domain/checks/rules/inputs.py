@@ -82,7 +82,7 @@ def executables(facts: Facts) -> Item:
         if use.name == STARTED and facts.path(use.path).kind is PathKind.FILE
     ]
     if not started:
-        return not_applicable(name, "the script starts no program by its path")
+        return not_applicable(name, "the script starts no program by a path that exists here")
     for use, file in started:
         if not file.can_run:
             return failed(
@@ -100,7 +100,7 @@ def valid_inputs(facts: Facts) -> Item:
         if use.use is Use.INPUT and not use.is_made and facts.path(use.path).kind is PathKind.FILE
     ]
     if not files:
-        return not_applicable(name, "the script names no input file")
+        return not_applicable(name, "the script names no input file that exists here")
     for use, file in files:
         if not file.size_bytes:
             return failed(

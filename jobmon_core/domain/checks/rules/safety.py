@@ -19,7 +19,7 @@ _SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
 _NUMBERS = {"10": "USR1", "12": "USR2", "15": "TERM"}  # signals as scripts also write them
 _ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
 _OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
-_NARROW = 1.05  # the time limit against the longest run of before
+_NARROW = 1.05  # a time limit below so many times the longest completed run is too narrow
 _SMALL_GPU_HOURS = 24.0
 
 
