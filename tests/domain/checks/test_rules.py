@@ -148,6 +148,8 @@ def test_an_empty_list_is_to_be_filled() -> None:
     paths = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE, lines=0)}
     item = inputs.split(_facts("--array=1-3", uses=uses, paths=paths))
     assert (item.status, item.advice) == (Status.FAIL, "Write one line for each task into it.")
+    unread = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE)}
+    assert inputs.split(_facts("--array=1-3", uses=uses, paths=unread)).status is Status.NOT_APPLICABLE
 
 
 def test_a_large_first_run_is_advised_to_begin_small() -> None:

@@ -119,7 +119,8 @@ def split(facts: Facts) -> Item:
     problems = [*_missing_shares(facts), *_lists(facts), *_shard_counts(facts)]
     if problems:
         return problems[0]
-    if facts.request.array and (facts.task_uses or any(use.use is Use.LIST for use in facts.uses)):
+    has_list = any(use.use is Use.LIST and facts.path(use.path).lines is not None for use in facts.uses)
+    if facts.request.array and (facts.task_uses or has_list):
         return passed(name, f"each of the {len(facts.request.array)} tasks has its input")
     return not_applicable(name, "the script does not show how the work is split")
 
