@@ -66,7 +66,7 @@ class Completeness:
     damaged: tuple[FileCheck, ...] = ()
     unreadable: tuple[FileCheck, ...] = ()
     odd: tuple[FileCheck, ...] = ()  # whole files with odd values, e.g. many that are NaN
-    not_checked: int = 0  # files whose format shows nothing, or was not asked for
+    not_checked: int = 0  # files whose content was not checked: e.g. in a format that jobmon cannot check
     records: int | None = None
     records_unknown: int = 0  # files whose records cannot be counted
     expected_records: int | None = None

@@ -18,7 +18,7 @@ class FileVerdict(StrEnum):
 
 
 # parts of `FileCheck.why` and `Checkpoint.why` that mark weak evidence, which is no damage
-UNEVEN_ROWS = "columns in"  # of a table: many programs write such
+UNEVEN_ROWS = "columns in"  # of a table: many programs write such tables
 SMALLER = "smaller than usual"  # of a checkpoint: the last one often holds less
 
 _BAD = (FileVerdict.EMPTY, FileVerdict.TRUNCATED, FileVerdict.CORRUPT)

@@ -30,7 +30,9 @@ class Activation(NamedTuple):
 
     kind: Kind
     line: int
-    subject: str | None  # see `Kind`; None: known only to the job
+    # the folder of a venv, the name of a conda environment, the arguments of `module`, or the sourced file;
+    # empty for a hook of conda; None: known only to the job
+    subject: str | None
 
 
 def activations_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterator[Activation]:

@@ -16,14 +16,14 @@ class Launcher(NamedTuple):
     """A program that starts another one. Names of options have no leading dashes, and ``_`` for ``-``."""
 
     name: str
-    options: Mapping[str, str]  # empty value: a flag
+    options: Mapping[str, str]  # empty value: a flag, or only the job knows the value
     subject: str = ""  # the word before the program: the image of a container, the duration of `timeout`
 
 
 class _Form(NamedTuple):
     """How the options of a launcher are written."""
 
-    flags: str = ""  # options without a value; all others have one
+    flags: str = ""  # options without a value; if `valued` is None, all others have one
     valued: str | None = None  # options with a value; all others have none
     operands: int = 0  # words between the options and the program
     subcommands: tuple[str, ...] = ()  # one of these follows the name
@@ -126,7 +126,7 @@ def torch_options(words: Words) -> tuple[Launcher, Words]:
 
 
 def accelerate_options(words: Words) -> tuple[Launcher, Words]:
-    """Return the same of ``python -m accelerate.commands.launch``."""
+    """Return the same as `torch_options`, for ``python -m accelerate.commands.launch``."""
     return split_launcher(["accelerate", "launch", *words]) or (Launcher("accelerate", {}), words)
 
 

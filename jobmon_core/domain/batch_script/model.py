@@ -128,12 +128,12 @@ class Command:
 
     @property
     def is_condition(self) -> bool:
-        """Whether its exit status decides what runs next."""
+        """Whether it belongs to the condition of an ``if``, ``while`` or ``until``."""
         return _CONDITION in self.within[-1:]
 
     @property
     def in_loop(self) -> bool:
-        """Whether it may run several times."""
+        """Whether the body of a loop contains it."""
         return _LOOP in self.within
 
     @property

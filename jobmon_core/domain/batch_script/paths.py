@@ -76,7 +76,10 @@ _LINE_OF_LIST = re.compile(
 
 
 def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str) -> Iterator[PathUse]:
-    """Yield the paths of a script that starts in ``folder``; those that only the job knows are left out."""
+    """Yield the paths of a script that starts in ``folder``.
+
+    URLs, paths that only the job knows and paths on a disk of the node are left out.
+    """
     here: str | None = folder
     made: set[str] = set()
     has_worked = False  # whether a program that may make anything comes before

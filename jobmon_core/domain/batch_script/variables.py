@@ -28,7 +28,7 @@ class Use(NamedTuple):
 
 
 def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
-    """Yield the variables that a command sets for those after it; None: the value is not in the text."""
+    """Yield the variables that a command sets for later commands; None: the value is not in the text."""
     if not command.words:
         yield from ((each.name, each.value) for each in command.assignments)
         return
@@ -59,8 +59,8 @@ def _value_parts(word: Word, value: str) -> tuple[Part, ...]:
 def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the values of all variables as far as the text shows them; None: only the job will know it.
 
-    ``known`` are those that the script starts with. A variable that gets different values, or one in a loop,
-    a branch or a function, is not known.
+    ``known`` are those that the script starts with. A variable that is set to different values, or in a
+    loop, a branch, a group or a function, is not known.
     """
     values = dict(known)
     assigned: set[str] = set()

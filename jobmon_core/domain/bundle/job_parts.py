@@ -107,7 +107,7 @@ def environment_part(environ: Mapping[str, str]) -> Part:
 
 
 def _record(record: End | DetailedRow | Usage) -> Iterator[str]:
-    """Yield the fields of a record that are known, as ``name: value``."""
+    """Yield the known fields of a record, without those that are true or false, as ``name: value``."""
     for each in fields(record):
         name, value = each.name, getattr(record, each.name)
         if isinstance(value, Usage):

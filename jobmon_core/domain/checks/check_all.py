@@ -1,4 +1,4 @@
-"""All items of the list, in the order in which they are shown."""
+"""All that is checked before a submission, in the order in which it is shown."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from jobmon_core.domain.checks.node_script import MARK, NodeScript
 from jobmon_core.domain.humanize import count, size
 
 _MIB = 1024**2
-_IN_USE = 0.1  # of a GPU's memory, before the job uses any
+_IN_USE = 0.1  # if more of a GPU's memory is in use before the job uses any, something else uses it
 _GPU_FIELDS = 5
 _MAX_REPORT = 100_000
 

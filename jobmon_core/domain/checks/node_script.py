@@ -31,7 +31,7 @@ _SHARED = (  # options that the short job takes from the user's job
     *("mem-per-gpu", "chdir", "clusters", "nodelist", "exclude"),
 )
 _TIME_LIMIT_MIN = 5
-# package, or word of the script -> the host that it needs
+# imported package -> the host that it needs
 _HOSTS = {
     "datasets": "huggingface.co",
     "huggingface_hub": "huggingface.co",

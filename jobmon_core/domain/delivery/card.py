@@ -52,5 +52,5 @@ class JobCard:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is posted and does not show the end of the job yet."""
+        """Whether it is posted and may still be edited."""
         return bool(self.message_id) and not self.closed

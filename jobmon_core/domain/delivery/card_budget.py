@@ -14,8 +14,8 @@ from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 MAX_CARDS = 10  # of jobs that have not ended
 _MAX_PENDING = 5  # a pending job gets a card only while fewer cards than this exist
 _SPACING_S = 5.0  # between two requests
-_AFTER_FAILURE_S = 60.0  # at least: each attempt delays its monitor
-_KEPT_S = 3600.0  # the place of a card that is not edited: its monitor may have died
+_AFTER_FAILURE_S = 60.0  # no card is posted or edited for at least so long: each attempt delays its monitor
+_KEPT_S = 3600.0  # a card that is not edited for so long loses its place: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # a later time was written under a wrong clock
 
 

@@ -16,7 +16,7 @@ from jobmon_core.domain.tracking.policy import Policy
 
 _FIRST_AFTER_S = 60.0
 _SHORTEST_S, _LONGEST_S = 60.0, 600.0
-_SHARE = 0.1  # of the time in the phase
+_SHARE = 0.1  # of the time in the phase passes until the next look
 _FINAL_WITHIN_S = 600.0  # a channel that accepts no final edit for so long after the end keeps the old card
 
 

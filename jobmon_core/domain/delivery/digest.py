@@ -41,7 +41,8 @@ class Offer:
 def offer_of(entry: OutboxEntry) -> Offer | None:
     """Return the offer of a message; None if it must be sent singly.
 
-    Possible repeats and other messages never share a digest, because its mark applies to all of it.
+    Possible repeats and other messages never share a digest, because the mark of a repeat applies to the
+    whole digest.
     """
     message = entry.message
     if not message.digestible or entry.plain:

@@ -195,7 +195,10 @@ class OutboxEntry:
 
     @property
     def must_stay(self) -> bool:
-        """Whether it cannot be replaced by later news: it was attempted, or other messages depend on it."""
+        """Whether later news cannot replace it.
+
+        That is so if it may have been sent, if other messages depend on it, or if it is critical and held.
+        """
         is_held_critical = self.held != "" and self.message.level is Level.CRITICAL
         return not self.is_fresh or self.is_carrier or self.counted != "" or is_held_critical
 

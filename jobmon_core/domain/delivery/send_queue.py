@@ -23,7 +23,8 @@ from jobmon_core.domain.delivery.outbox import (
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
 _RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
-_OFFER_KEPT_S = 2 * 86_400.0  # for monitors that die with an open offer: while it is there, it was not sent
+# if a monitor died with an open offer, the one that replaces it must see that no digest has sent it
+_OFFER_KEPT_S = 2 * 86_400.0
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 _RECEIPT_RECHECK_S = 5.0
 _BUSY_RECHECK_S = 10.0

@@ -34,7 +34,7 @@ class StoredMessage:
 
     @property
     def given_up(self) -> str:
-        """Why the message is not sent to a channel; empty if jobmon gave up none."""
+        """Why the message is not sent to one of its channels; empty if jobmon gave up none of them."""
         return next((entry.given_up for entry in self.outbox if entry.given_up), "")
 
     @property

@@ -48,7 +48,7 @@ from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
-_END_LINES = 50  # a report of success above them may be about a part only, e.g. an epoch
+_END_LINES = 50  # above these last lines, a report of success may be about a part only, e.g. an epoch
 # The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",
@@ -100,7 +100,7 @@ def failure_so_far(analysis: LogAnalysis) -> FailureSoFar | None:
     """Return the failure that the log of a job that still runs shows.
 
     None if it shows none, or if the program has recovered from all. A failure that ended no process counts
-    only if it is not a usual consequence of others, which programs often survive.
+    only if it is not a usual consequence of others: programs often survive such consequences.
     """
     roots = (root for root in analysis.root_candidates if root.pattern.is_reported_early)
     reported = [

@@ -215,7 +215,7 @@ class LogAnalysis:
         """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.
 
         It did if it reports success or a new attempt before then, or prints enough ordinary lines. After a
-        failure that ended a process, these count only if ``later`` ended one too: then the program was
+        failure that ended a process, neither counts unless ``later`` ended one too: then the program was
         started again.
         """
         excerpt = self.lines.excerpt_range(root.position)

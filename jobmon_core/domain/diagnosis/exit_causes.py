@@ -177,8 +177,9 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 }
 
 
-# of jobs that run on one machine, without Slurm
+# a remark in the advice of a pattern that helps only on Slurm
 _SLURM_REMARK = re.compile(r" \([^()]*(?:\bsacct |\bseff |\bscontrol |#SBATCH)[^()]*\)")
+# causes of jobs that run without Slurm
 _ENDED_BY_SIGNAL = "It was ended with Ctrl-C, or with a signal to its supervisor."
 _STOPPED_ON_RAY = Cause(
     CANCELLED, "Stopped", "Somebody stopped it, with `ray job stop` or in the dashboard of Ray.", ""

@@ -40,7 +40,8 @@ _RANK_LABELS = re.compile(
 _STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
 _CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "
-LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these, apart from the padding
+# the first characters of what `_RANK_LABELS` and `_STEPD_CLOCK` match, apart from padding
+LABEL_STARTS = frozenset("0123456789[(ECF")
 PADDED_RANK = re.compile(r" {1,5}\d")
 _WARNING = re.compile(r"\W{0,3}(?:WARN(?:ING)?\b|[Ww]arning: )")
 # a frame of a traceback after the name of the host that printed it: pdsh, with which DeepSpeed starts nodes

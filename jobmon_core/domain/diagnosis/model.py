@@ -12,7 +12,7 @@ from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 MISSING_OUTPUTS: Final = "missing_outputs"  # a success that left fewer outputs than expected
 DAMAGED_OUTPUTS: Final = "damaged_outputs"  # a success with a truncated, corrupt or empty output
-# id of the pattern of a part of the work that failed, whatever the program then did
+# id of the pattern of failed trials of Ray Tune: they count even if the program went on
 ERRORED_TRIALS: Final = "python_exception_other.ray_trials"
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 

@@ -26,9 +26,10 @@ LABELS: Final = frozenset({
 # Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
 MIN_RELIABLE_PRECEDENCE: Final = 20
 MIN_ROOT_PRECEDENCE: Final = 30  # below, usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, nothing in the log caused it, e.g. the kernel's OOM kill
+# A failure of at least this precedence has no cause in the log, e.g. an OOM kill by the kernel.
+AUTHORITATIVE_PRECEDENCE: Final = 90
 
-# Ray starts such workers again, or the program ends with the failure; only then it is of interest
+# Ray starts a failed worker again; only a failure with which the program ends is of interest
 _LEFT_TO_RAY: Final = ("python_exception_other.ray_worker_died", "python_exception_other.ray_train")
 
 _OF_JOB = "job_pattern_"
@@ -41,7 +42,8 @@ _OF_PREPARATION: Final = frozenset({
     "auth_error.git", "module_env.activation", "module_env.modules", "module_env.no_module_command",
     "permission_denied.git", "python_exception_other.removed_platform",
 })  # fmt: skip
-# Other commands that the shell could not run, or that failed: shells print it and run the next command.
+# Other commands that the shell could not run, or that failed: shells print the error and, unless it is one
+# of syntax, run the next command.
 _OF_COMMANDS: Final = frozenset({
     "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
     "file_not_found.working_directory", "module_env", "module_env.unset_variable",

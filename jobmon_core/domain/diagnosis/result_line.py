@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Line
 
 _MAX_READ = 400  # lines from the end of each log
-_MAX_CANDIDATES = 40  # of these lines, the last ones that say something
+_MAX_CANDIDATES = 40  # lines that say something, from the end of each log
 _METRIC = re.compile(
     r"(?i)(?<![a-z])(?:loss|acc|accuracy|f1|auc|bleu|rouge|ppl|perplexity|reward|score|mae|r?mse|mse|miou|iou|"
     r"dice|wer|cer|nll|error rate)(?![a-z])[^\d\n]{0,16}\d"

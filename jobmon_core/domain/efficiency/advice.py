@@ -16,7 +16,7 @@ _TIME_MARGIN = 1.5  # nodes and file systems differ from run to run
 _WORTHWHILE = 0.6  # lower requests are advised only if this share would have been enough
 _MIN_SAVED_BYTES = 2**30
 _MIN_SAVED_S = 1800.0
-_MIN_COVERAGE = 0.5  # of the run, by measurements of GPUs
+_MIN_COVERAGE = 0.5  # of the run: if less was measured, nothing is said about its GPUs
 _GIB = 2**30
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 

@@ -22,7 +22,7 @@ _MAX_BYTES = 2**20  # of the JSON
 
 
 def gpu_usage_of_comment(comment: str) -> GpuUsage | None:
-    """Return what a comment says about GPUs; None if it has no such summary, or a damaged one."""
+    """Return what a comment says about GPUs; None if its summary is missing, damaged or without GPUs."""
     if not comment.startswith(_MARK):
         return None
     nodes = _nodes(comment.removeprefix(_MARK))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 IDLE_PERCENT = 5.0  # a GPU whose mean utilisation is below this was idle
 _HOUR_S = 3600.0
-_MOST = 0.5  # of the run
+_MOST = 0.5  # if agents measured less of the run, recorded figures count more than theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Efficiency:
 
     @property
     def gpu_hours(self) -> float | None:
-        """The time for which GPUs were allocated, in hours; None if it had none."""
+        """The time for which GPUs were allocated, in hours; None if it had none or the time is unknown."""
         gpu_s = _product(self.wall_s, self.usage.gpus or None)
         return None if gpu_s is None else gpu_s / _HOUR_S
 

@@ -23,7 +23,7 @@ class Totals(NamedTuple):
     memory_share: float | None
     gpu_hours: float | None
     gpu_percent: float | None  # of the GPU hours whose use is recorded as a mean over time
-    gpu_hours_recorded: float  # these hours
+    gpu_hours_recorded: float  # the GPU hours to which ``gpu_percent`` applies
 
 
 def totals(found: Sequence[Efficiency]) -> Totals:

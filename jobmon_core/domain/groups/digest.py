@@ -29,7 +29,7 @@ _OUTCOME_WORDS = {
     Outcome.UNKNOWN: "with unknown outcome",
 }
 _MAX_ROWS = 20
-_MAX_TABLE_CHARS = 900  # of the 1,000 that a channel may show of it
+_MAX_TABLE_CHARS = 900  # a channel may show no more than 1,000 characters of a quote
 _MAX_CAUSES = 6
 _MAX_NAME_CHARS = 40
 _MAX_NAMES = 4

@@ -23,8 +23,7 @@ _LARGEST_GIB = 1024.0
 def figures_of_rows(rows: Sequence[Mapping[str, str]]) -> GpuFigures | None:
     """Return the figures in the last row of a table; None if it has no utilisation.
 
-    ``memory`` columns are recognised by the words in their names, e.g. ``gpu_mem_used`` and
-    ``memory.total [MiB]``.
+    The columns are recognised by the words in their names, e.g. ``gpu_mem_used`` and ``memory.total [MiB]``.
     """
     if not rows:
         return None

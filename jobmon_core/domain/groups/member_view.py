@@ -24,14 +24,14 @@ class MemberView(NamedTuple):
     state: str = NOT_SUBMITTED  # of the job: Slurm's word, or one of the words above
     job_id: str = ""
     outcome: Outcome | None = None  # None until it ended
-    is_over: bool = False  # whether nothing will happen to it any more, and its end is explained
+    is_over: bool = False  # whether it ended and its end is explained, or it is no longer watched
     is_doubtful: bool = False
     never_starts: str = ""  # Slurm's reason why it never will; empty if it may
     started_s: float | None = None
     ended_s: float | None = None
     limit_s: int | None = None
     usage: Usage = Usage()
-    cause: str = ""  # of a failure, in a few words
+    cause: str = ""  # why it did not succeed, or why its success is doubtful, in a few words
     fingerprint: str = ""  # equal for members that failed in the same way; empty if nothing is known
     log_folder: str = ""
     gpu_hours: float | None = None  # of all its tasks; None if it had no GPUs

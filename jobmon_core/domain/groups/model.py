@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
 
 
 class MemberMessages(StrEnum):
-    """Which of its members' ends are reported by a message of their own, besides the digest."""
+    """Which ends of members are reported by messages of their own, besides the digest."""
 
     ALL = "all"
     FAILURES = "failures"

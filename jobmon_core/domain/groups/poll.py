@@ -88,9 +88,8 @@ def _after_stop_rule(
     waiting = sum(_is_waiting(view, group.members[name]) for name, view in views.items())
     hold = group.settings.hold_when_broken and waiting > 0
     message = broken_message(group, why, waiting, text.now_s)
-    action = (
-        "Holding the pending members" if hold else f"None; `jobmon group hold {group.name}` holds the rest"
-    )
+    offer = f"None; `jobmon group hold {group.name}` holds the rest" if waiting else "None"
+    action = "Holding the pending members" if hold else offer
     return replace(group, broken=why, hold=hold, unsent=(*group.unsent, message)), [text.broken(why, action)]
 
 

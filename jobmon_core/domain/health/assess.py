@@ -52,7 +52,7 @@ class HealthFacts:
     progress: Progress | None = None
     estimate: Estimate = _NO_ESTIMATE
     situation: Situation | None = None  # of a running job
-    verdicts: tuple[Verdict, ...] = ()  # likewise, the worst first
+    verdicts: tuple[Verdict, ...] = ()  # on a running job, the worst first
     launch: LaunchState | None = None
     reports: tuple[AgentReport, ...] = ()  # the latest one from each node
     network: NetworkVerdict = _NO_NETWORK

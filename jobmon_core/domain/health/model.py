@@ -32,7 +32,7 @@ class GpuHealth:
     """The GPUs that a job holds."""
 
     allocated: int | None = None
-    used: int | None = None  # on which a process of the job runs, or that compute
+    used: int | None = None  # that compute; without a known utilisation, on which a process of the job runs
     idle: tuple[str, ...] = ()  # their names, e.g. ``GPU 2 of n17``
     utilizations: tuple[float | None, ...] = ()  # of each, over the span below if it is known
     span_s: float | None = None  # None: the latest figures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jobmon_core.domain.hosts.model import HostJob
 
-KEEP_DAYS = 30  # after the end
+KEEP_DAYS = 30  # after the end of its job
 _DAY_S = 86_400.0
 _RUN_ID = re.compile(r"[0-9a-f]{14,20}")
 

@@ -51,8 +51,8 @@ class HostJob:
     machine: str = ""  # its own name for itself: an alias may reach several machines
     old_marker: str = ""  # inode and time of the marker that was there when the watching began
     registered_s: float = 0.0
-    start_s: int | None = None
-    started_there_s: float | None = None  # the same by the clock of the host
+    start_s: int | None = None  # when its process started
+    started_there_s: float | None = None  # the same time by the clock of the host
     command: str = ""
     workdir: str = ""
     oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there

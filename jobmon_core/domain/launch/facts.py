@@ -15,8 +15,8 @@ _GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 class WorkerLogs(NamedTuple):
     """The logs of the workers that exist, as the user named them."""
 
-    written: int = 0  # those that are not empty
-    empty: tuple[str, ...] = ()  # the paths of the others
+    written: int = 0  # how many are not empty
+    empty: tuple[str, ...] = ()  # the paths of the empty ones
     are_counted: bool = True  # there should be one for each worker
 
 
@@ -30,14 +30,14 @@ class LaunchFacts:
     window_s: float = WINDOW_S
     has_own_window: bool = False  # the user named the window
     reports: tuple[AgentReport, ...] = ()  # the current ones of this run, one for each node
-    is_complete: bool = False  # there is one from each node of the task
-    why_no_report: str = ""  # why there are none, if that is known
+    is_complete: bool = False  # each node of the task has a report
+    why_no_report: str = ""  # why there is no report, if that is known
     num_workers: int | None = None  # as the user says
-    gpu_ids: tuple[int, ...] = ()  # likewise
+    gpu_ids: tuple[int, ...] = ()  # as the user says
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
     worker_logs: WorkerLogs | None = None  # None if the user named none
     folder: Folder | None = None  # of outputs, as far as it was named and looked at
-    is_folder_of_node: bool = False  # a node looked, else this host
+    is_folder_of_node: bool = False  # a node looked at the folder, else this host did
     has_output: bool | None = None  # in any log; None without a log
     outputs: int | None = None  # the number of output files; None if the user named none
     is_at_end: bool = False  # its log says that all is done
@@ -55,7 +55,7 @@ class LaunchFacts:
 
     @property
     def has_begun(self) -> bool:
-        """Whether more than one worker has started, so that the others should be there too."""
+        """Whether workers have certainly started, so that the others should be there too."""
         has_ranks = any(report.ranks for report in self.reports)
         logs = self.worker_logs
         has_logs = bool(logs and logs.are_counted and (logs.written or logs.empty))

@@ -30,7 +30,7 @@ class Launch(NamedTuple):
     size: int
     running: frozenset[int]  # ranks
     ended: frozenset[int]  # ranks that were seen and no longer run
-    needs_all: bool
+    needs_all: bool  # none of its workers may end before the others
 
     @property
     def missing(self) -> frozenset[int]:

@@ -74,7 +74,7 @@ def test_checkpoints_of_an_earlier_run_are_compared_with_the_time_limit(ctx: Con
 def test_a_running_job_that_writes_to_the_same_folder_is_named(ctx: Context) -> None:
     item = _items(ctx, job_of(RUNNING, name="job.sbatch"))["same_script"]
     assert item.status is Status.WARN
-    assert item.text == f"job 12 runs the same script and writes to {Path.cwd()}/out too"
+    assert item.text == f"job 12 of the same script has not ended, and writes to {Path.cwd()}/out too"
     assert f"Do not edit {Path.cwd()}/run.sh while it runs" in item.advice
 
 

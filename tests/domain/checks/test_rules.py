@@ -8,6 +8,7 @@ import pytest
 
 from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.paths import PathUse, Use
+from jobmon_core.domain.batch_script.programs import programs_of
 from jobmon_core.domain.batch_script.request import read_request
 from jobmon_core.domain.checks.facts import (
     Facts,
@@ -21,7 +22,7 @@ from jobmon_core.domain.checks.facts import (
     SubmissionAnswer,
 )
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
-from jobmon_core.domain.checks.rules import folders, inputs, safety, script, setup, slurm
+from jobmon_core.domain.checks.rules import folders, inputs, safety, script, setup, shell, slurm
 
 _GIB = 1024**3
 _FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
@@ -75,6 +76,22 @@ def test_a_folder_that_cannot_be_looked_into_is_not_called_empty() -> None:
     item = folders.earlier_outputs(_facts(output_dir="/locked/out"))
     assert item.status is Status.NOT_APPLICABLE
     assert "/locked/out" in item.text
+
+
+def test_paths_below_a_folder_that_cannot_be_searched_are_not_called_usable() -> None:
+    uses = (PathUse(Use.INPUT, "/locked/a.csv", 2), PathUse(Use.OUTPUT_FOLDER, "/locked/out", 2))
+    for rule in (inputs.inputs, folders.output_folders):
+        item = rule(_facts(uses=uses))
+        assert (item.status, "no permission" in item.text) == (Status.NOT_APPLICABLE, True)
+
+
+def test_a_long_option_of_the_interpreter_is_not_set_e() -> None:
+    statuses = []
+    for option in ("--noprofile", "-e"):
+        script_ = parse_script(f"#!/bin/bash {option}\n./solver\n./report\necho end\n")
+        facts = replace(_facts(), script=script_, programs=tuple(programs_of(script_, {})))
+        statuses.append(shell.exit_status(facts).status)
+    assert statuses == [Status.WARN, Status.PASS]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +148,8 @@ def test_an_empty_list_is_to_be_filled() -> None:
     paths = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE, lines=0)}
     item = inputs.split(_facts("--array=1-3", uses=uses, paths=paths))
     assert (item.status, item.advice) == (Status.FAIL, "Write one line for each task into it.")
+    unread = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE)}
+    assert inputs.split(_facts("--array=1-3", uses=uses, paths=unread)).status is Status.NOT_APPLICABLE
 
 
 def test_a_large_first_run_is_advised_to_begin_small() -> None:

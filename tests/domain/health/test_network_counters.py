@@ -86,7 +86,7 @@ def test_the_counters_of_two_nodes(first: NodeFabric, second: NodeFabric, state:
 
 def test_the_verdict_shows_the_figures_of_each_node() -> None:
     found = _verdict(_node("n1", EFA, (_GB, _GB)), _node("n2", EFA, (_GB, 0.0)))
-    assert found.text == "EFA works, but not over all cards: dev1 of n2 carries nothing"
+    assert found.text == "EFA works, but not over all cards: nothing over dev1 of n2"
     assert found.evidence == (
         "n1: 1.9 GiB/s over EFA (2 of 2 ports), 29.3 KiB/s over IP",
         "n2: 953.7 MiB/s over EFA (1 of 2 ports), 29.3 KiB/s over IP",

@@ -22,8 +22,9 @@ _CHECKED = (
 _WRITTEN_S = 30.0  # a program may still be writing what was modified less long ago
 _MUCH_SMALLER = 0.9  # times the usual size
 _MIN_INTERVALS = 2
-_MAX_OTHERS = 20  # checkpoints that one is compared with
-_RENAMED = ("gromacs", "flax", "orbax", "tensorflow")  # they rename, or name in an index, what is finished
+_MAX_OTHERS = 20  # a checkpoint is compared with at most so many others
+# these rename a checkpoint when it is finished, or only then write the index that names it
+_RENAMED = ("gromacs", "flax", "orbax", "tensorflow")
 # `missing_marker` has found the file that these write last
 _MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate", ray_train.FRAMEWORK)
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"
@@ -165,8 +166,9 @@ def _is_unknown(check: FileCheck | None) -> bool:
 
 
 def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
-    """Return the median time between two checkpoints of the newest kind; None with fewer than three.
+    """Return the median time between two checkpoints; None if fewer than two intervals are known.
 
+    Only checkpoints that may be complete count, of the framework and in the folder of the newest of them.
     ``checkpoints`` are sorted, the newest first; of two middle values, the result is the upper one.
     """
     possible = [each for each in checkpoints if each.is_complete is not False]

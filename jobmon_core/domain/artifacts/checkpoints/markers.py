@@ -14,7 +14,8 @@ _TRACKERS = {
     "megatron": "latest_checkpointed_iteration.txt",
     "verl": "latest_checkpointed_iteration.txt",
 }
-_UNFINISHED = "-unfinished"  # ends the name of a marker by NeMo
+# NeMo keeps a file whose name is that of the checkpoint and this, until the checkpoint is saved
+_UNFINISHED = "-unfinished"
 _HF_WEIGHTS = re.compile(
     r"(?:model|pytorch_model|adapter_model|tf_model|diffusion_pytorch_model)[\w.-]*\.(?:safetensors|bin|h5|index\.json)"
     r"|.*/.*"  # of FSDP or DeepSpeed, or of a pipeline with several models
@@ -35,7 +36,7 @@ def wanted_texts(candidate: Candidate) -> Iterator[str]:
 
 
 def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return what the checkpoint lacks, e.g. ``lacks .metadata, which is written last``; or empty."""
+    """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``; or empty."""
     rule = _RULES.get(candidate.framework)
     return rule(candidate, others, evidence) if rule else ""
 
@@ -75,7 +76,9 @@ def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
     text = evidence.texts.get(_beside(candidate, tracker))
     if text is None:
         return (
-            f"is not named in {tracker}, which does not exist" if candidate.framework != "deepspeed" else ""
+            f"is not named in {tracker}, which is missing or unreadable"
+            if candidate.framework != "deepspeed"
+            else ""
         )
     named = text.strip()
     if named == candidate.name:

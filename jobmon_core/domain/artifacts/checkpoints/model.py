@@ -106,7 +106,7 @@ class FoundCheckpoints:
 
     @property
     def newer(self) -> tuple[Checkpoint, ...]:
-        """Those that are newer than the newest complete one."""
+        """Those that are newer than `newest_complete`; all if there is no such one."""
         complete = self.newest_complete
         return self.checkpoints[: self.checkpoints.index(complete)] if complete else self.checkpoints
 

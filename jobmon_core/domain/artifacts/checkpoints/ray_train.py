@@ -31,7 +31,7 @@ def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidenc
     """Return why a checkpoint does not count; Ray names it in the file once all workers have reported it."""
     text = evidence.texts.get(snapshot_path(candidate))
     if text is None:
-        return f"is not named in {SNAPSHOT}, which does not exist"
+        return f"is not named in {SNAPSHOT}, which is missing or unreadable"
     return "" if candidate.name in _metrics(text) else f"is not named in {SNAPSHOT}"
 
 

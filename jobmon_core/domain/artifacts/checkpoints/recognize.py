@@ -18,6 +18,7 @@ _TEMPORARY = re.compile(
     r"|[._-](?:tmp|temp|part|partial|incomplete)(?:[._-]?\w{0,12})?$",
     re.IGNORECASE,
 )
+# what such names have in addition to the final name
 _ADDED = re.compile(
     r"^tmp[-_.]|^\.|\.orbax-checkpoint-tmp.*$|[._-](?:tmp|temp|part|partial|incomplete)(?:[._-]?\w{0,12})?$",
     re.IGNORECASE,
@@ -78,7 +79,8 @@ _ALWAYS_SAVED = (
     "tensorflow",
 )  # their names need no word such as "step"
 _TENSORFLOW_PART = re.compile(r"\.(?:index|data-\d{5}-of-\d{5})$")
-_NO_STATE = re.compile(
+# files with other parts of a training's state, which lie beside its checkpoints
+_NO_CHECKPOINT = re.compile(
     r"rng_state|random_states|scheduler\.pt|optimizer\.pt|training_args|scaler\.pt|args\.pt"
 )
 
@@ -145,7 +147,7 @@ def _single_files(files: Sequence[TreeFile]) -> Iterator[Candidate]:
 
 def _framework_of_file(name: str) -> str:
     framework = next((each for each, rule in _FILES if rule.fullmatch(name)), "")
-    if _NO_STATE.search(name):
+    if _NO_CHECKPOINT.search(name):
         return ""
     return framework if framework in _ALWAYS_SAVED or _SAVED_NAME.search(name) else ""
 

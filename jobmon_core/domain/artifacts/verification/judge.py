@@ -17,7 +17,7 @@ from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_set
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.humanize import count, size
 
-_NAMED = 4  # so many files are named in an explanation
+_NAMED = 4  # at most so many damaged files are named in an explanation, and twice as many missing ones
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
 _MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
     *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
@@ -121,9 +121,12 @@ def _gap(shards: ShardSet, found: Found) -> _Gap:
     detail = (
         f"The run left {len(shards.numbers)} of {shards.total} files of {shards.pattern} in {found.folder}"
     )
-    named = f"; missing: {_listed(numbers)}" if numbers else ""
-    older = f"; {len(stale)} of these are left from before the run" if stale else ""
-    return _Gap(f"{what} missing", f"{detail}{named}{older}.")
+    if not numbers:
+        older = f"; {count(len(stale), 'other file')} of this pattern from before the run" if stale else ""
+        return _Gap(f"{what} missing", f"{detail}{older}.")
+    left = len(stale & {*numbers})
+    older = f"; {left} of these are left from before the run" if left else ""
+    return _Gap(f"{what} missing", f"{detail}; missing: {_listed(numbers)}{older}.")
 
 
 def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:

@@ -40,7 +40,10 @@ def output_folders(facts: Facts) -> Item:
     for rule in (_unusable, _missing, _perhaps_missing):
         if problem := next((item for use in uses if (item := rule(facts, use))), None):
             return problem
-    return passed(name, f"{_folder_of(uses[0])} is writable or can be created")
+    seen = [use for use in uses if facts.path(_folder_of(use)).kind is not PathKind.UNKNOWN]
+    if not seen:
+        return not_applicable(name, f"you have no permission to look into {_folder_of(uses[0])}")
+    return passed(name, f"{_folder_of(seen[0])} is writable or can be created")
 
 
 def _configured(facts: Facts) -> Iterator[PathUse]:
@@ -122,10 +125,10 @@ def earlier_outputs(facts: Facts) -> Item:
         is_new = folders[0].is_missing
         return passed(name, f"{folders[0].path} {'does not exist yet' if is_new else 'is empty'}")
     if _resumes(facts):
-        return passed(name, f"{filled[0].path} contains files from an earlier run; the program resumes")
+        return passed(name, f"{filled[0].path} already contains files; the program resumes")
     return warned(
         name,
-        f"{filled[0].path} contains files from an earlier run, and nothing tells the program to resume",
+        f"{filled[0].path} already contains files, and nothing tells the program to resume",
         "Empty it, name a new folder, or set the program's option to resume.",
     )
 

@@ -164,7 +164,7 @@ def _number(launcher: Launcher | None, *names: str) -> int | None:
 
 
 def gpu_ids(facts: Facts) -> Item:
-    """No script chooses GPUs by number, since Slurm chooses them."""
+    """Neither the script nor its programs choose GPUs by number: Slurm chooses them."""
     name = "gpu_ids"
     gpus = facts.request.gpus_per_node
     chosen = list(_chosen(facts))

@@ -35,11 +35,14 @@ def inputs(facts: Facts) -> Item:
     for status in (Status.FAIL, Status.WARN):
         if worst := next((problem for problem in found if problem.status is status), None):
             return worst
-    return passed(name, _all_there(facts, uses))
+    seen = [use for use in uses if facts.path(use.path).kind is not PathKind.UNKNOWN]
+    if not seen:
+        return not_applicable(name, f"you have no permission to look for {uses[0].path}")
+    return passed(name, _all_there(seen))
 
 
-def _all_there(facts: Facts, uses: Iterable[PathUse]) -> str:
-    names = list(dict.fromkeys(use.path for use in uses if not facts.path(use.path).is_missing))
+def _all_there(uses: Iterable[PathUse]) -> str:
+    names = list(dict.fromkeys(use.path for use in uses))
     shown = ", ".join(posixpath.basename(path) or path for path in names[:_SHOWN])
     others = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{shown}{others} can be read"
@@ -79,7 +82,7 @@ def executables(facts: Facts) -> Item:
         if use.name == STARTED and facts.path(use.path).kind is PathKind.FILE
     ]
     if not started:
-        return not_applicable(name, "the script starts no program by its path")
+        return not_applicable(name, "the script starts no program by a path that exists here")
     for use, file in started:
         if not file.can_run:
             return failed(
@@ -97,7 +100,7 @@ def valid_inputs(facts: Facts) -> Item:
         if use.use is Use.INPUT and not use.is_made and facts.path(use.path).kind is PathKind.FILE
     ]
     if not files:
-        return not_applicable(name, "the script names no input file")
+        return not_applicable(name, "the script names no input file that exists here")
     for use, file in files:
         if not file.size_bytes:
             return failed(
@@ -116,7 +119,8 @@ def split(facts: Facts) -> Item:
     problems = [*_missing_shares(facts), *_lists(facts), *_shard_counts(facts)]
     if problems:
         return problems[0]
-    if facts.request.array and (facts.task_uses or any(use.use is Use.LIST for use in facts.uses)):
+    has_list = any(use.use is Use.LIST and facts.path(use.path).lines is not None for use in facts.uses)
+    if facts.request.array and (facts.task_uses or has_list):
         return passed(name, f"each of the {len(facts.request.array)} tasks has its input")
     return not_applicable(name, "the script does not show how the work is split")
 

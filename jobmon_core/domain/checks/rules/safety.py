@@ -19,7 +19,7 @@ _SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
 _NUMBERS = {"10": "USR1", "12": "USR2", "15": "TERM"}  # signals as scripts also write them
 _ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
 _OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
-_NARROW = 1.05  # the time limit against the longest run of before
+_NARROW = 1.05  # a time limit below so many times the longest completed run is too narrow
 _SMALL_GPU_HOURS = 24.0
 
 
@@ -125,7 +125,7 @@ def past_runs(facts: Facts) -> Item:
     """The time limit is enough for runs like the earlier ones, and the last failure was dealt with."""
     name, limit_s = "past_runs", facts.time_limit_s
     if not facts.past:
-        return passed(name, "jobmon has watched no job of this script", _small_first(facts))
+        return passed(name, "jobmon has watched no earlier run of this script", _small_first(facts))
     last = facts.past[0]
     if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
         return warned(
@@ -182,5 +182,7 @@ def running(facts: Facts) -> Item:
         advice = f"{advice} Do not edit {called[0]} while it runs: the shell reads it bit by bit.".strip()
     job = facts.running[0]
     if shared:
-        return warned(name, f"job {job} runs the same script and writes to {shared[0].path} too", advice)
-    return passed(name, f"job {job} runs the same script", advice)
+        return warned(
+            name, f"job {job} of the same script has not ended, and writes to {shared[0].path} too", advice
+        )
+    return passed(name, f"job {job} of the same script has not ended", advice)

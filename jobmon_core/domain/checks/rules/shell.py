@@ -101,7 +101,7 @@ def _sets(facts: Facts, option: str) -> bool:
     long_name = {"e": "errexit"}.get(option, option)
     by_shebang = [word for word in facts.script.interpreter[1:] if word.startswith("-")]
     short = any(
-        len(option) == 1 and word.startswith("-") and option in word.rstrip("o")
+        len(option) == 1 and re.match("-[^-]", word) and option in word.rstrip("o")
         for word in words + by_shebang
     )
     has_trap = option == "e" and any(_traps_errors(each) for each in facts.script.commands)

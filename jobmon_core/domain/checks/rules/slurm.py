@@ -9,7 +9,7 @@ from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind, Submissio
 from jobmon_core.domain.checks.model import Item, failed, not_applicable, passed, warned
 from jobmon_core.domain.humanize import duration
 
-_MAKES_LOG_FOLDERS = (23, 2)  # slurmd of this version makes the folder of a log
+_MAKES_LOG_FOLDERS = (23, 2)  # since this version, slurmd makes the folder of a log
 _SOON_S = 60
 _NEVER_S = 10 * 365 * 86_400.0  # Slurm's estimate is later if the job waits for jobs without a time limit
 _RUNNABLE = ("UP", "")

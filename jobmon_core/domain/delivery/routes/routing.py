@@ -37,7 +37,7 @@ class RouteRule(NamedTuple):
 
 
 def _outcome(message: Message) -> str | None:
-    from jobmon_core.domain.delivery.outbox import Tone  # as above
+    from jobmon_core.domain.delivery.outbox import Tone  # not at the top, so that submit need not wait
 
     is_doubtful = message.outcome is Outcome.SUCCESS and message.tone is Tone.ATTENTION
     return DOUBTFUL if is_doubtful else message.outcome

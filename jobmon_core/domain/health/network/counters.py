@@ -16,7 +16,7 @@ from jobmon_core.domain.health.network.nccl_verdict import TCP
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.telemetry.fabric import Fabric, FabricKind, FabricPort
 
-_FLAT_PER_S = 1e5  # bytes; what management of a fabric and ssh sessions cause is far less
+_FLAT_PER_S = 1e5  # bytes; the management of a fabric and ssh sessions cause far less
 _MUCH_PER_S = 5e6  # bytes in each direction; logs and metrics are far less
 _HEADERS = 1.25  # what a port counts for IP over InfiniBand, as a multiple of what the interface counts
 
@@ -80,7 +80,7 @@ def _used(
         text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
-        text = f"{name} works, but not over all cards: {'; '.join(idle)} carries nothing"
+        text = f"{name} works, but not over all cards: nothing over {'; '.join(idle)}"
         return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
     if all(each.rdma > each.ip for each in traffic):
         if number and len(traffic) != number:

@@ -12,7 +12,7 @@ class NetworkState(StrEnum):
     """The verdict on the network of a job; the values are stable in ``--json``."""
 
     OK = "OK"
-    DEGRADED = "DEGRADED"  # a part of the traffic takes a slower way, or one node does
+    DEGRADED = "DEGRADED"  # some traffic, nodes or cards are slower than the network allows
     FALLBACK = "FALLBACK"  # TCP sockets, although a fast fabric is there
     UNKNOWN = "UNKNOWN"
     NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node, or the job has no GPUs
@@ -42,7 +42,7 @@ class NcclLines:
     """
 
     channels: dict[str, int] = field(default_factory=dict)  # between nodes, by NCCL's name of the network
-    rdma_channels: int = 0  # of them, those with GPUDirect RDMA
+    rdma_channels: int = 0  # those of the channels that use GPUDirect RDMA
     networks: dict[str, int] = field(default_factory=dict)  # that processes chose, by name
     providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected, by name
     node_counts: tuple[int, ...] = ()  # different numbers of nodes that communicators span, ascending

@@ -86,7 +86,7 @@ def _libfabric(found: NcclLines) -> NetworkVerdict:
             return NetworkVerdict(NetworkState.UNKNOWN, "libfabric", text, lines, advice.SHOW_NCCL)
         return _ok("libfabric", "NCCL uses libfabric with GPUDirect RDMA", found, *_names_used(found))
     if slow == sum(found.providers.values()):
-        text = "libfabric, which NCCL uses, took its TCP provider: it found no fabric device"
+        text = "libfabric, which NCCL uses, took its TCP provider instead of a fabric"
         return NetworkVerdict(NetworkState.FALLBACK, TCP, text, lines, advice.SHOW_EFA)
     name = _fast_name(found)
     if slow:
@@ -146,7 +146,7 @@ def _sockets_advice(found: NcclLines, fabric: str) -> str:
 def _fabric_of(found: NcclLines) -> str:
     """Return what in the lines shows that there is a fabric, or is meant to be; empty if nothing."""
     if line.IB_DEVICES in found.evidence or line.IB_INTERFACE in found.evidence:
-        return "the nodes have InfiniBand"
+        return f"the nodes have {_ib_name(found)}"
     if any(sign in found.evidence for sign in _FABRIC_SIGNS):
         return "aws-ofi-nccl is installed"
     for name in ("NCCL_NET_PLUGIN", "FI_PROVIDER", "NCCL_IB_HCA"):

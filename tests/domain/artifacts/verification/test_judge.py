@@ -57,6 +57,15 @@ def test_a_shard_from_before_the_run_does_not_count() -> None:
     assert "1 of these are left from before the run" in judged.explanation
 
 
+def test_shards_from_before_the_run_are_not_among_those_that_it_left() -> None:
+    judged = judge_outputs(Expected(), Found("/out", shards(2, 3), stale=shards(5)))  # from 0 or from 1?
+    assert judged.explanation.endswith(
+        "left 2 of 8 files of part-*-of-8.npz in /out; 1 other file of this pattern from before the run."
+    )
+    judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(8)))
+    assert judged.explanation.endswith("; missing: 7.")  # 8 is none of 8 shards that count from 0
+
+
 @pytest.mark.parametrize(
     ("written", "fact"),
     [(8, ""), (9, ""), (7, "1 of 8 outputs is missing"), (0, "8 of 8 outputs are missing")],
