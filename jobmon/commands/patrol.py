@@ -175,7 +175,7 @@ def _autostart(ctx: Context, every_s: float | None = None, channel: str = "") ->
     from jobmon_core.app.autostart import Autostart
 
     minutes = DEFAULT_MINUTES if every_s is None else every_s / _MINUTE_S
-    return Autostart.of(ctx, jobmon_command(), regular=patrol_command(int(minutes), channel))
+    return Autostart.of(ctx, jobmon_command(), regular=patrol_command(minutes, channel))
 
 
 def _change_entry(ctx: Context, options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ class NoSchedule(JobmonError):
     exit_code = 2
 
 
-def patrol_command(every_minutes: int, channel: str) -> RegularCommand:
+def patrol_command(every_minutes: float, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
     Raises:
@@ -38,12 +38,12 @@ def patrol_command(every_minutes: int, channel: str) -> RegularCommand:
     )
 
 
-def _times(minutes: int) -> tuple[str, str]:
+def _times(minutes: float) -> tuple[str, str]:
     """Return the times as crontab(5) and systemd.time(7) write them."""
     if minutes in _MINUTES:
-        each = ",".join(str(minute) for minute in range(_MINUTE, _HOUR, minutes))
+        each = ",".join(str(minute) for minute in range(_MINUTE, _HOUR, int(minutes)))
         return f"{each} * * * *", f"*:{each}"
-    hours, rest = divmod(minutes, _HOUR)
+    hours, rest = int(minutes // _HOUR), minutes % _HOUR
     if minutes == _DAY:
         return f"{_MINUTE} {_MORNING} * * *", f"{_MORNING}:{_MINUTE}"
     if rest == 0 and hours in _HOURS:

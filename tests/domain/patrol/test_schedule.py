@@ -27,8 +27,8 @@ def test_cron_and_systemd_run_it_at_the_same_times(minutes: int, cron: str, cale
     assert (command.cron, command.calendar) == (cron, calendar)
 
 
-@pytest.mark.parametrize("minutes", [0, 1, 4, 7, 45, 61, 90, 300, 2880])
-def test_an_interval_that_cron_or_jobmon_does_not_offer_is_refused(minutes: int) -> None:
+@pytest.mark.parametrize("minutes", [0, 1, 4, 5.5, 7, 45, 61, 90, 300, 2880])
+def test_an_interval_that_cron_or_jobmon_does_not_offer_is_refused(minutes: float) -> None:
     with pytest.raises(NoSchedule, match=r"every 5m, 6m, .*30m, 1h, .*1d, but not every \d"):
         patrol_command(minutes, "")
 
