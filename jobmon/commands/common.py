@@ -33,7 +33,7 @@ def job_ref(text: str) -> JobRef:
 
 
 def period_s(text: str) -> float:
-    """Parse a period such as ``90m``, ``36h`` or ``2d``, in seconds; raise ArgumentTypeError if it is not one."""
+    """Parse a period such as ``90m`` or ``2d``, in seconds; raise ArgumentTypeError if it is not one."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a period; expected e.g. 90m, 36h, 2d or 1w")

@@ -29,9 +29,7 @@ _LOCAL = (
     *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
 )
-_OF_COUNTED_FILES = (
-    "expected_outputs"  # the one of them that is kept if the files of a folder there are counted
-)
+_OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a folder there are counted
 # options of `jobmon watch` that do not suit a job on another host
 _NOT_WITH_HOST = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
 
@@ -115,7 +113,7 @@ def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
 
 
 def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSettings | None:
-    """Return the settings without those about this machine; say which are ignored, except markers and artifacts.
+    """Return the settings without those about this machine; say which of `_LOCAL` are ignored.
 
     ``has_files``: the files of a folder there are counted.
     """

@@ -45,12 +45,13 @@ _NOTE = Submission(1, None, "Slurm may have accepted the job, but Slurm is not r
 @pytest.mark.parametrize("has_first", [True, False])
 def test_a_stage_that_slurm_may_have_accepted_is_not_called_unsubmitted(
     second: Submission | KeyboardInterrupt,
-    has_first: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *,
+    has_first: bool,
 ) -> None:
-    first = [Submission(0, Submitted(JobRef("7"), ""))] if has_first else []
+    first = [Submission(0, Submitted(JobRef(7), ""))] if has_first else []
     results = iter([*first, second])
 
     def submission(*_: object) -> Submission:

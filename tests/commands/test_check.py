@@ -100,7 +100,7 @@ def test_submit_checked_refuses_with_one_overview(shell: Shell) -> None:
 
 @pytest.mark.parametrize(("setting", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_submit_checked_uses_colours_where_they_are_wanted(
-    shell: Shell, setting: dict[str, str], has_colour: bool
+    shell: Shell, setting: dict[str, str], *, has_colour: bool
 ) -> None:
     arguments = Case("./no_solver\necho done\n").write(shell.work)
     code, screen = shell.talk(["submit", "--backend", "local", "--checked", *arguments], **setting)
