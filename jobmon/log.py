@@ -38,7 +38,8 @@ def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
     """Begin the log that options before the command, else variables, ask for; return the other arguments.
 
     Raises:
-        UsageError: an option is wrong. A wrong variable is only a warning: it must not stop a submission.
+        UsageError: there are options, and one of them or a variable is wrong. Without options, a wrong
+            variable is only a warning: it must not stop a submission.
     """
     options, rest = _options(arguments)
     level = options.get("--log-level") or _first(_LEVEL_VARIABLES, environment)

@@ -149,7 +149,7 @@ def get_training_health(
     Args:
         head_pod: the head pod, or the address of the dashboard.
         checkpoint_dir: a folder of this host, else of the head pod.
-        all_pods: the pods of the training, with the head pod; by default that one alone.
+        all_pods: the pods of the training, the head pod first; by default the head pod alone.
         namespace: of the pods.
         job_id: a job whose log may have lines of NCCL.
     """
@@ -221,7 +221,7 @@ def monitor_job(
     ended or, after ``timeout``, that Ray does not answer.
 
     Raises:
-        UnknownJob: Ray has no such job.
+        UnknownJob: Ray has no such job at the first look; at a later one, the status is UNKNOWN.
         JobmonError: ``check_interval`` is not a number above 0.
     """
     if not (math.isfinite(check_interval) and check_interval > 0):

@@ -72,7 +72,7 @@ complete -c jobmon -n '__jobmon_at check' -l all -d 'also show the items that do
 complete -c jobmon -n '__jobmon_at check' -l backend -r -a 'slurm local' -d 'slurm or local (default: the configured one)'
 complete -c jobmon -n '__jobmon_at check' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '__jobmon_at check' -l on-node -d 'also check a compute node, with a job of a few seconds'
-complete -c jobmon -n '__jobmon_at check' -l wait -r -d 'with --on-node: how long it may be pending before it is cancelled (default: 120)'
+complete -c jobmon -n '__jobmon_at check' -l wait -r -d 'with --on-node: how long its job may be pending before it is cancelled (default: 120)'
 complete -c jobmon -n '__jobmon_at check' -F
 complete -c jobmon -n '__jobmon_at run' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at run' -l name -l job-name -r -d 'the job\'s name (default: from the command)'

@@ -103,7 +103,7 @@ _DEFINED_IN = {
     "jobmon_core.domain.slurm.states": "Outcome",
     "jobmon_core.lifecycle.health": "MonitorState",
 }
-_RENAMED = {"MonitorState": "Health"}
+_RENAMED = {"MonitorState": "Health"}  # name here -> name in the module that defines it
 
 
 def __getattr__(name: str) -> object:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # what `watch` watches -> the arguments that suit it, besides the job or the processes and `job_config`
 _ARGUMENTS = {
     "processes": ("name", "log"),
-    "a job on another host": ("host", "backend", "again"),
+    "a job on another host": ("host", "again"),
     "a job of Ray": ("backend", "address", "again"),
     "a job of Slurm or of the local backend": ("backend", "stdout", "stderr", "again"),
 }

@@ -58,7 +58,7 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
     """Wait until jobs, or all jobs of groups, are over: analysed, with their messages on their way.
 
     It costs the scheduler nothing: jobmon reads its own files once a second. A monitor that is gone gets a
-    successor; if none can be started within a minute, the result is UNKNOWN.
+    successor; if none can be started within a minute, or by the end of ``at_most_s``, the result is UNKNOWN.
 
     Args:
         jobs: ids or names of jobs, or names of groups.

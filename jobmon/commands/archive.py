@@ -18,7 +18,7 @@ DESCRIPTION = """\
 Put everything about a job into one folder, or into one file if DEST ends in .tar.gz: its state, the logs of
 the job and of its monitor, the report as HTML, the notes, the record of what was run, including the script,
 and what agents measured. Text that looks like a password or a token is hidden. For a log larger than 32
-MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must not exist, or be an empty
+MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must be new, or an empty
 folder. jobmon's own records stay; `jobmon forget` removes them. With --checkpoint, the one that `jobmon
 checkpoints` names to resume from is copied, too, unchanged and whatever its size."""
 EPILOG = """\

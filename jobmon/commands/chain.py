@@ -100,19 +100,34 @@ def _summary(chain: Chain) -> str:
 def _rest(chain: Chain) -> str:
     """Return how far a submission got that was refused or interrupted, and what to do."""
     if not chain.jobs:
-        return "no stage of the chain was submitted"
+        return (
+            f"jobmon knows of no job of the chain; check with {_queue(chain)} before you submit it again"
+            if chain.is_unclear
+            else "no stage of the chain was submitted"
+        )
     done, total = len(chain.jobs), len(chain.stages)
     backend = ["--backend", chain.backend] if chain.backend else []
     rest = [stage.text for stage in chain.stages[done:]]
     go_on = shlex.join(["jobmon", "chain", *backend, "--after", str(chain.jobs[-1].job_id), *rest])
     jobs = " ".join(str(ref.job_id) for ref in chain.jobs)
-    lines = [
-        f"stage {done + 1} of {total} was not submitted, nor any after it. Submitted before it: job {jobs}",
-        f"after a correction of stage {done + 1}, continue with: {go_on}",
-    ]
+    before = f"Submitted before it: job {jobs}"
+    if chain.is_unclear:
+        lines = [
+            f"jobmon knows of no job of stage {done + 1} of {total}, and submitted none after it. {before}",
+            f"if {_queue(chain)} shows no job of stage {done + 1} either, continue with: {go_on}",
+        ]
+    else:
+        lines = [
+            f"stage {done + 1} of {total} was not submitted, nor any after it. {before}",
+            f"after a correction of stage {done + 1}, continue with: {go_on}",
+        ]
     if not _is_local(chain):
         lines.append(f"to cancel what was submitted: scancel {jobs}")
     return "\n".join(lines)
+
+
+def _queue(chain: Chain) -> str:
+    return "`jobmon status`" if _is_local(chain) else "`squeue`"
 
 
 def _is_local(chain: Chain) -> bool:

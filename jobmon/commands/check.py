@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.commands.common import jobmon_command, open_context, stdout_console
+from jobmon.commands.common import jobmon_command, open_context, stderr_console, stdout_console
 from jobmon.commands.job_options import seconds
 from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
-from jobmon.views.console import Console
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import backend_names
 from jobmon_core.domain.checks.check_all import check_all
@@ -79,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         metavar="SECONDS",
-        help=f"with --on-node: how long it may be pending before it is cancelled (default: {_WAIT_S:.0f})",
+        help="with --on-node: how long its job may be pending before it is cancelled "
+        f"(default: {_WAIT_S:.0f})",
     )
     parser.add_argument(
         "script", nargs="*", metavar="FILE", help="the batch script, with its own arguments after it"
@@ -113,8 +112,7 @@ def refuses(backend: str | None, arguments: Sequence[str]) -> bool:
     """Return whether an item fails; what fails or warns is shown on stderr."""
     submission = CheckSubmission(open_context(), jobmon_command())
     items = submission.check(backend, arguments)
-    console = Console(shutil.get_terminal_size().columns, True) if sys.stderr.isatty() else Console()
-    for line in problem_lines(items, console):
+    for line in problem_lines(items, stderr_console()):
         print(line, file=sys.stderr)
     is_refused = exit_code(items) == FAILED
     if is_refused:

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import TextIO
 
 from jobmon.errors import say
 from jobmon.views.console import Console, one_line
@@ -20,7 +21,7 @@ JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (its newest job
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
-_MIN_SUBJECT = 20  # columns
+_MIN_SUBJECT = 20  # columns that a subject keeps when it is cut
 
 
 def job_ref(text: str) -> JobRef:
@@ -32,7 +33,7 @@ def job_ref(text: str) -> JobRef:
 
 
 def period_s(text: str) -> float:
-    """Parse a period such as ``90m``, ``36h``, ``2d`` or ``1w``, in seconds; raise ArgumentTypeError."""
+    """Parse a period such as ``90m`` or ``2d``, in seconds; raise ArgumentTypeError if it is not one."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a period; expected e.g. 90m, 36h, 2d or 1w")
@@ -86,7 +87,16 @@ def is_confirmed(question: str, otherwise: str) -> bool:
 
 def stdout_console() -> Console:
     """Return the console of stdout; only a terminal has a width, and colours unless they are off."""
-    if not sys.stdout.isatty():
+    return _console(sys.stdout)
+
+
+def stderr_console() -> Console:
+    """Return the console of stderr, as `stdout_console` does."""
+    return _console(sys.stderr)
+
+
+def _console(stream: TextIO) -> Console:
+    if not stream.isatty():
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Console(shutil.get_terminal_size().columns, has_colour)

@@ -156,7 +156,7 @@ def _passes_check(url: str) -> bool:
         _detail(result.why)
     elif result.why:
         _detail(f"not checked: {result.why}")
-        _detail("It is kept, but messages can be sent only once this machine reaches Discord.")
+        _detail("It is kept; `jobmon test-discord` shows later whether messages reach Discord.")
     else:
         named = f' as "{result.name}"' if result.name else ""
         _detail(f"works: Discord knows it{named}")

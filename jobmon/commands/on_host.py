@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 BACKEND = "ssh"
 _MAX_COMMAND = 200  # characters of a command line that are shown
 _NOTHING = JobSettings()
-# the settings that name files, or processes, of this machine
+# the settings about files, processes or GPUs of this machine
 _LOCAL = (
     *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
 )
-_NEEDS_FILES = "expected_outputs"  # kept all the same if the files of a folder of the host are counted
-_OPTIONS = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
+_OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a folder there are counted
+# options of `jobmon watch` that do not suit a job on another host
+_NOT_WITH_HOST = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
 
 
 def watch_on_host(options: argparse.Namespace) -> WatchedJob:
@@ -41,7 +42,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
         ConfigInvalid: the file that ``--job-config`` names has faults.
         AlreadyWatched, AlreadyReported, UnknownJob, SchedulerUnavailable: see `watch_remote`.
     """
-    _refuse(options, _OPTIONS)
+    _refuse(options, _NOT_WITH_HOST)
     if not options.job:
         raise UsageError(f"--host needs what to watch there: {EXPECTED}")
     try:
@@ -63,9 +64,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
     )
     if job.command:
         say(one_line(f"{options.host}: {job.command}")[:_MAX_COMMAND])
-    if not job.logs.stdout and not target.marker:
-        say("its output goes to no file; log:FILE names its log")
-    elif not job.logs.stdout:
+    if not job.logs.stdout:
         say("no log is known; log:FILE names one")
     if not target.marker:
         by_tmux = "only tmux can show its exit status, with `set-option remain-on-exit on`"
@@ -114,13 +113,13 @@ def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
 
 
 def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSettings | None:
-    """Return the settings without those that name files of this machine; say which are ignored.
+    """Return the settings without those about this machine; say which of `_LOCAL` are ignored.
 
     ``has_files``: the files of a folder there are counted.
     """
     if settings is None:
         return None
-    local = [name for name in _LOCAL if not (has_files and name == _NEEDS_FILES)]
+    local = [name for name in _LOCAL if not (has_files and name == _OF_COUNTED_FILES)]
     ignored = [name for name in local if getattr(settings, name) != getattr(_NOTHING, name)]
     if ignored:
         say(f"ignored for a job on another host, of which jobmon reads only the log: {', '.join(ignored)}")

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "word",
         nargs="*",
         metavar="WORD",
-        help="list only the patterns that contain all these words, in any case, in their id, title, cause or "
-        "advice",
+        help="list only the patterns that contain all these words in their id, title, cause or advice; upper "
+        "and lower case are the same",
     )
     listing.add_argument("--json", action="store_true", help="print the patterns as a JSON list")
     checking = _add(

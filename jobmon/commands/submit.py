@@ -184,7 +184,7 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
         say("sbatch is not on this machine, so it can't show its own help")
         return 0
     if code:
-        say("sbatch cannot reach Slurm, so it shows no help; `jobmon submit --backend local` needs no Slurm")
+        say("sbatch could not show its help; `jobmon submit --backend local` needs no Slurm")
     return code
 
 

@@ -36,7 +36,8 @@ examples:
   jobmon submit --backend ray -- python /nfs/train.py --lr 0.1
   jobmon submit --backend ray --address http://head:8265 -- python /nfs/train.py
   jobmon submit --backend ray --working-dir . --runtime-env env.yaml -- ./run.sh"""
-_UNKNOWN = 69  # EX_UNAVAILABLE of sysexits.h
+# exit code if it is not known whether the job was accepted: EX_UNAVAILABLE of sysexits.h
+_UNKNOWN = 69
 _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 

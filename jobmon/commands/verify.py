@@ -12,7 +12,7 @@ from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
 from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify
 from jobmon_core.domain.artifacts.completeness import Depth
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import JobmonError, StorageFailed
 
 if TYPE_CHECKING:
     import argparse
@@ -90,6 +90,9 @@ def _verified(ctx: Context, what: str, wanted: Wanted) -> list[tuple[Completenes
     target = job_or_folder(ctx, what)
     if isinstance(target, str):
         return [(verify(ctx, target, wanted), None)]
-    return [
-        (verify(ctx, each.folder, wanted, each), each) for each in folders_of(ctx, target.job, target.ref)
-    ]
+    folders = folders_of(ctx, target.job, target.ref)
+    if not folders:
+        raise JobmonError(
+            f"job {target.ref} is not known to have started, so it has no outputs to verify yet"
+        )
+    return [(verify(ctx, each.folder, wanted, each), each) for each in folders]

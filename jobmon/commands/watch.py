@@ -220,8 +220,11 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
 
     if show_screen(ctx, refs):
         names = ", ".join(f"job {ref}" for ref in refs)
-        rest = "which is still watched" if len(refs) == 1 else "which are still watched"
-        say(f"stopped following {names}, {rest}; `jobmon top` shows it again")
+        they, them, end = ("it", "it", "ends") if len(refs) == 1 else ("they", "them", "end")
+        say(
+            f"stopped following {names}; jobmon watches {them} until {they} {end}, and `jobmon top` shows "
+            f"{them} again"
+        )
 
 
 def _watch_processes(options: argparse.Namespace) -> int:
@@ -243,7 +246,7 @@ def _watch_processes(options: argparse.Namespace) -> int:
     is_single = len(found.processes) == 1
     if "" in files:
         whose, log = ("its output", "its log") if is_single else ("the output of some of them", "their logs")
-        say(f"{whose} goes to no file; --log names {log}")
+        say(f"no file is found that {whose} goes to; --log names {log}")
     what = "it" if is_single else f"these {len(found.processes)} processes"
     say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
     if options.follow:

@@ -16,7 +16,7 @@ _SLOWER_THAN_EVER = 1.08  # times the seconds per unit of the slowest earlier st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eta:
-    """When a program will end. None means that there are too few data yet."""
+    """When a program will end. None means that there are too few data yet, or that the total is not known."""
 
     fraction: float | None  # the finished share, 0 to 1
     elapsed_s: float

@@ -72,7 +72,7 @@ class ProcessMonitor:
     def check_workers(self) -> dict[str, Worker]:
         """Return what each worker does now, numbered in the order of their start from ``worker_0``.
 
-        A worker that is started later takes the number of one that has ended.
+        A worker that is started later takes a free number, else that of one that has ended.
         """
         now_s = time.time()
         return {

@@ -174,6 +174,11 @@ def test_every_public_name_exists_and_is_listed() -> None:
             api.JobmonError,
             "log is not for a job on another host",
         ),
+        (
+            lambda: api.watch("pid:1", host="box", backend="ray"),
+            api.JobmonError,
+            "backend is not for a job on another host; these are: host, again",
+        ),
         (lambda: api.notify("x", level="loud"), api.JobmonError, "critical, warning, info, progress"),
         (lambda: api.mark("x", status=256), api.JobmonError, "0 to 255"),
         (api.diagnose, api.JobmonError, "one job, or the log files"),

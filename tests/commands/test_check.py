@@ -98,6 +98,15 @@ def test_submit_checked_refuses_with_one_overview(shell: Shell) -> None:
     assert not list(shell.state.glob("*.json"))
 
 
+@pytest.mark.parametrize(("setting", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_submit_checked_uses_colours_where_they_are_wanted(
+    shell: Shell, setting: dict[str, str], *, has_colour: bool
+) -> None:
+    arguments = Case("./no_solver\necho done\n").write(shell.work)
+    code, screen = shell.talk(["submit", "--backend", "local", "--checked", *arguments], **setting)
+    assert (code, "FAIL" in screen, "\x1b" in screen) == (2, True, has_colour)
+
+
 def test_submit_without_checked_loads_nothing_of_it(shell: Shell) -> None:
     script = "import sys\nfrom jobmon.cli import main\nmain(sys.argv[1:])\n"
     script += (

@@ -173,6 +173,23 @@ def test_the_status_of_a_group_fits_80_columns(shell: Shell, capsys: pytest.Capt
     assert json.loads(printed(capsys, "list", "--json")) == []
 
 
+def test_runs_whose_state_files_are_gone_are_named_before_none_is_found(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = {"lost": Member("slurm-9-x", outcome=Outcome.FAILURE), "unknown": Member("slurm-8-x")}
+    Context.open({"JOBMON_HOME": str(shell.home)}).groups.create(Group("sweep", NOW_S, members=members))
+    assert main(["group", "resubmit-failed", "sweep", "--yes"]) == 1
+    said = capsys.readouterr().err
+    assert "lost: left out: " in said
+    assert "unknown: left out: " in said
+    assert "no other run of group sweep has failed" in said
+    assert main(["group", "cancel", "sweep", "--yes"]) == 1
+    said = capsys.readouterr().err
+    assert "lost: " not in said
+    assert "unknown: left out: " in said
+    assert "group sweep has no other job that has not ended; nothing was changed" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [

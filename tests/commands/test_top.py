@@ -183,7 +183,7 @@ def test_a_watched_job_is_followed_and_left_alone(shell: Shell) -> None:
     with drawn_screen(*arguments, environment=os.environ) as screen:
         screen.shows("(673/1,000 steps)")
         assert screen.terminal.interrupt() == 0
-    assert "stopped following job 12, which is still watched" in screen.terminal.text
+    assert "stopped following job 12; jobmon watches it until it ends" in screen.terminal.text
     done = shell.jobmon(*arguments)
     assert done.returncode == 0
     assert "(673/1,000 steps)" in done.stdout

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.store.jobs import JobStore
 from tests.support.checkpoint_layouts import torch_file
+from tests.support.job_records import NOW_S
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
@@ -112,13 +116,24 @@ def test_the_outputs_of_a_job_are_verified(shell: Shell) -> None:
     (shell.work / "out").mkdir()
     write = "open('out/a.json', 'w').write('{}'); open('out/b.npy', 'wb').write(b'x')"
     shell.jobmon("run", "--name", "evaluate", "--output-dir", "out", "--", sys.executable, "-c", write)
-    eventually(lambda: shell.jobmon("verify", "evaluate").returncode == 1)  # once its end is known
+    eventually(lambda: "b.npy" in shell.jobmon("verify", "evaluate").stdout)  # once its end is known
     found = json.loads(shell.jobmon("verify", "evaluate", "--json").stdout)
     assert (found["job_id"], found["files"]) == ("1", 2)
     assert [Path(each["path"]).name for each in found["damaged"]] == ["b.npy"]
     shell.jobmon("run", "--name", "other", "--", sys.executable, "-c", "pass")
     done = shell.jobmon("verify", "other")
     assert (done.returncode, "output_dir" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_job_of_which_nothing_is_known_yet_is_not_called_complete(
+    shell: Shell, options: tuple[str, ...]
+) -> None:
+    settings = JobSettings(output_dir=str(shell.work))
+    JobStore(shell.state).save(WatchedJob("slurm-9-x", 9, NOW_S, backend="slurm", settings=settings))
+    done = shell.jobmon("verify", "9", *options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "job 9 is not known to have started" in done.stderr
 
 
 def test_odd_values_of_whole_files_are_named(shell: Shell) -> None:

@@ -168,7 +168,7 @@ def test_logs_that_the_user_names_replace_those_that_jobmon_finds(shell: Shell, 
 def test_without_a_log_that_is_said(shell: Shell, programs: Programs) -> None:
     pid = programs.start("ends")
     done = shell.jobmon("watch", "--pid", str(pid))
-    assert "jobmon: its output goes to no file; --log names its log\n" in done.stderr
+    assert "jobmon: no file is found that its output goes to; --log names its log\n" in done.stderr
 
 
 def test_what_does_not_run_is_not_watched(shell: Shell) -> None:

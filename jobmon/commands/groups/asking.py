@@ -1,4 +1,4 @@
-"""Ask before jobs are changed."""
+"""Refuse to change jobs where the user cannot be asked first."""
 
 from __future__ import annotations
 

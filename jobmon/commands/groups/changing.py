@@ -17,6 +17,7 @@ from jobmon_core.app.runs.rerun import in_recorded_folder, plan_rerun
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.job_ids import compact
+from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -54,11 +55,14 @@ def resubmit_failed(options: argparse.Namespace) -> int:
     retry_unclear = options.retry_unclear or _RETRY in options.sbatch_options
     require_terminal(is_confirmed=is_sure)
     ctx = open_context()
-    failed = list(failed_runs(runs_of(ctx, ctx.groups.load(options.name))))
+    known = runs_of(ctx, ctx.groups.load(options.name))
+    unread = _say_unread(known, (Outcome.FAILURE, None))
+    failed = list(failed_runs(known))
     if not failed:
-        say(f"no run of group {options.name} has failed; nothing was submitted")
-        return 0
+        say(f"no {'other ' if unread else ''}run of group {options.name} has failed; nothing was submitted")
+        return 1 if unread else 0
     runs, exit_code = _planned(ctx, failed, words)
+    exit_code = max(exit_code, 1 if unread else 0)
     if not runs:
         return exit_code
     names = _list([run.name for run in runs])
@@ -103,21 +107,21 @@ def _run(ctx: Context, run: GroupRun, plan: RerunPlan) -> Run:
 
 
 def _change(options: argparse.Namespace, change: Change) -> int:
-    """Ask, and change the jobs; return 1 if the scheduler refused, or the user declined."""
+    """Ask and change the jobs; return 1 if one has no record, the scheduler refused, or the user declined."""
     require_terminal(is_confirmed=options.yes)
     ctx = open_context()
     group = ctx.groups.load(options.name)
     runs = runs_of(ctx, group)
     jobs = alive_jobs(runs) if change is Change.CANCEL else pending_jobs(runs)
+    exit_code = 1 if _say_unread(runs, (None,)) else 0
     if not jobs:
         kind = "job that has not ended" if change is Change.CANCEL else "pending job"
-        say(f"group {group.name} has no {kind}; nothing was changed")
-        return 0
+        say(f"group {group.name} has no {'other ' if exit_code else ''}{kind}; nothing was changed")
+        return exit_code
     if not options.yes:
         say(f"{change} {count(len(jobs), 'job')} of group {group.name}: {_list(_names(jobs))}")
         if not is_confirmed(f"{change.capitalize()} them?", "nothing was changed"):
             return 1
-    exit_code = 0
     for answer in change_jobs(ctx, change, jobs):
         if answer.error:
             say(one_line(answer.error))
@@ -127,6 +131,14 @@ def _change(options: argparse.Namespace, change: Change) -> int:
     if change is Change.CANCEL and group.unsubmitted:
         say(f"group {group.name} keeps {count(len(group.unsubmitted), 'run')} not submitted yet")
     return exit_code
+
+
+def _say_unread(runs: Sequence[GroupRun], outcomes: Sequence[Outcome | None]) -> bool:
+    """Name the runs with one of these outcomes whose state files cannot be read; return whether any has."""
+    unread = [run for run in runs if run.problem and run.member.outcome in outcomes]
+    for run in unread:
+        say(one_line(f"{run.name}: left out: {run.problem}"))
+    return bool(unread)
 
 
 def _names(jobs: Sequence[WatchedJob]) -> list[str]:

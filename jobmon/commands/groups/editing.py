@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def add(options: argparse.Namespace) -> int:
-    """Add jobs, even after an error with another one; return the highest exit code."""
+    """Add jobs, even after an error while adding another one; return the highest exit code.
+
+    If jobmon knows no job of a given name, nothing is added.
+    """
     ctx = open_context()
     names = dict.fromkeys((find_ref(ctx, each) for each in options.job), "")
     if options.glob is not None:

@@ -75,7 +75,7 @@ def log(options: argparse.Namespace) -> int:
     path = group.log.path or str(ctx.home.group_log(group.name))
     text, follower = begin_following(path, options.lines or _ALL_LINES)
     if text.problem and not options.follow:
-        say(one_line(f"group {group.name} has no log yet: {path} {text.problem}"))
+        say(one_line(f"group {group.name} has no log to show: {path} {text.problem}"))
         return 1
     _print(text.lines)
     while options.follow:

@@ -50,6 +50,7 @@ class Chain:
     backend: str | None = None
     after: JobRef | None = None  # the job that must succeed before the first stage starts
     jobs: list[JobRef] = field(default_factory=list)  # of the stages that were submitted, in their order
+    is_unclear: bool = False  # whether the stage after those may have been submitted all the same
 
     def submit(self) -> int:
         """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job.
@@ -62,8 +63,13 @@ class Chain:
             submit_job = SubmitJob(
                 self.ctx, self.starter, self.tell, chain=self._place(number), dependency=_after(before)
             )
-            submission = submit_job.submission(self.backend, stage.arguments)
+            try:
+                submission = submit_job.submission(self.backend, stage.arguments)
+            except KeyboardInterrupt:
+                self.is_unclear = True
+                raise
             if submission.job is None:
+                self.is_unclear = bool(submission.note)  # it says what was searched, and found
                 return submission.exit_code or 1
             before = submission.job.ref
             self.jobs.append(before)
