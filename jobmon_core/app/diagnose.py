@@ -78,7 +78,7 @@ class Report:
     unread: tuple[str, ...] = ()  # files that could not be read, with the reason
     live: LiveVerdict | None = None  # of a job that is running
     stacks: StackReport | None = None  # where its processes are, if the user asked for that
-    known: KnownFailure | None = None  # an earlier job with a note that failed in the same way
+    known: KnownFailure | None = None  # an earlier job that failed in the same way and has a note
 
 
 def parse_job(argument: str) -> JobRef | None:

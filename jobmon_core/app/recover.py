@@ -51,8 +51,9 @@ class RecoverJobs:
     def recover(self) -> Iterator[RecoveryResult]:
         """Restart dead and stale monitors, and send the given-up messages that can be sent now.
 
-        Yield a result for each job that needs a monitor or has such a message, and for each file or
-        configuration with a problem. This generator holds `recovery_lock` until it is exhausted or closed.
+        Yield a result for each job that is watched or has such a message, for each removed temporary file,
+        and for each file, group or configuration with a problem. This generator holds `recovery_lock` until
+        it is exhausted or closed.
 
         Raises:
             CommandBusy: another command holds the lock, e.g. `jobmon recover`.

@@ -138,7 +138,7 @@ def test_a_dead_monitor_and_a_damaged_memory_are_named_with_what_to_do(shell: Sh
     code, text = patrol()
     assert code == 1
     assert f"{job} train: RUNNING; its monitor is dead; `jobmon recover` restarts it\n" in text
-    assert f"the memory of the last patrol is damaged and starts empty: {memory}\n" in text
+    assert f"the memory of the last patrol cannot be read and starts empty: {memory}\n" in text
     code, text = patrol()
     assert (code, len(text.splitlines())) == (1, 1)
     assert f"still: {job} train its monitor is dead; `jobmon recover` restarts it" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,14 @@ def test_what_cannot_be_submitted_again_says_why(user: Shell) -> None:
     when_ended(user, secret)
     (user.work / "job.sh").write_text(SCRIPT, encoding="ascii")
     assert "was changed since job" in complaint(user.jobmon("rerun", "--yes", secret))
+    (user.work / "job.sh").unlink()
+    assert "job.sh is gone, and its text was not recorded" in complaint(user.jobmon("rerun", "--yes", secret))
+    (user.work / "job.sh").write_text(SCRIPT, encoding="ascii")
+    nowhere = submit(user, "job.sh")
+    (state,) = JobStore(user.state).find(JobRef.parse(nowhere))
+    file = RunRecordFile(Home(user.home).run_file(state.id))
+    file.write(replace(file.read(), folder=""))  # it was removed before the submission
+    assert "was not recorded; submit it with" in complaint(user.jobmon("rerun", "--yes", nowhere))
     hidden = submit(user, "job.sh", "--password", "hunter2hunter2")
     assert "command line of job" in complaint(user.jobmon("rerun", "--yes", hidden))
     user.jobmon("run", "--", "touch", "done")

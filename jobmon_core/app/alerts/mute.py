@@ -21,7 +21,7 @@ class Muted(NamedTuple):
 
     subject: str
     until_s: float | None
-    changed: bool = True
+    changed: bool = True  # False: `unmute` found no mute
 
 
 def mute(ctx: Context, argument: str, seconds: float) -> Muted:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-_MAX_MENTIONS = 3  # the latest paths in a log that are looked at
+_MAX_MENTIONS = 3  # so many of the latest checkpoint paths in the logs of a task are looked at
 
 
 class CheckpointList(NamedTuple):
     """The checkpoints of one task of a job, or of a folder."""
 
     found: FoundCheckpoints
-    is_running: bool = False  # the program that writes them
+    is_running: bool = False  # whether the program that writes them runs
     ref: JobRef | None = None
     job: WatchedJob | None = None
 

@@ -153,7 +153,10 @@ def _against(ctx: Context, found: Completeness, own: Tree, wanted: Wanted) -> Co
 
 
 def _other_content(folder: str, own: Tree, wanted: Wanted, source: Tree) -> tuple[list[str], list[FileCheck]]:
-    """Return the names of files of equal size whose content differs, and the files that cannot be read."""
+    """Return the names of files of equal size whose content differs, and the files that cannot be read.
+
+    Contents are only compared at the depth SHA256.
+    """
     changed: list[str] = []
     unread: list[FileCheck] = []
     if wanted.depth is not Depth.SHA256:

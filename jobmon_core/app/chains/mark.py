@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def write_marker(ctx: Context, name: str, exit_status: int, note: str = "") -> Path:
     """Write a marker at the path ``name`` in one step, in place of an older one; return its absolute path.
 
-    It is one line of JSON: when, where and by which job it was written, and an exit status.
+    It is one line of JSON: when, where and by which job it was written, an exit status, and a note.
 
     Raises:
         StorageFailed: it cannot be written.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.lifecycle.start import MonitorStarter
 
-_NOT_SBATCH = ("help", "usage", "version")
+_SUBMIT_NOTHING = ("help", "usage", "version")  # options with which sbatch only prints
 
 
 class InvalidStage(JobmonError):
@@ -102,7 +102,7 @@ def read_stage(text: str) -> Stage:
     except SchedulerRejected as error:
         raise InvalidStage(f"stage {text!r}: sbatch would refuse it: {error}") from error
     names = [option.name for option in options]
-    if any(name in _NOT_SBATCH for name in names):
+    if any(name in _SUBMIT_NOTHING for name in names):
         raise InvalidStage(f"stage {text!r} submits nothing")
     if "dependency" in names:
         raise InvalidStage(

@@ -46,7 +46,7 @@ def past_runs(ctx: Context, jobs: list[WatchedJob]) -> Iterator[PastRun]:
 
 def _past_run(job: WatchedJob, task: Task, interval_s: float | None, *, had_progress: bool) -> PastRun:
     end, diagnosis = task.end, task.diagnosis
-    assert end is not None  # noqa: S101 - `past_runs` has looked
+    assert end is not None  # noqa: S101 - `past_runs` leaves out tasks without an end
     return PastRun(
         f"{job.job_id}_{task.key}" if job.is_array else str(job.job_id),
         end.ended_s or 0,

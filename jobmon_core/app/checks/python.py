@@ -75,7 +75,7 @@ class Environments:
             problem = "in a script, `conda activate` needs `source BASE/etc/profile.d/conda.sh` before it"
             return EnvironmentFact(activation, problem=problem)
         found = conda_environment(activation, before, self.submission.environment)
-        by_module = any(each.kind is Kind.MODULE for each in before)  # with folders of its own
+        by_module = any(each.kind is Kind.MODULE for each in before)  # its conda may have folders of its own
         return EnvironmentFact(activation, is_known=False) if found.problem and by_module else found
 
     def python_programs(self) -> Iterator[PythonFact]:

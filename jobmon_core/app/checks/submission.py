@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_TASKS = 200  # of an array, whose inputs are looked for
 _WRAPPED = "#!/bin/sh\n{}\n"
 _ALWAYS = ("HOME", "USER", "LOGNAME", "SHELL")  # that Slurm sets whatever --export says
-_OFTEN_EXTENDED = ("PYTHONPATH", "LD_LIBRARY_PATH")  # X=folder:$X
+_OFTEN_EXTENDED = ("PYTHONPATH", "LD_LIBRARY_PATH")  # scripts extend them (X=folder:$X): empty unless set
 _TASK = "SLURM_ARRAY_TASK_ID"
 _ONLY_IN_JOB = (
     "HOSTNAME",
@@ -51,10 +51,10 @@ class Submission(NamedTuple):
     file: PathFact | None
     folder: str  # where the job starts
     environment: Mapping[str, str]  # that the job gets
-    values: Mapping[str, str | None]
+    values: Mapping[str, str | None]  # of variables in the script; None for those that only the job will know
     programs: tuple[Program, ...]
     uses: tuple[PathUse, ...]
-    task_uses: Mapping[int, tuple[PathUse, ...]]
+    task_uses: Mapping[int, tuple[PathUse, ...]]  # those that depend on the array index, by that index
 
 
 def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> Submission:

@@ -42,9 +42,9 @@ class Target(NamedTuple):
 
 
 def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[Target]:
-    """Return what the arguments name, each job once; without any, the jobs that ended since ``since_s``.
+    """Return what the arguments name, each once; without any, the jobs that ended since ``since_s``.
 
-    A group stands for those of its jobs of which jobmon still has the state files.
+    A group stands for those of its jobs whose state files can be read.
 
     Raises:
         UnknownJob: an argument is neither a job id nor a name that jobmon knows, or a job has no such task.

@@ -42,7 +42,7 @@ def call(request: Request) -> tuple[Reply, str]:
 
     Raises:
         JobmonError: the same as the use case raises.
-        StorageFailed: the process cannot be started, or was killed.
+        StorageFailed: the process cannot be started, or ended without a reply, e.g. because it was killed.
     """
     if not sys.executable:
         raise StorageFailed("this Python does not know its own program (sys.executable), which jobmon runs")

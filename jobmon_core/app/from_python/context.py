@@ -20,5 +20,5 @@ class CallersClock(Clock):
 
 
 def open_context() -> Context:
-    """Return the context of the user whose process this is; it follows changes of ``os.environ``."""
+    """Return the context of the user whose process this is; all but its home follows ``os.environ``."""
     return Context(Home.find(os.environ), os.environ, clock=CallersClock())

@@ -20,9 +20,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong with a running job now."""
+    """What is wrong with a running job now, or that nothing is known to be wrong."""
 
-    name: str  # of the verdict, e.g. ``hang``
+    name: str  # of the verdict, e.g. ``hang``; ``healthy`` or ``not-known`` if no problem is known
     title: str
     text: str
     is_critical: bool

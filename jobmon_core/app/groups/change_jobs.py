@@ -30,7 +30,7 @@ class Changed(NamedTuple):
     """The answer of one scheduler."""
 
     refs: tuple[JobRef, ...]
-    error: str = ""  # in the scheduler's own words; then some or all of the jobs may be unchanged
+    error: str = ""  # empty if there is none; else some or all of the jobs may be unchanged
 
 
 def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Iterator[Changed]:

@@ -51,7 +51,7 @@ class Run:
     job_config: str = ""
     no_agent: bool = False
     script_path: str = ""
-    replaces: str = ""  # the state id of the job that this run is submitted again for
+    replaces: str = ""  # the state id of the earlier job that this submission replaces; empty for a first one
     # enters the folder and yields the arguments, which may name a temporary copy of the script
     prepared: Callable[[], AbstractContextManager[tuple[str, ...]]] | None = None
 
@@ -91,7 +91,7 @@ class SubmitRuns:
     ) -> Iterator[RunResult]:
         """Submit the runs that are not submitted yet, in this order; yield what became of each.
 
-        It stops early when ``is_stopped`` returns True, or when the scheduler refuses three runs in a row.
+        It stops early when ``is_stopped`` returns True, or after three runs in a row that were not submitted.
 
         Raises:
             CommandBusy: another command submits runs of this group.

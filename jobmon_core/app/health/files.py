@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 30.0
 _MAX_TASKS = 64  # whose files are read
 _MAX_LOGS = 64  # of each
-_MAX_BYTES, _MIN_LOG_BYTES = 8 * 2**20, 2**17  # of all logs of a task together, and of each
+_MAX_BYTES, _MIN_LOG_BYTES = 8 * 2**20, 2**17  # read of all logs of a task together; at least of each
 _NO_LINES = NcclLines()
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
-# which task stands for a job: one that failed, else one that still runs, else one that was cancelled
+# the task whose outcome comes first here stands for a job; None: it has started, but not ended
 _TO_SHOW: tuple[Outcome | None, ...] = (
     Outcome.FAILURE,
     Outcome.UNKNOWN,
@@ -53,7 +53,8 @@ def why_not_started(job: WatchedJob, task: Task | None) -> str:
     if task is None and not job.pending_indices:
         return "is not listed by the scheduler yet"
     reason = stated_reason(task.reason if task else job.pending_reason)
-    return f"has not started ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason)))})"
+    verb = "waits for its next start" if task and task.has_started else "has not started"
+    return f"{verb} ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason)))})"
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:

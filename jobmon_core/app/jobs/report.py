@@ -64,17 +64,20 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.
-        JobmonError: the task has not started, or the scheduler has not listed the job yet.
+        JobmonError: the task waits for its first or next start, or the scheduler has not listed the job yet.
     """
     job, ref = find_job(ctx, argument)
     status = current_status(ctx, job)
     job, now_s = status.job, ctx.clock.now()
     tasks = in_order([task for task in job.tasks.values() if ref.key in ("", task.key)])
-    task = worst_task(tasks)
-    if task is None or is_waiting(task):
-        raise JobmonError(f"job {ref} {why_not_started(job, task)}, so there is nothing to report")
     progress = ctx.progress_file(job.id).read()
-    live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
+    by_key = {each.task.key: each for each in live_tasks(status, progress, now_s) if each.task}
+    # a task that Slurm has requeued is not among them while it waits for its next start
+    task = worst_task(task for task in tasks if task.key in by_key)
+    if task is None or is_waiting(task):
+        why = why_not_started(job, task or worst_task(tasks))
+        raise JobmonError(f"job {ref} {why}, so there is nothing to report")
+    live = by_key[task.key]
     if not is_sound(live.progress.history):
         live = replace(live, progress=replace(live.progress, history=History()))
     window = _window(task, live, now_s)

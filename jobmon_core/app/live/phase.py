@@ -22,7 +22,7 @@ _NEARLY_ALL = 0.999
 class JobPhase(StrEnum):
     """The phases of a job, for its user; ``Phase`` is that of Slurm's states.
 
-    An array that has not ended is in the first of these that any of its tasks is in which has not ended.
+    The phase of an array that has not ended is the first of these that one of its unended tasks is in.
     """
 
     STALLED = "stalled"

@@ -18,7 +18,7 @@ _MAX_TASKS = 50
 def with_step_usage(job: WatchedJob, agents: Mapping[str, TaskAgents]) -> dict[str, TaskAgents]:
     """Return the agents of tasks, by key; of tasks whose agents failed, with what the scheduler samples.
 
-    That is one query for all of them, of a few seconds at most, and none if agents report or were not tried.
+    That is one query of a few seconds at most, for up to 50 of them; none if agents report or were not tried.
     """
     backend, found = BACKENDS.get(job.backend), dict(agents)
     missed = {

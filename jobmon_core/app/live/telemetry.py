@@ -27,7 +27,7 @@ class _Files(NamedTuple):
     """The files about the agents of a task."""
 
     reports: list[Path]  # one for each node
-    record: Path  # of the monitor
+    record: Path  # what the monitor noted about them
 
 
 def tasks_with_agents(ctx: Context, status: JobStatus, progress: JobProgress, now_s: float) -> list[LiveTask]:

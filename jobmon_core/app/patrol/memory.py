@@ -22,12 +22,13 @@ class ReadMemory(NamedTuple):
 
 
 def read_memory(ctx: Context, reader: str) -> ReadMemory:
-    """Return the memory of a reader; a damaged file is reported, and replaced by the next `save_memory`."""
+    """Return the memory of a reader; if the file cannot be read, say so: `save_memory` then replaces it."""
     file = MemoryFile(ctx.home.patrol_file)
     try:
         return ReadMemory(file.read_to_change().readers.get(reader, _NONE))
     except StorageFailed:
-        return ReadMemory(problem=f"the memory of the last patrol is damaged and starts empty: {file.path}")
+        problem = f"the memory of the last patrol cannot be read and starts empty: {file.path}"
+        return ReadMemory(problem=problem)
 
 
 def save_memory(ctx: Context, reader: str, memory: Memory) -> None:

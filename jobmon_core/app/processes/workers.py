@@ -80,7 +80,7 @@ class Workers:
         return found
 
     def _assign(self, processes: list[Process]) -> None:
-        """Give each new process a place: a free one, else that of a worker that has ended."""
+        """Give each new process a place: a free one, else that of an ended worker, else an additional one."""
         known = {each.process.id for each in self._places if each}
         running = {process.id for process in processes}
         for process in processes:

@@ -74,7 +74,7 @@ def archive_job(
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
-        JobmonError: ``target`` exists already.
+        JobmonError: ``target`` exists already, and is not an empty folder.
         StorageFailed: the archive cannot be written.
     """
     job, ref = find_job(ctx, argument)
@@ -193,7 +193,7 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
 
 
 def notes_text(notes: tuple[Note, ...]) -> str:
-    """Return notes as a text, each after its time; ``?`` for an impossible one from a damaged file."""
+    """Return notes as a text, each after its time, or after ``?`` if that is impossible (a damaged file)."""
     return "".join(f"{_local_time(note.at_s)}  {note.text}\n" for note in notes)
 
 

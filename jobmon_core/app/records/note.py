@@ -20,7 +20,7 @@ _LOCK_TIMEOUT_S = 10.0
 
 
 class KnownFailure(NamedTuple):
-    """An earlier job with a note that failed in the same way."""
+    """An earlier job that failed in the same way and has a note."""
 
     ref: JobRef
     note: Note
@@ -71,7 +71,7 @@ def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
 
 
 def known_failure(ctx: Context, job: WatchedJob, wanted: set[str]) -> KnownFailure | None:
-    """Return the newest earlier job with a note and one of the fingerprints of ``job``; None without one."""
+    """Return the newest earlier job that has a note and one of the fingerprints ``wanted``, if any."""
     if not wanted:
         return None
     earlier: list[tuple[float, WatchedJob]] = []

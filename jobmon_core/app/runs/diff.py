@@ -39,7 +39,7 @@ _MAX_NEW_LINES = 10
 
 @dataclass(frozen=True, slots=True)
 class RunDiff:
-    """What differs between a job and an earlier one."""
+    """What differs between a job and another one, usually an earlier success."""
 
     ref: JobRef
     run: ComparedRun

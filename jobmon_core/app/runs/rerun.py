@@ -136,8 +136,10 @@ def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
             f"the command line of job {job.ref} contained what looks like a password or a token, which "
             f"jobmon does not keep; submit it with {again}"
         )
+    if not record.folder:
+        raise JobmonError(f"the folder of job {job.ref} was not recorded; submit it with {again}")
     if not Path(record.folder).is_dir():
-        raise JobmonError(f"the folder of job {job.ref} is gone: {record.folder or 'it was not recorded'}")
+        raise JobmonError(f"the folder of job {job.ref} is gone: {record.folder}")
     return record, record.script
 
 
@@ -169,19 +171,29 @@ def _script_now(job: WatchedJob, script: Script) -> tuple[bool, tuple[str, ...],
     if content is not None and digest(content) == script.digest:
         return False, (), ()
     if script.text is None:
-        raise _no_text(job, script)
+        raise _no_text(job, script, is_read=content is not None)
     if content is None:
-        return True, (f"{script.name} is gone; the recorded text is submitted",), ()
+        return True, (f"{script.name} {_why_unread(script.path)}; the recorded text is submitted",), ()
     now = content.decode("utf-8", "surrogateescape")
     lines = count(changed_lines(script.text, now), "line")
     why = f"{script.name} was changed since ({lines}, below); the recorded text is submitted, not the file"
     return True, (why,), unified(script.text, now, _MAX_DIFF_LINES)
 
 
-def _no_text(job: WatchedJob, script: Script) -> JobmonError:
+def _why_unread(path: str) -> str:
+    return "cannot be read" if os.path.lexists(path) else "is gone"
+
+
+def _no_text(job: WatchedJob, script: Script, *, is_read: bool = False) -> JobmonError:
+    """Return the error that the text of a script was not recorded; ``is_read``: its file can be read now."""
     if not script.path:
         return JobmonError(
             f"the script of job {job.ref} {script.why_no_text}, so it cannot be submitted again"
+        )
+    if not is_read:
+        return JobmonError(
+            f"{script.path} {_why_unread(script.path)}, and its text was not recorded, since it "
+            f"{script.why_no_text}, so job {job.ref} cannot be submitted again"
         )
     return JobmonError(
         f"{script.path} was changed since job {job.ref}, and its text was not recorded: it "

@@ -34,7 +34,7 @@ class Waited:
     ref: JobRef | None  # the job, or the part of it that the user named; None if it was not submitted
     job: WatchedJob | None  # None if it has no state file that can be read
     result: Result
-    why: str = ""  # why the result is unknown, or the job never starts, and what to do
+    why: str = ""  # why it is unknown or never starts, and what to do; of a forgotten job, its outcome
     run: str = ""  # its name in a group
 
 

@@ -101,6 +101,10 @@ NEW = WatchedJob("slurm-8123-x", 8123, START_S)
             "has not started (PENDING, Priority)",
         ),
         (with_task(NEW, Task("", state=JobState.REQUEUE_HOLD)), "has not started (REQUEUE_HOLD)"),
+        (
+            with_task(NEW, Task("", state=JobState.PENDING, reason="BeginTime", restarts=1)),
+            "waits for its next start (PENDING, BeginTime)",
+        ),
     ],
 )
 def test_a_job_without_a_run_is_not_called_pending_unless_slurm_says_so(
