@@ -12,12 +12,13 @@ from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.end_files import end_rows, why_doubtful
 from jobmon.views.job_settings import settings_rows
-from jobmon.views.model import by_interest, clock, pending_reason, span, state, state_counts, task_state
+from jobmon.views.model import clock, pending_reason, span, state, task_state
 from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.status import health_text
+from jobmon.views.task_summary import hidden_lines, summary_rows, tasks_text, unwatched_note
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon.views.times import history_rows, time_rows
-from jobmon_core.app.jobs.array_summary import detailed_tasks, in_order, problem_count
+from jobmon_core.app.jobs.array_summary import detailed_tasks, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.selection import Group
@@ -25,13 +26,12 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
-from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.humanize import size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason
-from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.domain.tracking.model import Source
 from jobmon_core.lifecycle.health import Health
 
@@ -105,14 +105,14 @@ def detail_lines(
     if key or len(tasks) == 1:
         yield from _drawn(_hindrances(status, now_s), console)
         shown = [task for task in tasks if not key or task.key == key]
-        closing = chain([("tasks", _tasks(job))], closing)
+        closing = chain([("tasks", tasks_text(job))], closing)
     else:
-        rows = chain(_summary(job), array_rows(followed, now_s), _hindrances(status, now_s))
+        rows = chain(summary_rows(job), array_rows(followed, now_s), _hindrances(status, now_s))
         yield from _drawn(rows, console)
         shown = in_order(tasks) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
     yield from _task_lines(job, shown, live, now_s, console)
     if not key and not all_tasks:
-        yield from _hidden(job, len(shown), console)
+        yield from hidden_lines(job, len(shown), console)
     yield ""
     yield console.bold(f"{job.job_id}: the whole job")
     yield from _drawn(closing, console)
@@ -195,11 +195,8 @@ def _state(job: WatchedJob) -> str:
         return "submitted, not yet listed" if job.stale_since_s is None else "unknown"
     ends = [task.end for task in job.tasks.values()]
     text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
-    return text + (f" ({reason})" if (reason := pending_reason(job)) else "") + _unwatched(job)
-
-
-def _unwatched(job: WatchedJob) -> str:
-    return ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
+    reason = pending_reason(job)
+    return text + (f" ({reason})" if reason else "") + unwatched_note(job)
 
 
 def _reason(reason: str, ref: JobRef) -> Pairs:
@@ -208,51 +205,9 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
         yield "reason" if hint.starts_by_itself else "to do", hint.advice.replace("JOBID", str(ref))
 
 
-def _summary(job: WatchedJob) -> Pairs:
-    """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
-    if job.outcome:
-        yield "outcome", job.outcome + (_doubts(job) if job.is_doubtful_success else "")
-    yield "tasks", _tasks(job)
-    for group in cause_groups(job):
-        yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
-    if job.pending_indices:
-        yield "pending", job.pending_indices + (f" ({reason})" if (reason := pending_reason(job)) else "")
-
-
-def _tasks(job: WatchedJob) -> str:
-    """Return the number of tasks in each state, failures first."""
-    counted = state_counts(job)
-    numbers = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
-    return (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
-
-
-def _doubts(job: WatchedJob) -> str:
-    """Return the reasons to doubt the success of a job with several tasks."""
-    reasons = dict.fromkeys(
-        why_doubtful(task.diagnosis) for task in job.tasks.values() if task.is_doubtful_success
-    )
-    return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: {' or '.join(reasons)}"
-
-
 def _doubt(task: Task) -> str:
     """Return the reason to doubt the success of a task; empty without one."""
     return f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
-
-
-def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
-    """Yield a line about the tasks that are not shown, if there are any."""
-    hidden = len(job.tasks) - shown
-    if len(job.tasks) <= 1 or hidden <= 0:
-        return
-    more = problem_count(job) - shown
-    is_unknown = any(task.end and task.end.outcome is Outcome.UNKNOWN for task in job.tasks.values())
-    kind = ("failed or doubtful" if job.doubtful_tasks else "failed") + " or of unknown outcome" * is_unknown
-    what = f"{hidden} other tasks" if shown else count(hidden, "task")
-    if more > 0:
-        what = f"{more} more {kind} and {hidden - more} other tasks"
-    example = ref_of(job.job_id, next(iter(job.tasks)))
-    yield ""
-    yield from console.prose(f"{what} not shown: add --all, or show one task, e.g. `jobmon show {example}`")
 
 
 def _closing(status: JobStatus, now_s: float) -> Pairs:
