@@ -1,4 +1,4 @@
-"""What changed since a job last worked. For a diagnosis, this runs in a helper process."""
+"""What changed since a job last worked. A monitor runs this in a helper process."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def find_last_good(
     state file is read; without its consent, the search ends.
     """
     path = script_path(run.job, run.record)
-    for job in _earlier_of_same_name(store, run.job, may_go_on):
+    for job in _jobs_of_same_name(store, run.job, may_go_on):
         if is_earlier_success(job, run.job):
             good = compared_run(home, job)
             other = script_path(good.job, good.record)
@@ -148,39 +148,39 @@ class _LastGood:
     def __init__(
         self, home: Home, store: JobStore, run: ComparedRun, may_go_on: Callable[[], bool] = lambda: True
     ) -> None:
-        self._home, self._store, self.of, self.may_go_on = home, store, run, may_go_on
+        self._home, self._store, self.current, self.may_go_on = home, store, run, may_go_on
 
     @cached_property
-    def run(self) -> ComparedRun | None:
-        return find_last_good(self._home, self._store, self.of, self.may_go_on)
+    def earlier(self) -> ComparedRun | None:
+        return find_last_good(self._home, self._store, self.current, self.may_go_on)
 
     @cached_property
     def commits(self) -> int | None:
         """How many commits lie between the two runs; None if that is not known."""
-        return _commits(self.run, self.of) if self.run else None
+        return _commits(self.earlier, self.current) if self.earlier else None
 
 
 def _line(good: _LastGood, task: Task) -> str:
     if not _is_worth_comparing(task):
         return ""
-    run = good.of._replace(task=task)
+    run = good.current._replace(task=task)
     parts = []
     if changed := changed_while_running(run):
         names = ", ".join(path.rpartition("/")[2] for path in changed[:_SHOWN_FILES])
         parts.append(f"while the job ran: {names}")
-    if run.record and good.run and good.run.record:
-        differences = compare(good.run.facts, run.facts, good.commits)
-        parts.append(summary_line(str(good.run.job.ref), differences))
+    if run.record and good.earlier and good.earlier.record:
+        differences = compare(good.earlier.facts, run.facts, good.commits)
+        parts.append(summary_line(str(good.earlier.job.ref), differences))
     return "; ".join(parts)
 
 
 def _is_worth_comparing(task: Task) -> bool:
-    """Whether the user asks what changed: the task failed, or succeeded doubtfully."""
-    failed = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
-    return failed or task.is_doubtful_success
+    """Whether the user asks what changed: the task failed, its outcome is unknown, or its success doubtful."""
+    is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
+    return is_bad_end or task.is_doubtful_success
 
 
-def _earlier_of_same_name(
+def _jobs_of_same_name(
     store: JobStore, job: WatchedJob, may_go_on: Callable[[], bool]
 ) -> Iterator[WatchedJob]:
     """Yield the jobs of the same name, newest first; of very many jobs, only the newest are looked at."""

@@ -51,7 +51,7 @@ class LiveAgents:
         self._records = ChangedFiles(_record)
 
     def added_to(self, tasks: Iterable[LiveTask]) -> list[LiveTask]:
-        """Return the tasks, those that run with what their agents reported."""
+        """Return the tasks; those that run get what their agents reported."""
         tasks = list(tasks)
         files = {
             live.id: _files(self._ctx, live.job, live.task.key)

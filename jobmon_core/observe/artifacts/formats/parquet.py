@@ -19,6 +19,7 @@ MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
 _MAX_FOOTER = 2**22  # bytes that are parsed
 _SCHEMA, _NUM_ROWS = 2, 3  # the numbers of two fields of FileMetaData
+_NUM_CHILDREN = 5  # the number of a field of SchemaElement, which only elements with children have
 _MAX_DEPTH = 64
 _MAX_ITEMS = 2**22
 _LAST_NIBBLE = 15
@@ -84,15 +85,14 @@ class _Thrift:
         return rows, columns
 
     def _leaves(self) -> int:
-        """Return how many elements of the schema have no children, which is field 5 of each."""
-        children, count = 5, self._list_head()[1]
+        """Return how many elements of the schema have no children."""
         leaves = 0
-        for _ in range(count):
-            parents = 0
+        for _ in range(self._list_head()[1]):
+            has_children = False
             for field, kind in self._fields():
-                parents += field == children
+                has_children |= field == _NUM_CHILDREN
                 self._skip(kind, 0)
-            leaves += not parents
+            leaves += not has_children
         return leaves
 
     def _fields(self) -> Iterator[tuple[int, _Type]]:

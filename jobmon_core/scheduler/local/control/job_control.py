@@ -65,8 +65,8 @@ class LocalJobControl:
     ) -> JobRef | NotListed | Unreachable:
         """See `JobControl`.
 
-        It is the first job since then that was submitted in the same folder and whose script has the same
-        arguments.
+        It is the first job since the attempt began that was submitted in the same folder and whose script
+        has the same arguments.
         """
         del now_s  # no job is forgotten
         found = [
