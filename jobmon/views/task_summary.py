@@ -58,9 +58,11 @@ def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]
     kind = "failed or doubtful" if job.doubtful_tasks else "failed"
     if is_unknown:
         kind += " or of unknown outcome"
-    what = f"{hidden} other tasks" if shown else count(hidden, "task")
+    what = count(hidden, "other task" if shown else "task")
     if more > 0:
-        what = f"{more} more {kind} and {hidden - more} other tasks"
+        what = f"{more} more {kind}"
+        if hidden > more:
+            what += f" and {count(hidden - more, 'other task')}"
     example = ref_of(job.job_id, next(iter(job.tasks)))
     yield ""
     yield from console.prose(f"{what} not shown: add --all, or show one task, e.g. `jobmon show {example}`")

@@ -31,7 +31,7 @@ from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
-from jobmon_core.system.environment import QUERY_PROGRAMS, dir_of_program
+from jobmon_core.system.environment import QUERY_PROGRAMS, SMTP_PASSWORD_VARIABLE, dir_of_program
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name
 
@@ -170,7 +170,7 @@ class Autostart:
             SystemdInstaller(command, UserUnits(folder, runner)),
             CrontabInstaller(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
         )
-        secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
+        secrets = omitted_secrets(environment, (*WEBHOOK_VARIABLES.values(), SMTP_PASSWORD_VARIABLE))
         return cls({installer.method: installer for installer in installers}, secrets, regular, root)
 
     def statuses(self) -> list[MethodStatus]:

@@ -22,11 +22,12 @@ _MACHINE_FORMAT = {
     "SLURM_TIME_FORMAT": "%s",  # Unix seconds: independent of the time zone
     "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
 }
+SMTP_PASSWORD_VARIABLE = "JOBMON_SMTP_PASSWORD"  # noqa: S105 - a name
 # left out of `env_fingerprint`: each home has its own monitors, and JOBMON_LOG_* affect only commands
 _NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE")
 # how requests to a Ray dashboard are authenticated
 _RAY = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS")
-# in `env_fingerprint`, also if they are not set
+# in `env_fingerprint`; one that is not set counts as empty
 _COMPARED = (
     *_CONNECTION,
     # how messages reach Discord
@@ -69,8 +70,9 @@ def _lc_ctype_is_not_users() -> bool:
 
 
 def _is_secret(name: str) -> bool:
-    """Return whether the variable holds a webhook URL; the path of a file that holds one is not secret."""
-    return name.startswith("JOBMON_") and "WEBHOOK" in name and not name.endswith("_FILE")
+    """Return whether the variable holds a secret of jobmon; the path of a file that holds one is none."""
+    is_webhook = name.startswith("JOBMON_") and "WEBHOOK" in name and not name.endswith("_FILE")
+    return is_webhook or name == SMTP_PASSWORD_VARIABLE
 
 
 def env_fingerprint(environment: Mapping[str, str]) -> str:

@@ -184,8 +184,9 @@ def test_machine_readable_formats_are_requested() -> None:
     assert query_environment(variables) == machine_readable
 
 
-def test_no_program_gets_a_webhook() -> None:
+def test_no_program_gets_a_webhook_or_the_password_of_the_mail_server() -> None:
     variables = {
+        "JOBMON_SMTP_PASSWORD": "d",
         "JOBMON_SUCCESS_WEBHOOK": "https://a",
         "JOBMON_ERROR_WEBHOOK": "https://b",
         "JOBMON_WEBHOOK": "c",

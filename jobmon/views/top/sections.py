@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line
 
-_LEAST = 2  # rows: with room for fewer, a section is left out, unless it has no more
+_LEAST = 2  # rows; a section with room for fewer is left out, unless those are all it has
 _USUAL = 3  # rows that each section gets before any gets more
 _NOTABLE = (Style.BAD, Style.ATTENTION)
 

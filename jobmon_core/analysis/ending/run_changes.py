@@ -175,7 +175,7 @@ def _line(good: _LastGood, task: Task) -> str:
 
 
 def _is_worth_comparing(task: Task) -> bool:
-    """Whether the user asks what changed: the task failed, its outcome is unknown, or its success doubtful."""
+    """Whether the user asks what changed: the task failed, or its outcome is unknown or doubtful."""
     is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
     return is_bad_end or task.is_doubtful_success
 

@@ -161,9 +161,9 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script or program that a command runs; of an interpreter, the first argument that is a file.
+    """Return the script that a command runs: the first word of those that names a file and no interpreter.
 
-    Empty if no word of the command names a file.
+    Empty if there is none, e.g. for ``python -m train``.
     """
     words = (program_or_script(command, ""), *command[1:])
     files = (word for word in words if os.path.isfile(word))  # noqa: PTH113 - Path.is_file raises without permission

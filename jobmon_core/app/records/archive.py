@@ -161,7 +161,7 @@ def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path)
         except OSError as error:
             archive.left_out.append(f"{path}: cannot be read: {failure_reason(path, error)}")
             continue
-        # a digest of a short value could be guessed by trying: only the names of variables go out
+        # short values could be guessed from the digests in run.json: only the names of variables go out
         names_only = ("environment",) if name == "run.json" else ()
         with _left_out_if_damaged(archive, str(path)):
             copy_json(content, folder / name, names_only)

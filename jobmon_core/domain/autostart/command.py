@@ -120,10 +120,10 @@ def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[s
     return {"JOBMON_HOME": home, **exported, **proxies, "PATH": path}
 
 
-def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[str]) -> list[str]:
-    """Return the variables in use that must not be stored: webhooks, and proxies with a password."""
+def omitted_secrets(environment: Mapping[str, str], secret_variables: Sequence[str]) -> list[str]:
+    """Return those variables in use that must not be stored: secrets, and proxies with a password."""
     proxies = [name for name, value in _proxies(environment).items() if _has_password(value)]
-    return [*(name for name in webhook_variables if environment.get(name, "").strip()), *proxies]
+    return [*(name for name in secret_variables if environment.get(name, "").strip()), *proxies]
 
 
 def best_method(statuses: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:

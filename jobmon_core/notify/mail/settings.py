@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.webhook import is_loopback
 from jobmon_core.notify.secret import Secret, password_fingerprint
+from jobmon_core.system.environment import SMTP_PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
@@ -55,7 +56,7 @@ def parse_channel(section: Section) -> MailSettings | None:
     server = section.parsed("smtp_server", _parse_host) or "localhost"
     port = section.whole_number("smtp_port", _PORT, 1, _MAX_PORT)
     user = section.text("user")
-    password = section.secret("password", Secret, variable="JOBMON_SMTP_PASSWORD")
+    password = section.secret("password", Secret, variable=SMTP_PASSWORD_VARIABLE)
     security = Security(section.choice("security", tuple(Security), Security.STARTTLS))
     if password and not user:
         section.fault("user", "missing: the password needs the user that it belongs to")

@@ -22,7 +22,8 @@ _OTHERS = {  # the names of further columns, by what they show
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),
 }
-# names of columns by which a line of words is a header: no sentence has them beside the counter
+# A line of words between single blanks is a header only if it has one of these names of columns beside the
+# counter; few sentences have.
 _METRIC = re.compile(
     r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
 )

@@ -20,7 +20,7 @@ from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
-from jobmon_core.scheduler.ssh.log_copy import add_to_copy, next_offset
+from jobmon_core.scheduler.ssh.log_copy import add_to_copy, copy_position
 from jobmon_core.scheduler.ssh.records import Boots, HostRecords, JobFolder
 from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.runner import Runner
@@ -217,8 +217,8 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
     logs = [(number, *entry) for number, entry in jobs.items() if entry[1].target.log]
     max_bytes = min(script.MAX_LOG_BYTES, script.MAX_LOGS_BYTES // max(1, len(logs)))
     for number, folder, job in logs:
-        known = next_offset(folder, folder.log(job))
-        yield script.log_line(number, job.target.log, known.inode, known.base, max_bytes)
+        known = copy_position(folder, folder.log(job))
+        yield script.log_line(number, job.target.log, known.inode, known.next_byte, max_bytes)
 
 
 def status_row(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.scheduler.ssh.records import CopyState
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is started; one older part is kept
 
 
-def next_offset(folder: JobFolder, copy: Path) -> CopyState:
-    """Return the inode of the log that was copied, and as ``base`` the offset of the next byte to copy."""
-    with suppress(OSError, StateUnreadable):  # then the copy goes on with the end of the log
+class CopyPosition(NamedTuple):
+    """How far a log has been copied."""
+
+    inode: str = ""  # of the log; empty if nothing was copied yet
+    next_byte: int = 0  # offset in the log
+
+
+def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
+    """Return how far a log has been copied; nothing if that cannot be read: then its end is copied again."""
+    with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
-        return CopyState(state.inode, state.base + _size(copy)) if state.inode else state
-    return CopyState()
+        return CopyPosition(state.inode, state.base + _size(copy)) if state.inode else CopyPosition()
+    return CopyPosition()
 
 
 def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
@@ -37,19 +44,19 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
     Raises:
         OSError, StorageFailed: the copy cannot be written.
     """
-    known = next_offset(folder, copy)
+    known = copy_position(folder, copy)
     end = seen.from_bytes + len(seen.data)
     data, note = seen.data, ""
-    if known.inode != seen.file.inode or seen.file.size_bytes < known.base:
+    if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
         if seen.from_bytes and known.inode == seen.file.inode:
-            return  # a monitor on another machine has copied more meanwhile
+            return  # another monitor has copied more, or the log was truncated: wait until it is longer
         note = "the log was replaced here" if known.inode else ""
         if seen.from_bytes:
             note = f"the first {seen.from_bytes} bytes of the log are left out"
-    elif seen.from_bytes > known.base:
-        note = f"{seen.from_bytes - known.base} bytes of the log are left out here"
+    elif seen.from_bytes > known.next_byte:
+        note = f"{seen.from_bytes - known.next_byte} bytes of the log are left out here"
     else:
-        data = data[known.base - seen.from_bytes :]  # likewise, it may have copied some of it
+        data = data[known.next_byte - seen.from_bytes :]  # another monitor may have copied the bytes before
     if not data and not note and known.inode:
         return
     if _size(copy) > MAX_COPY_BYTES:
