@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Remove jobmon's records of the jobs you name, if they have ended or `jobmon cancel` stopped watching them:
-the state file and the log of the monitor. The job's own output is not touched. The records of a job that is
-still watched, or that has ended but has an undelivered message, are kept, and jobmon says what to do first.
-`jobmon prune` removes the records of all old jobs at once."""
+the state file, the log of the monitor, diagnostics bundles, measurements and your notes. The job's own
+output is not touched. The records of a job that is still watched, or that has ended but has an undelivered
+message, are kept, and jobmon says what to do first. `jobmon prune` removes the records of all old jobs at
+once."""
 EPILOG = """\
 examples:
   jobmon forget 8123

@@ -23,7 +23,7 @@ all of them have ended. Its jobs are watched like any others.
 A group is made by the first `add`, by `submit`, or by `jobmon submit --group`. It
 is over when each of its jobs has ended or can never start; a job that is added later opens it again."""
 EPILOG = """\
-A file of runs maps a name to what follows `jobmon submit`, or to the id of a job, in YAML or JSON:
+A file of runs maps a name to the arguments of sbatch, or to the id of a job, in YAML or JSON:
 
   r8_lr1e-5/capitalization/epoch0: --gres=gpu:1 eval.sbatch --epoch 0
   r8_lr1e-5/capitalization/epoch1: [eval.sbatch, --epoch, 1]

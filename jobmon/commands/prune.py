@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or that you stopped
-watching, longer ago than --older-than says. The jobs' own output is not touched. The command keeps
+Remove jobmon's records (state file, log of the monitor, diagnostics bundles, measurements, your notes) of
+all jobs that ended, or that you stopped watching, longer ago than --older-than says. The jobs' own output
+is not touched. The command keeps
 the records of jobs that are still watched, and of ended jobs with an undelivered message or an outage whose
 end is not reported yet. On a terminal, it asks before removing anything."""
 EPILOG = """\

@@ -27,6 +27,7 @@ CARD_MESSAGES = ("on", "off")
 ATTACHED = ("bundle", "none")
 ALSO = ("started", "launched", "checkpoint", "progress")
 PROGRAM = "program"  # the type of channels that run a program of the user
+WITHOUT_DIGESTS = ("pagerduty",)  # types that keep account of each job, so that each end is sent alone
 NOTIFIES_NOBODY = (PROGRAM, "log", "terminal")  # types that cannot take the place of a channel that failed
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import NOTIFIES_NOBODY
+from jobmon_core.domain.config import NOTIFIES_NOBODY, WITHOUT_DIGESTS
 from jobmon_core.domain.delivery.digest import DIGEST_TIMEOUT_S
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
@@ -93,7 +93,8 @@ class Outbox:
             entry = self.gate.admit(entry, channel, config.alerts, now_s)
             if not entry.is_open or entry.next_try_s > now_s:
                 return (entry,)
-        entry = self._deliver_to(channel, entry, save, config.digest_from)
+        digest_from = 0 if channel.kind in WITHOUT_DIGESTS else config.digest_from
+        entry = self._deliver_to(channel, entry, save, digest_from)
         # only messages about jobs can be acknowledged
         reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.state_id else 0.0
         next_one = reminder(entry, reminder_s, self.clock.now())

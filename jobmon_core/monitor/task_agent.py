@@ -121,7 +121,7 @@ class TaskAgent:
     def _lacked_memory(self) -> bool:
         """Whether the latest report of a node showed that little memory was left, and did not report an end.
 
-        If the memory is still too short for an agent to start, this is a report of an earlier agent.
+        If the latest agent could not even start for lack of memory, the report is that of an earlier one.
         """
         signs = [self.telemetry.signs(node) for node in self.telemetry.nodes()]
         return any(each is not None and each.is_memory_short and not each.has_ended for each in signs)

@@ -181,6 +181,15 @@ def test_the_number_of_jobs_is_configurable(host: Host, digest_from: int, posts:
     assert len(host.posts) == posts
 
 
+def test_a_channel_that_keeps_account_of_each_job_gets_each_end_alone(host: Host) -> None:
+    channels = tuple(channel._replace(kind="pagerduty") for channel in host.config.channels)
+    host.config = host.config._replace(channels=channels)
+    for job in range(12):
+        host.end(job, host.clock.now())
+    host.run()
+    assert sorted(post.jobs for post in host.posts) == [[job] for job in range(12)]
+
+
 def test_a_message_that_is_no_end_of_a_single_job_is_sent_alone(host: Host) -> None:
     for job in range(12):
         host.end(job, host.clock.now())

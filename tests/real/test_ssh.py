@@ -198,7 +198,7 @@ def test_what_cannot_be_watched_is_refused_with_what_to_do(box: Box, jobs: Jobs)
     for words, text in (
         (("pid:4194300",), "no process 4194300 runs on box"),
         (("tmux:other",), "box has no session or pane 'other' of tmux: the sessions are idle"),
-        (("tmux:idle",), "only a shell runs in tmux session 'idle'"),
+        (("tmux:idle",), "no program runs in tmux session 'idle'"),
         (("process:nothing",), "has 'nothing' in its command line"),
         (("marker:DONE",), "exists on box already"),
         (("log:old.log",), "no process of yours on box writes to old.log"),

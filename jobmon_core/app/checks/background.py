@@ -73,7 +73,8 @@ def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
     try:
         config = ctx.configuration()
     except ConfigInvalid as error:
-        return Setup(fault=mask_webhooks(" ".join(str(error).split())), home=str(ctx.home.root))
+        fault = mask_webhooks(" ".join(str(error).split()))
+        return Setup((), fault, _autostart_method(ctx, runner, command), str(ctx.home.root))
     channels = tuple(route.value for route in Route if config.channels_for(route))
     return Setup(channels, "", _autostart_method(ctx, runner, command), str(ctx.home.root))
 

@@ -1,4 +1,4 @@
-"""What the health report of one task is made of: all that jobmon's own files say."""
+"""What the health report of one task is made of: jobmon's records, the job's files, and Ray's resources."""
 
 from __future__ import annotations
 

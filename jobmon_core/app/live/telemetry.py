@@ -76,7 +76,7 @@ def _agents(
 ) -> TaskAgents:
     reports = tuple(report for path in files.reports if (report := report_of(path)).latest.at_s)
     attempts = record_of(files.record).attempts
-    return TaskAgents(reports, attempts.problem if attempts.ended_s is not None else "")
+    return TaskAgents(reports, attempts.problem)
 
 
 def _report(path: Path) -> AgentReport:

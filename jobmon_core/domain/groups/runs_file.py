@@ -2,7 +2,7 @@
 
 A value is one of:
 
-    eval.sbatch --epoch 0                      a text: what follows `jobmon submit`, in the words of a shell
+    eval.sbatch --epoch 0                      a text: sbatch's options, the script and its arguments
     [--gres=gpu:1, eval.sbatch, --epoch, 0]    the same as a list of words
     12345690                                   a job that was submitted before (also 12_3 or 12+1)
 """

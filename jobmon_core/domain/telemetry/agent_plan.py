@@ -26,7 +26,7 @@ class AgentAttempts:
     run_s: float = 0.0  # the start of the run
     failures: int = 0  # agents in a row that did not start, or ended while the task was running
     started_s: float = 0.0  # of the latest agent
-    ended_s: float | None = None  # of the latest agent; None while it runs
+    ended_s: float | None = None  # of the latest agent; None while it runs, and before the first
     problem: str = ""  # why there is no agent, or why the latest one ended
     is_memory_short: bool = False  # it ended without a last report when little memory was left
 

@@ -11,7 +11,8 @@ from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.tracking.policy import Policy
 
-_Evidence = tuple[JobState, str, Source]  # final state, the same as Slurm writes it, which source says so
+# the final state, its text as Slurm writes it, the source that reports it
+_Evidence = tuple[JobState, str, Source]
 # Slurm itself ended a job in one of these states. In place of an exit status it then stores a wait status of
 # 1, which scontrol prints as signal 1 and sacct as exit code 1.
 _WITHOUT_EXIT_CODE = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.DEADLINE})

@@ -2,9 +2,9 @@
 
 Sent without Apprise, whose plug-in says only whether it worked: the codes of SMTP say more.
 
-After an error before the text is sent, the e-mail can be sent again; after a later one it may have arrived.
-Source: RFC 5321, section
-4.2 (4yz is temporary, 5yz permanent) and 6.1; RFC 4954 (454, 535 of a login).
+If the connection fails before the text is sent, the e-mail can be sent again; if it fails later, the e-mail
+may have arrived. Source: RFC 5321, section 4.2 (4yz is temporary, 5yz permanent) and 6.1; RFC 4954 (454, 535
+of a login).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Sent without Apprise, which opens an incident for anything but a success. Here a critical message or a warning
 opens the incident of its job, and a message that the job succeeded, was cancelled or is back to normal
-resolves it; PagerDuty accepts that even if none is open. Anything else is a change event, which notifies
-nobody.
+resolves it; PagerDuty accepts that even if none is open. An outage of the scheduler has an incident of its
+own. Anything else is a change event, which notifies nobody.
 
 Source: PagerDuty's documentation, "Send an Event", "Send Change Events" and "Events API v2 Overview":
 ``dedup_key`` up to 255 characters, ``summary`` 1024, severity critical, error, warning or info, 512 KB in
@@ -72,8 +72,9 @@ def event_of(entry: OutboxEntry) -> dict[str, Any]:
 
 def is_resolved(message: Message) -> bool:
     """Return whether a message says that nothing is wrong any more with what it is about."""
-    is_good_end = message.id.endswith("/end") and message.tone in (Tone.SUCCESS, Tone.CANCELLED)
-    return message.tone is Tone.RESOLVED or is_good_end
+    if message.kind == "end":
+        return message.tone in (Tone.SUCCESS, Tone.CANCELLED)
+    return message.kind in ("progress-recovered", "outage-over")
 
 
 def _payload(entry: OutboxEntry) -> dict[str, Any]:
@@ -96,7 +97,8 @@ def _payload(entry: OutboxEntry) -> dict[str, Any]:
 
 def dedup_key(message: Message) -> str:
     """Return the key of the incident that a message opens or resolves: one per job and per outage."""
-    subject = message.id.partition("/")[0].removesuffix("-over")
+    is_outage = message.kind in ("outage", "outage-over")
+    subject = message.id.removesuffix("-over") if is_outage else message.ref
     return f"jobmon-{subject}"[:_MAX_KEY]
 
 

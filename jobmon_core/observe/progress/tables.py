@@ -22,8 +22,7 @@ _OTHERS = {  # the names of further columns, by what they show
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),
 }
-# A line of words between single blanks is a header only if it has one of these names of columns beside the
-# counter; few sentences have.
+# a line of words between single blanks is a header only if one of them is such a name; few sentences have one
 _METRIC = re.compile(
     r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
 )

@@ -1,6 +1,6 @@
 """The headers that authenticate requests to a Ray dashboard. They are read for each query and kept nowhere.
 
-Source: Ray's documentation on token authentication (since 2.55), and `RAY_JOB_HEADERS` of its job client.
+Source: Ray's documentation on token authentication (since 2.52), and `RAY_JOB_HEADERS` of its job client.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _token_of_file(environment: Mapping[str, str]) -> str:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES).decode("ascii").strip()
     except (OSError, ValueError):
-        return ""  # Ray itself needs none unless it is configured; then it answers 401
+        return ""  # Ray needs a token only if token authentication is on; then it answers 401
 
 
 def _proxy_headers(text: str) -> dict[str, str]:

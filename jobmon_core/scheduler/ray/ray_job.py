@@ -1,7 +1,8 @@
 """What the dashboard says about a job, and what of it proves an end. Everything here is pure.
 
-Source: the fields of ``GET /api/jobs/`` of Ray 2.9 to 2.60. The status alone proves nothing: Ray writes
-FAILED when it loses sight of a driver that runs on, and SUCCEEDED for any driver that it did not start.
+Source: the fields of ``GET /api/jobs/`` of Ray 2.9 to 2.60. FAILED and SUCCEEDED alone prove nothing: Ray
+writes FAILED when it loses sight of a driver that runs on, and SUCCEEDED for any driver that it did not
+start.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class RayJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether Ray shows it as ended, which alone proves nothing."""
+        """Whether Ray shows it as ended; only STOPPED alone proves that."""
         return self.status in ("STOPPED", "SUCCEEDED", "FAILED")
 
     @property
@@ -76,7 +77,7 @@ class RayJob:
 class Reading:
     """What a job's entry means."""
 
-    state: JobState  # in Slurm's words; UNKNOWN: nobody knows whether it runs
+    state: JobState  # in Slurm's words; UNKNOWN: nothing shows whether it runs or, once ended, how
     reason: str = ""
     exit_code: int | None = None
     signal: int | None = None
@@ -86,7 +87,7 @@ class Reading:
 
 
 def parse_jobs(data: object) -> list[RayJob] | None:
-    """Return the jobs of the dashboard's list, without those that cannot be read; None for anything else."""
+    """Return the jobs of the dashboard's list that can be read; None if ``data`` is not a list."""
     if not isinstance(data, list):
         return None
     jobs = (parse_job(entry) for entry in data)

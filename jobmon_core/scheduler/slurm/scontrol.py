@@ -116,7 +116,7 @@ def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Return the fields of a record from the user on.
+    """Return the fields of a record that follow ``UserId`` and ``GroupId``.
 
     The lines up to the command hold no text of the user. Of the lines after it, jobmon needs those of three
     paths; other texts around them may have lines that look the same, if they contain newlines.

@@ -215,15 +215,13 @@ def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
         known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))
         have = f"the sessions are {known}" if known else "no session of yours runs there"
         raise UnknownJob(f"{host} has no session or pane {target.tmux!r} of tmux: {have}")
-    found = [each for pane in panes if (each := _of_pane(pane, answer))]
+    found = [(pane, each) for pane in panes if (each := _of_pane(pane, answer))]
     if not found:
-        raise UnknownJob(
-            f"only a shell runs in tmux session {target.tmux!r} on {host}: start the program first"
-        )
+        raise UnknownJob(f"no program runs in tmux session {target.tmux!r} on {host}: start it first")
     if len(found) > 1:
-        names = ", ".join(f"tmux:{pane.session}:{pane.window}.{pane.index}" for pane in panes)
+        names = ", ".join(f"tmux:{pane.session}:{pane.window}.{pane.index}" for pane, _ in found)
         raise UnknownJob(f"several panes of session {target.tmux!r} run a program; name one of {names}")
-    return found[0]
+    return found[0][1]
 
 
 def _of_pane(pane: Pane, answer: Answer) -> _Found | None:

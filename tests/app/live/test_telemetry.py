@@ -91,5 +91,6 @@ def test_why_there_is_no_agent_is_read(ctx: Context, job: WatchedJob) -> None:
     live = LiveJobs(ctx)
     assert task_agents(ctx, job) == {"3": TaskAgents((), attempts.problem)}
     assert live.listing().tasks[0].agents.problem == attempts.problem
-    record.write(AgentRecord(attempts=replace(attempts, ended_s=None)))
-    assert live.listing().tasks[0].agents == TaskAgents()
+    never_started = AgentAttempts(problem="2 tasks have one already, see agent.at_most")
+    record.write(AgentRecord(attempts=never_started))
+    assert live.listing().tasks[0].agents.problem == never_started.problem

@@ -23,8 +23,9 @@ CASE = BY_KIND["pagerduty"]
         ("8123/progress-recovered-2", Tone.RESOLVED, Level.INFO, "resolve", None),
         ("8123/end", Tone.SUCCESS, None, "resolve", None),
         ("8123/end", Tone.CANCELLED, None, "resolve", None),
-        ("8123/progress-milestone-3", Tone.ATTENTION, Level.PROGRESS, None, None),
-        ("8123/start", Tone.SUCCESS, Level.INFO, None, None),
+        ("8123/progress-milestone-3", Tone.RESOLVED, Level.PROGRESS, None, None),
+        ("8123/progress-checkpoint-3", Tone.RESOLVED, Level.INFO, None, None),
+        ("8123/started-0", Tone.RESOLVED, Level.INFO, None, None),
     ],
 )
 def test_a_problem_opens_the_incident_of_its_job_and_a_recovery_resolves_it(
@@ -46,10 +47,13 @@ def test_a_problem_opens_the_incident_of_its_job_and_a_recovery_resolves_it(
 
 def test_the_end_of_an_outage_has_the_key_of_its_begin() -> None:
     with Receiver(Scripted(202)) as receiver:
-        for message_id, tone in (("outage-x-1", Tone.ATTENTION), ("outage-x-1-over", Tone.RESOLVED)):
+        for message_id, tone in (("12/outage-17", Tone.ATTENTION), ("12/outage-17-over", Tone.RESOLVED)):
             message = replace(FAILED, id=message_id, tone=tone)
             channel_at(CASE, receiver.url).deliver(replace(ENTRY, message=message))
-    assert {payload["dedup_key"] for payload in receiver.payloads} == {"jobmon-outage-x-1"}
+    assert [(each["event_action"], each["dedup_key"]) for each in receiver.payloads] == [
+        ("trigger", "jobmon-12/outage-17"),
+        ("resolve", "jobmon-12/outage-17"),
+    ]
 
 
 def test_an_incident_has_the_cause_the_log_lines_and_the_fields() -> None:

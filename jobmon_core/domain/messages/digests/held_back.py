@@ -12,7 +12,7 @@ _COMMAND = "jobmon status"
 
 
 def held_back_message(first: Message, why: str, others: Sequence[tuple[Tone, str]]) -> Message:
-    """Return the message that replaces ``first`` and also lists the ``others``, by their tones and titles.
+    """Return the message that replaces ``first`` and lists the titles of the ``others``, too.
 
     ``why`` is e.g. ``muted``. The new message keeps the id and the time of ``first``.
     """
