@@ -60,4 +60,4 @@ def test_a_configuration_fixed_by_a_variable_is_reported_in_one_line_without_the
 
 
 def test_a_failed_submission_of_the_sentinel_is_reported(tmp_path: Path) -> None:
-    assert printed_line(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: not found on PATH"
+    assert printed_line(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: setsid: not found on PATH"
