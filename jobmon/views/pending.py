@@ -102,7 +102,7 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     if uses_slurm(answer.backend) and is_eligible(found.category) and has_start and not answer.unreachable:
         yield "start", _start(answer, now_s)
     if facts.also_pending:
-        yield "tasks", f"Also pending, for other reasons: {count(facts.also_pending, 'task')}."
+        yield "tasks", f"Also pending: {count(facts.also_pending, 'further task')}."
     if found.action:
         yield "to do", found.action
     yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)

@@ -107,7 +107,10 @@ def _run(ctx: Context, run: GroupRun, plan: RerunPlan) -> Run:
 
 
 def _change(options: argparse.Namespace, change: Change) -> int:
-    """Ask and change the jobs; return 1 if one has no record, the scheduler refused, or the user declined."""
+    """Ask and change the jobs.
+
+    Return 1 if a state file cannot be read, the scheduler refused, or the user declined.
+    """
     require_terminal(is_confirmed=options.yes)
     ctx = open_context()
     group = ctx.groups.load(options.name)

@@ -34,7 +34,7 @@ class Changed(NamedTuple):
 
 
 def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Iterator[Changed]:
-    """Change jobs, with one command for all of a cluster; yield the answer of each cluster."""
+    """Change jobs, those of each cluster together; yield the answer of each cluster."""
     by_cluster: dict[tuple[str, str], list[WatchedJob]] = defaultdict(list)
     for job in jobs:
         by_cluster[job.backend, job.cluster if job.remote else ""].append(job)

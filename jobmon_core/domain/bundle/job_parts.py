@@ -12,11 +12,12 @@ from jobmon_core.domain.bundle.text import Part, utc
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.redaction import HIDDEN, redacted
-from jobmon_core.domain.slurm.rows import DetailedRow, Usage
+from jobmon_core.domain.slurm.rows import DetailedRow, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import stated_reason
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
 # variables whose values explain failures and are no secrets; of all others, only the name is shown
+_DURATIONS = ("elapsed_s", "run_s", "limit_s", "cpu_s", "step_cpu_s", "measured_s")  # else a time
 _SHOWN = re.compile(
     r"PATH|LD_LIBRARY_PATH|VIRTUAL_ENV|CONDA_(?:DEFAULT_ENV|PREFIX)|LOADEDMODULES|HOSTNAME|TMPDIR|SHELL|LANG"
     r"|LC_(?:ALL|CTYPE|COLLATE|MESSAGES|MONETARY|NUMERIC|TIME)|MASTER_(?:ADDR|PORT)|WORLD_SIZE|(?:LOCAL_)?RANK"
@@ -106,11 +107,11 @@ def environment_part(environ: Mapping[str, str]) -> Part:
     )
 
 
-def _record(record: End | DetailedRow | Usage) -> Iterator[str]:
+def _record(record: End | DetailedRow | Usage | GpuUsage) -> Iterator[str]:
     """Yield the known fields of a record, without those that are true or false, as ``name: value``."""
     for each in fields(record):
         name, value = each.name, getattr(record, each.name)
-        if isinstance(value, Usage):
+        if isinstance(value, Usage | GpuUsage):
             yield from _record(value)
         elif value not in (None, "", (), {}) and not isinstance(value, bool):
             yield f"  {name}: {redacted(_value(name, value))}"
@@ -121,7 +122,7 @@ def _value(name: str, value: object) -> str:
         return str(value)
     if name.endswith("_bytes"):
         return size(value)
-    if name in ("elapsed_s", "limit_s", "cpu_s", "step_cpu_s"):
+    if name in _DURATIONS:
         return duration(value)
     return utc(value) if name.endswith("_s") else str(value)
 

@@ -12,9 +12,9 @@ meet in the send queue.
 3. An offer that is taken but has no receipt after `TAKEN_LIMIT_S` was interrupted, since its sender died; an
    offer that is missing may have been taken. Both are sent again as possible repeats. An offer that is still
    there has certainly not been sent.
-4. Once a minute had so many ends, the channel pauses for `DIGEST_PACE_S` after each, so that the next ones
-   gather. An offer waits for such a pause and at most as long again for its turn; only an interrupted
-   digest adds the limit above.
+4. Once a minute had so many ends, the channel pauses for `DIGEST_PACE_S` after each attempt to send one, so
+   that the next ones gather. While the channel accepts messages, an offer waits for such a pause and about
+   as long again for its turn; an interrupted digest adds the limit above.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress, Progress, WorkerProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.slurm.rows import Record
+from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.telemetry.model import AgentReport
 from jobmon_core.domain.tracking.model import End, EndInquiry, Source, StateChange, Task, WatchedJob
@@ -127,6 +127,17 @@ def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Ho
     assert "step 50\n" not in text
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.parent == home.logs
+
+
+def test_a_bundle_shows_the_use_of_a_job_in_hours_and_bytes(tmp_path: Path, home: Home) -> None:
+    gpu_usage = GpuUsage(GpuSource.ACCOUNTING, percent=40.0, memory_bytes=2**30)
+    end = replace(FAILURE, usage=Usage(cpu_s=3600.0, run_s=1900, gpu=gpu_usage))
+    job = failed_job(tmp_path)
+    job = replace(job, tasks={"": replace(job.tasks[""], end=end)})
+    (found,) = with_bundles(job, {"": FOUND}, JobProgress(), source(home)).values()
+    text = Path(found.bundle).read_text(encoding="utf-8")
+    for line in ("  cpu_s: 1h", "  run_s: 31m 40s", "  percent: 40.0", "  memory_bytes: 1.0 GiB"):
+        assert f"\n{line}\n" in text, line
 
 
 def test_a_monitor_that_was_killed_before_it_saved_the_path_writes_the_same_file_again(
