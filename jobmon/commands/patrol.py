@@ -54,9 +54,9 @@ A job that ended counts in the first patrol after its end, and whenever it is na
 --json prints one object: at since exit_code summary done failed_before, problems (a list of severity kind
 text) and jobs, each with job_id name state outcome reason new changes problems progress items_processed
 unit outputs expected_outputs checkpoints newest_checkpoint markers results. at and since are Unix seconds;
-done: nothing is watched any more; failed_before: failed jobs that an earlier patrol reported; markers: what
-`done` of a job configuration names, and whether it is there; results: a list of name text new. What is not
-known is null.
+done: nothing is watched any more; failed_before: how many other failed jobs `jobmon status` lists; markers:
+what `done` of a job configuration names, and whether it is there; results: a list of name text new. What is
+not known is null.
 
 examples:
   jobmon patrol

@@ -45,12 +45,12 @@ In ELAPSED/LIMIT, - means that the job has not started, and ? that jobmon does n
 e.g. the limit of a pending job without --time, which Slurm may set when it starts. For an array, both
 are those of the task that has been running longest, or ran longest.
 
-OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
-success is doubtful if the log ends in a failure, if its last loss is NaN, if outputs are missing or
-damaged, if something that `done` of the job's configuration names is missing, or if the log counts fewer
-items than 99 % of the total_items that this configuration names (epochs, steps, batches and
-iterations are not compared with it). `Slurm last answered 20s ago` is the age of
-the oldest data about an active job. A row with data older than one polling interval shows its own age:
+OUTCOME/CAUSE shows why a job is pending: what Slurm's reason means, with the reason in brackets; for an
+array of which only a part is pending, only if you must do something. A success is doubtful if the log ends
+in a failure, if its last loss is NaN, if outputs are missing or damaged, if something listed under `done` in
+jobmon.yaml is missing, or if the log counts fewer than 99 % of `total_items` (items only: epochs, steps,
+batches and iterations are not compared). `Slurm last answered 20s ago` is the age of the oldest data about
+an active job. A row with data older than one polling interval shows its own age:
 `last answer 12m ago`.
 
 The STATE of an array has the number of its tasks in each state. A terminal gets a table that fits, with

@@ -1,4 +1,4 @@
-"""Builds job monitors from the real adapters; no other module knows all of the adapters."""
+"""Builds job monitors from the adapters of a `Context`, and from what the jobs of one process share."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class MonitorFactory:
         return earlier_logs_of(job, self._worker, log)
 
     def look(self) -> set[str] | None:
-        """Return the state ids of jobs that agents or markers make due, at little cost; None without any."""
+        """Return the state ids of jobs that agents or markers make due; None without agents and markers."""
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
         return set[str]().union(*looks) if looks else None
 

@@ -1,4 +1,4 @@
-"""Use case: read and save what the last patrols saw."""
+"""Use case: read and save what the last patrols saw, for each reader: a channel, the log or the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is checked before a submission, in the order in which it is shown."""
+"""All that is checked before a submission; items with the same result are shown in this order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RULES = (
 
 
 def check_all(facts: Facts) -> tuple[Item, ...]:
-    """Return every item; for a script that cannot be read, only those that need no text of it."""
+    """Return every item; if the script cannot be read, only that and the order of the options."""
     file = facts.script_file
     if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
         return tuple(rule(facts) for rule in _WITHOUT_TEXT)

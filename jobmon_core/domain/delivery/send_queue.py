@@ -164,7 +164,8 @@ def add_offer(queue: SendQueue, outgoing: OutboxEntry) -> SendQueue:
 def withdraw_offer(queue: SendQueue, outgoing: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
     """Return the queue without an offered message, and the message without its offer.
 
-    It is a possible repeat if a digest took it, or if the queue does not show that none did.
+    If a digest took the message, the queue keeps it. The message is a possible repeat if a digest took it, or
+    if the queue does not show that none did.
     """
     entries = dict(queue.entries)
     own = entries.pop(outgoing.message.id, None)

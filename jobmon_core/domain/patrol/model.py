@@ -118,7 +118,7 @@ class Patrol:
     jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then those with news, then by id
     problems: tuple[Problem, ...] = ()  # what is wrong and concerns no single job
     is_done: bool = False  # nothing is watched any more
-    failed_before: int = 0  # jobs that earlier patrols reported as failed, and that `jobmon status` lists
+    failed_before: int = 0  # other failed jobs that `jobmon status` lists
 
     @property
     def severity(self) -> Severity:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _MAX_PROCESSES = 16  # of one node
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
-RANK_VARIABLES = (*RANKS, "SLURM_JOB_ID")
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+KEPT_VARIABLES = (*_RANK_VARIABLES, "SLURM_JOB_ID")
 _PYTHON = re.compile(r"(?:.*/)?(?:python|pypy|pt_main_thread)[0-9.]*")
 _HELPERS = ("jobmon_core", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _THREAD = re.compile(r'Thread \S+ \((?P<state>[^)]*)\)(?:: "(?P<name>[^"]*)")?')
@@ -29,7 +29,7 @@ class Candidate:
     pid: int
     parent: int
     argv: tuple[str, ...]
-    environment: dict[str, str]  # those of `RANK_VARIABLES` that it has
+    environment: dict[str, str]  # those of `KEPT_VARIABLES` that it has
     is_python: bool = False  # by its executable
 
 
@@ -71,11 +71,12 @@ def _threads(text: str) -> dict[str, tuple[str, ...]]:
 def to_dump(processes: Iterable[Candidate]) -> Sequence[tuple[Candidate, int | None]]:
     """Return the Python processes whose stacks show where a program is, with their ranks.
 
-    Where a launcher gives ranks, these are the first process of each rank: its loader workers inherit the
-    rank. Else they are all Python processes. Their number is bounded.
+    Where a launcher gave the processes of this node several ranks, these are the first process of each rank:
+    its loader workers inherit the rank. Else they are all Python processes, without ranks. Their number is
+    bounded.
     """
     pythons = [each for each in processes if _runs_program(each)]
-    variable = next((name for name in RANKS if len(_values(pythons, name)) > 1), None)
+    variable = next((name for name in _RANK_VARIABLES if len(_values(pythons, name)) > 1), None)
     if variable is None:
         return [(each, None) for each in pythons[:_MAX_PROCESSES]]
     by_pid = {each.pid: each for each in pythons}

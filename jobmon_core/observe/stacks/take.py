@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.triage.stacks import (
-    RANK_VARIABLES,
+    KEPT_VARIABLES,
     Candidate,
     NodeStacks,
     Stack,
@@ -101,7 +101,7 @@ def _candidate(pid: int) -> Candidate:
     folder, stat = _PROC / str(pid), read_stat(pid)
     argv = os.fsdecode((folder / "cmdline").read_bytes()).rstrip("\0").split("\0")
     environment = parse_environment((folder / "environ").read_bytes())
-    ranks = {name: environment[name] for name in RANK_VARIABLES if name in environment}
+    ranks = {name: environment[name] for name in KEPT_VARIABLES if name in environment}
     program = Path(os.readlink(folder / "exe")).name  # noqa: PTH115 - of a removed program too
     return Candidate(pid, stat.parent if stat else 0, tuple(argv), ranks, program.startswith("python"))
 

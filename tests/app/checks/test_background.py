@@ -68,7 +68,7 @@ def test_checkpoints_of_an_earlier_run_are_compared_with_the_time_limit(ctx: Con
     ctx.progress_file(job.id).write(JobProgress(artifacts={"": saved}))
     item = _items(ctx, job)["checkpoints"]
     assert item.status is Status.WARN
-    assert "every 4h, with a time limit of 5h" in item.text
+    assert "every 4h and the time limit is 5h" in item.text
 
 
 def test_a_running_job_that_writes_to_the_same_folder_is_named(ctx: Context) -> None:

@@ -33,14 +33,14 @@ def checkpoints(facts: Facts) -> Item:
     if _NEVER.search(line):
         return warned(
             name,
-            f"checkpoints are turned off, {_with_limit(limit_s)}",
+            f"checkpoints are turned off {_with_limit(limit_s)}",
             "Save them regularly.",
         )
     intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
     if intervals and intervals[0] > limit_s / 2:
         return warned(
             name,
-            f"the last run saved every {duration(intervals[0])}, {_with_limit(limit_s)}",
+            f"the last run saved every {duration(intervals[0])} {_with_limit(limit_s)}",
             "Save more often.",
         )
     if _saves(facts, line):
@@ -51,13 +51,17 @@ def checkpoints(facts: Facts) -> Item:
         return not_applicable(name, "the script does not show whether the program saves checkpoints")
     return warned(
         name,
-        f"nothing in the program saves a checkpoint, {_with_limit(limit_s)}",
+        f"nothing in the program saves a checkpoint {_with_limit(limit_s)}",
         "Save checkpoints regularly: a crash or the time limit loses all work since the last one.",
     )
 
 
 def _with_limit(limit_s: float) -> str:
-    return "without a time limit" if math.isinf(limit_s) else f"with a time limit of {duration(limit_s)}"
+    return (
+        "and the job has no time limit"
+        if math.isinf(limit_s)
+        else f"and the time limit is {duration(limit_s)}"
+    )
 
 
 def _saves(facts: Facts, line: str) -> bool:
@@ -70,7 +74,7 @@ def _saves(facts: Facts, line: str) -> bool:
 
 
 def signals(facts: Facts) -> Item:
-    """A signal that Slurm sends before the time limit reaches something that handles it."""
+    """The signal of ``--signal`` goes where it can be handled: to a script that traps it, or to the steps."""
     name = "signals"
     given = facts.request.options.get("signal", "")
     asked = _SIGNAL.fullmatch(given)
