@@ -25,7 +25,7 @@ DESCRIPTION = """\
 Show the whole run of a job on one page, while it runs or after its end: what is or was wrong with it and
 what to do, its times, progress, throughput and loss, what it used of its GPUs and nodes, and what happened
 when. What only an agent beside the job can measure is shown if one was there. For an array, the task with
-the worst outcome is shown, and a list of all."""
+the worst outcome is shown, and a list of those that have started or ended."""
 EPILOG = """\
 --html writes one page with charts that needs no network and no JavaScript. An existing file is
 replaced. The file is readable by you alone, since the page quotes the log of the job.

@@ -5,7 +5,7 @@ Each task of a job has a folder, with a folder for each of its nodes::
     state/telemetry/STATE_ID/TASK/NODE/latest.json       the latest report, replaced every few seconds
     state/telemetry/STATE_ID/TASK/NODE/history.jsonl     one `Sample` a line, oldest first; bounded
     state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   one line for each GPU and minute, with a header
-    state/telemetry/STATE_ID/TASK/agent.json             which processes are the agents, by the monitor
+    state/telemetry/STATE_ID/TASK/agent.json             the processes that run the agents, by the monitor
     state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
     state/telemetry/STATE_ID/TASK/stall/wanted           the monitor's request to the agents for stacks
     state/telemetry/STATE_ID/TASK/stall/NODE.json        `NodeStacks`: the answer from a node
@@ -41,7 +41,7 @@ _MAX_REPORT_BYTES = 2**20
 _MAX_HISTORY_BYTES = 20 * 2**20
 _MAX_ADDED_BYTES = 2 * 2**20  # `TaskTelemetry.add` halves a larger history
 _MAX_SPAN_S = 600.0  # longest span of a sample that `TaskTelemetry.add` stores
-_TAIL_BYTES = 2048  # the end of a report, where its own figures are, after those of the workers and GPUs
+_TAIL_BYTES = 2048  # the end of a report: what `signs` looks for comes after the workers and GPUs
 _MAX_ERROR_BYTES = 64 * 1024
 _ENDED = re.compile(rb'"ended_s": ?[0-9]')
 _MEMORY_SHORT = re.compile(rb'"is_memory_short": ?true')
@@ -50,7 +50,7 @@ _SUSPICIOUS = re.compile(rb'"suspicious_log_s": ?([0-9.e+]{1,32})')
 
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
-    """The agents of one run of a task: the processes on this host that keep them, and the attempts so far."""
+    """The agents of one run of a task: the processes of this host that run them, and the attempts so far."""
 
     processes: tuple[ProcessId, ...] = ()
     stop_signal: int = 0  # asks the processes to end their agents in good order
@@ -138,7 +138,7 @@ class TaskTelemetry:
 
     @property
     def error_file(self) -> Path:
-        """The file with the error output of the processes that keep the agents."""
+        """The file with the error output of the processes that run the agents."""
         return self.folder / "agent.err"
 
     def error_text(self) -> str:

@@ -153,7 +153,7 @@ def _tables(data: ReportData) -> Iterator[str]:
         headers = ("Node", "Cores", "Busy mean/max", "Memory peak", "Notes")
         yield from _table("Nodes", headers, map(_node_row, data.node_uses))
     if rows := [list(row) for row in facts.task_rows(data)[:_MAX_TASKS]]:
-        title = f"All {len(data.tasks)} tasks; this report is about {data.live.ref}"
+        title = f"{len(data.tasks)} tasks; this report is about {data.live.ref}"
         yield from _table(title, ("Task", "State", "Ran", "Cause"), rows)
         if more := facts.tasks_not_shown(data, _MAX_TASKS):
             yield f"<p>{_prose(more)}</p>"

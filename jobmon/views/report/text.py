@@ -145,7 +145,7 @@ def _tasks(data: ReportData, console: Console) -> Iterator[str]:
     rows = facts.task_rows(data)
     if not rows:
         return
-    yield from ("", f"All {len(rows)} tasks; this report is about {data.live.ref}:")
+    yield from ("", f"{len(rows)} tasks; this report is about {data.live.ref}:")
     cells = [[Cell(text) for text in row] for row in rows[:_TASKS_SHOWN]]
     yield from table_lines(("TASK", "STATE", "RAN", "CAUSE"), cells, console, [Shrink(3, 10), Shrink(1, 10)])
     if more := facts.tasks_not_shown(data, _TASKS_SHOWN):

@@ -46,7 +46,7 @@ class ReportData:
     events: tuple[Event, ...] = ()  # oldest first, without secrets
     problems: tuple[Event, ...] = ()  # of a running task: what is wrong now, the worst first
     user_notes: tuple[Note, ...] = ()
-    tasks: tuple[Task, ...] = ()  # all of an array or het job, in order; empty for a job without parts
+    tasks: tuple[Task, ...] = ()  # of an array or het job, in order; empty if only one is meant
 
     @property
     def job(self) -> WatchedJob:

@@ -1,9 +1,10 @@
-"""The commands of a script that only set up its environment, so that a short job may run them.
+"""The commands of a script that only set up its environment: the job of `jobmon check --on-node` runs them.
 
-Anything that could run a program of the user is left out: command substitutions, commands of conda that do
-not activate an environment, and sourced files, except for activation scripts, the init files of conda and of
-environment modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``;
-``micromamba shell --help``; module(1) of Environment Modules and of Lmod.
+Anything that could run a program of the user is left out: command substitutions other than conda's own, i.e.
+its shell hook and ``conda info --base``; commands of conda that neither activate nor deactivate an
+environment; and sourced files other than activation scripts, the init files of conda and of environment
+modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``; ``micromamba shell
+--help``; module(1) of Environment Modules and of Lmod.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
         return True
     first, rest = command.words[0].raw, command.words[1:]
     if first in _SOURCE:
-        return bool(rest) and _is_activation(rest[0], rest[1:], values)
+        return bool(rest) and _only_sets_up(rest[0], rest[1:], values)
     if first == "eval":
         return len(rest) == 1 and _HOOK.fullmatch(rest[0].raw) is not None
     return all(map(expands_safely, rest)) and _sets_up(first, rest)
@@ -103,8 +104,8 @@ def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
     return name in _BUILTINS
 
 
-def _is_activation(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
-    """Whether a sourced file activates an environment, by its path."""
+def _only_sets_up(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
+    """Whether a sourced file is an activation script or an init file, by its path."""
     written = re.sub("[\"']", "", path.raw)
     text = _CONDA_BASE.sub("", written, count=1) if _CONDA_BASE.match(written) else written
     if (text == written and not expands_safely(path)) or re.search(r"[`()<>\s]", text):

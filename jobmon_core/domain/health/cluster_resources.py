@@ -1,4 +1,4 @@
-"""What a cluster that shares its own resources, such as Ray, has and what its tasks hold."""
+"""The resources of a cluster with a scheduler of its own, such as Ray, and what its tasks hold of them."""
 
 from __future__ import annotations
 

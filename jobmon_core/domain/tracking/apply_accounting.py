@@ -119,8 +119,8 @@ def _add_missing_tasks(
     new_keys = sorted(key for key in _listed_keys(rows) - set(job.tasks) if not includes(pending, key))
     if not new_keys:
         return job
+    # a task without a key that squeue never listed only stood for the job while its tasks were unknown
     tasks = {key: task for key, task in job.tasks.items() if key or task.history}
-    # a task without a key stood for the job while its tasks were unknown, if squeue never listed it
     placeholder = job.tasks.get("") if "" not in tasks else None
     inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy, now_s)
     tasks |= {key: Task(key, inquiry=inquiry) for key in new_keys}

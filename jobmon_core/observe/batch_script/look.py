@@ -22,7 +22,7 @@ def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     above = _nearest_folder(path)
     place = PathFact(path, above=above, can_write_above=_has_access(above, os.W_OK | os.X_OK))
     try:
-        status = os.stat(path)  # noqa: PTH116 - pathlib drops a trailing slash, with which a file is missing
+        status = os.stat(path)  # noqa: PTH116 - pathlib drops a trailing slash, but "file/" is missing
     except (FileNotFoundError, NotADirectoryError):
         return _of_kind(place, PathKind.MISSING)
     except (OSError, ValueError):

@@ -161,7 +161,7 @@ def test_of_very_many_gpus_only_the_mean_the_extremes_and_the_lowest_are_drawn()
 
 def test_the_tasks_of_an_array_are_in_a_table() -> None:
     page = report_html(replace(report_data(), tasks=(succeeded("1"), failed("2"))))
-    assert "All 2 tasks; this report is about 8123" in page
+    assert "2 tasks; this report is about 8123" in page
     assert " more; " not in page
     page = report_html(replace(report_data(), tasks=tuple(succeeded(str(index)) for index in range(501))))
     assert "<p>and 1 more; <code>jobmon show 8123 --all</code> shows all</p>" in page

@@ -22,8 +22,8 @@ def counts_from_zero(track: Track) -> bool:
 def epochs_of(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
     """Return the number of epochs by this counter, else by other lines about epochs, else as announced.
 
-    A counter from 0 may print the number of the last epoch instead, one less. None if this counter prints no
-    number and no other line names one, or if it has exceeded that.
+    A counter from 0 may print the number of the last epoch instead, one less. None if neither this
+    counter nor another line names one, or if the counter has exceeded the one that another line names.
     """
     if track.epochs is None:
         in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
