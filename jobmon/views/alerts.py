@@ -1,4 +1,4 @@
-"""What the user muted and acknowledged about a job."""
+"""Until when the user muted a job, and when they acknowledged it, as rows and as JSON."""
 
 from __future__ import annotations
 

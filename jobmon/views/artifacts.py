@@ -1,4 +1,4 @@
-"""The outputs and checkpoints of a job, and the room on its disk, as texts and as JSON."""
+"""The outputs and checkpoints of a job, and the room on their disk, as texts and as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileRow(NamedTuple):
 
 
 def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
-    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``; else ``none yet``, or the problem."""
+    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``; without any, ``none yet`` or the problem."""
     if outputs.problem or not outputs.count:
         return _nothing(outputs.problem, is_running=is_running)
     files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
@@ -57,7 +57,7 @@ def _growth(found: Growth, looked_s: float) -> str:
 def checkpoints_text(
     found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool, with_name: bool = False
 ) -> str:
-    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``; else ``none yet``, or the problem."""
+    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``; else ``none yet`` or the problem."""
     if found.problem or found.newest is None:
         return _nothing(found.problem, is_running=is_running)
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
@@ -71,7 +71,7 @@ def checkpoints_text(
 
 
 def disk_text(disk: Disk) -> str:
-    """Return e.g. ``234.0 GiB free (82%)``, and how many more files fit if those are few."""
+    """Return e.g. ``234.0 GiB free (82%)``; if there is room for few more files, also for how many."""
     share = f" ({disk.free_bytes / disk.total_bytes:.0%})" if disk.total_bytes else ""
     few = disk.total_inodes and disk.free_inodes < _FEW_INODES * disk.total_inodes
     files = f", room for {count(disk.free_inodes, 'more file')}" if few else ""

@@ -22,7 +22,10 @@ _STEPS = (Shrink(5, 24), Shrink(1, 16), Shrink(5, 8))
 
 
 def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:
-    """Yield the table, newest first; then which checkpoint to resume from, and when the next one is due."""
+    """Yield a summary, a table, newest first, and which checkpoint to resume from.
+
+    If the job runs, the time of the next one may follow.
+    """
     found = listed.found
     if found.problem or not found.checkpoints:
         yield from console.prose(f"{found.folder}: {found.problem or 'no checkpoint found'}", hanging="  ")

@@ -21,7 +21,7 @@ _COMPARED = {Depth.COUNT: "same names", Depth.SIZE: "same sizes", Depth.SHA256: 
 
 
 def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
-    """Yield the verdict in one line, then what is wrong."""
+    """Yield the verdict with a summary, then what is missing, wrong or not certain."""
     verdict = "complete" if found.is_complete else "incomplete" if found.is_incomplete else "not certain"
     first, *more = console.prose(f"{verdict}: {_summary(found)}", hanging="  ")
     style = Style.GOOD if found.is_complete else Style.BAD

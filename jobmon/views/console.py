@@ -21,7 +21,7 @@ class Style(StrEnum):
     BAD = "\x1b[31m"  # red
     ATTENTION = "\x1b[33m"  # yellow
     ACTIVE = "\x1b[36m"  # cyan
-    SELECTED = "\x1b[7m"  # colours exchanged
+    SELECTED = "\x1b[7m"  # reverse video
 
 
 def one_line(text: str) -> str:
@@ -47,7 +47,7 @@ class Console:
         return self.styled(self.line(text), Style.BOLD)
 
     def prose(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
-        """Return a text as lines after ``indent``: of the terminal's width, or a single one for a file.
+        """Return a text after ``indent``, wrapped to the terminal's width; for a file, as a single line.
 
         ``hanging`` replaces ``indent`` before all lines but the first.
         """
@@ -76,9 +76,9 @@ class Console:
         return lines
 
     def path(self, path: str, indent: str, hanging: str) -> list[str]:
-        """Return a path after ``indent``, or on a line of its own after ``hanging``, never broken.
+        """Return a path after ``indent``; if that does not fit, on a line of its own after ``hanging``.
 
-        A terminal breaks one that is longer than its width, but still copies it as one word.
+        The path is not broken: the terminal itself wraps a longer one, and still copies it as one word.
         """
         path = one_line(path)
         line = f"{indent}{path}"

@@ -55,7 +55,7 @@ def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def advice(entry: OutboxEntry, status: JobStatus) -> str:
-    """Return what the user can do; empty if nothing is to do, or if the reason of a failure says it."""
+    """Return what the user can do; empty if nothing, or if the reason why jobmon gave up already says it."""
     if not entry.is_undelivered or entry.held or status.job.unwatched_s is not None:
         return ""
     if entry.given_up:

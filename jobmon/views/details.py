@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 9
 _INDENT = "  "
-_QUOTE = "| "  # before every line of a log
+_QUOTE = "| "  # before a quoted line of a log or a result
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
@@ -211,7 +211,7 @@ def _doubt(task: Task) -> str:
 
 
 def _closing(status: JobStatus, now_s: float) -> Pairs:
-    """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
+    """Yield what is known of the whole job: where it runs, its script and settings, messages, the monitor."""
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
     partition = f", partition {job.partition}" if job.partition else ""
@@ -236,7 +236,10 @@ def _needs_recovery(status: JobStatus) -> bool:
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
-    """Yield what is known of a task; ``explained`` maps titles of causes to the tasks that explain them."""
+    """Yield what is known of a task.
+
+    ``explained`` maps the titles of causes that were explained already to the tasks where they are.
+    """
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
     if ref != job.ref and not task.end:
@@ -262,14 +265,14 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
 
 
 def _source(job: WatchedJob, source: Source) -> str:
-    """Return where an end comes from, unless Slurm itself reports it: that is what everybody expects."""
+    """Return which source shows an end; empty if Slurm itself reports it, as everybody expects."""
     is_slurm = job.backend == DEFAULT_BACKEND and source not in (Source.ARRAY, Source.NONE)
     return "" if is_slurm else f", {job.source_phrase(source)}"
 
 
 def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
     if with_cause and found.label != CLEAN:
-        for text in (found.headline.removeprefix("Cause "), explanation(found)):  # "Cause unknown"
+        for text in (found.headline.removeprefix("Cause "), explanation(found)):  # the row is named "cause"
             if text:
                 yield "cause", text
     label = "proof" if found.is_proved else "log end"

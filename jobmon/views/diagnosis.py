@@ -84,7 +84,7 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
 
 
 def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
-    """Yield each file once, unbroken, before its lines."""
+    """Yield the lines of the evidence below the paths of their files, which are never broken."""
     for path, lines in groupby(diagnosis.evidence, lambda line: line.file):
         yield f"{_INDENT}{one_line(path)}"
         for line in lines:
@@ -97,7 +97,7 @@ def numbered(line: Line) -> str:
 
 
 def explanation(diagnosis: Diagnosis) -> str:
-    """Return what the headline does not say: the class of the failure, the reasons, how certain they are."""
+    """Return what the headline lacks: the class of the failure, the reasons, a confidence below 70%."""
     title = f"{diagnosis.title}." if diagnosis.what_failed and diagnosis.title else ""
     doubt = f"Not certain ({_percent(diagnosis)})." if 0 < diagnosis.confidence < _DOUBTFUL_BELOW else ""
     text = "" if diagnosis.label == CLEAN else diagnosis.explanation
@@ -152,7 +152,7 @@ def _percent(diagnosis: Diagnosis) -> str:
 
 
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
-    """Return the job or task and how it ended, in Slurm's terms."""
+    """Return the job or task, its final or current state, and how many tasks have the same outcome."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = subject.task.end.outcome if subject.task.end else None
     share = (

@@ -33,7 +33,7 @@ def workers_count(live: LiveTask) -> str:
 
 
 def problems(live: LiveTask) -> list[str]:
-    """Return what is wrong with a running task now, the worst first, e.g. ``slow``, ``memory leak``."""
+    """Return what is wrong with a running task now, the worst first, e.g. ``memory leak``, ``slow``."""
     return list(dict.fromkeys(_problem(event, live) for event in live.ongoing))
 
 

@@ -1,4 +1,4 @@
-"""Groups as tables and as JSON."""
+"""Groups of runs as tables and as JSON."""
 
 from __future__ import annotations
 

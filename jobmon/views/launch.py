@@ -27,8 +27,8 @@ def launch_label(live: LiveTask) -> str:
 def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Result, str]]:
     """Yield the verdict about the launch of a running task, then its checks, each with its result.
 
-    Once all is there, only warnings follow. Nothing is yielded if the launch was not looked at or, without
-    any failure, could not be judged.
+    If the launch has passed, only warnings follow. Nothing is yielded if it was not looked at or could not be
+    judged, or if the task does not run.
     """
     state = live.launch
     if state is None or state.verdict is Verdict.NOT_KNOWN or live.group is not Group.RUNNING:

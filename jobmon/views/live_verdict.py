@@ -1,4 +1,4 @@
-"""What is wrong with a running job, as text for a person and as JSON for a program."""
+"""What is wrong with a running job, and where its processes are, as text for a person and as JSON."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def stacks_json(report: StackReport) -> dict[str, Any]:
 
 
 def stack_lines(report: StackReport, console: Console) -> Iterator[str]:
-    """Yield which rank is elsewhere than the others, then the frames of each process; equal ones once."""
+    """Yield how the ranks differ, each stack once with its processes, flight recorder dumps and problems."""
     yield from ("", "Stacks:")
     if report.comparison.text:
         yield from console.prose(report.comparison.text, _INDENT, _INDENT * 2)

@@ -72,7 +72,7 @@ def task_state(task: Task) -> str:
 
 
 def pending_reason(job: WatchedJob) -> str:
-    """Return why a job, or the rest of an array, is pending, as Slurm writes it; empty if nothing is."""
+    """Return why a job, or the rest of an array, is pending, as Slurm writes it; empty without a reason."""
     waiting = [
         task.reason for task in job.tasks.values() if not task.end and task.state.phase is Phase.WAITING
     ]
@@ -90,7 +90,7 @@ def leading(job: WatchedJob) -> Task | None:
 
 
 def cause(job: WatchedJob) -> str:
-    """Return why the job failed, in a few words: the cause, else the exit code, else what the end notes.
+    """Return why the job did not succeed: the cause found, else the exit code or signal, else a note.
 
     Empty if the task that `leading` returns succeeded or has not ended.
     """
@@ -99,7 +99,7 @@ def cause(job: WatchedJob) -> str:
         return ""
     if task.diagnosis and task.diagnosis.cause:
         headline = task.diagnosis.headline
-        is_outcome = task.diagnosis.cause == CANCELLED  # an outcome is in lower case
+        is_outcome = task.diagnosis.cause == CANCELLED  # shown like an outcome, in lower case
         return f"{headline[0].lower()}{headline[1:]}" if is_outcome else headline
     if task.end.exit_code or task.end.signal:
         return exit_phrase(task.end.exit_code, task.end.signal)
@@ -128,7 +128,7 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
     """Return the run time and the time limit, e.g. ``3m 05s/2h``.
 
     ``-`` stands for the run time of a job that has not started, ``?`` for what is not known. For an array
-    or het job, it is the task that has been running longest, else the one that ran longest.
+    or het job, both are those of the task that has been running longest, else of the one that ran longest.
     """
     if not job.tasks:
         return "-/?"

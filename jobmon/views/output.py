@@ -16,13 +16,16 @@ _ERASE_LINE = "\r\x1b[K"
 
 @dataclass(slots=True)
 class OutputScreen:
-    """Turns pieces of several files into text, with a header, as in ``tail``, where another file follows."""
+    """Turns pieces of several files into text.
+
+    With ``has_headers``, a header as in ``tail`` goes before each piece that does not continue the same file.
+    """
 
     console: Console
     has_headers: bool
     _shown: str = field(default="", init=False)  # the file of the latest piece
     _unfinished: dict[str, str] = field(default_factory=dict, init=False)  # by file
-    _ends_unfinished: bool = field(default=False, init=False)  # what was shown last
+    _ends_unfinished: bool = field(default=False, init=False)  # whether the text so far ends within a line
 
     def text(self, piece: OutputText) -> str:
         """Return the text to write for the next piece; on a terminal, this includes an unfinished line."""

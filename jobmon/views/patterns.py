@@ -1,4 +1,4 @@
-"""Failure patterns, checks and test results as text and JSON."""
+"""Failure patterns as text and JSON, and the results of checks and tests of them as text."""
 
 from __future__ import annotations
 

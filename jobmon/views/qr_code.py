@@ -1,4 +1,4 @@
-"""A QR code as lines of text: two rows of its modules are one line, so that it is square in a terminal."""
+"""A QR code as lines of text, square in a terminal: two rows of its modules a line, or one in ASCII."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was run, what differs from another run, and what `jobmon rerun` will submit."""
+"""What differs between two runs, and what `jobmon rerun` will submit."""
 
 from __future__ import annotations
 

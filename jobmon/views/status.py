@@ -202,7 +202,7 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
 def _why_pending(job: WatchedJob) -> tuple[str, ...]:
     """Return why a job is pending, and the same in ever fewer words.
 
-    For an array of which only a part is pending, they are empty unless its user must do something.
+    If only a part of its tasks is pending, the only text is empty unless the user must do something.
     """
     reason = pending_reason(job)
     hint = pending_hint(reason)

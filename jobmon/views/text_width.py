@@ -47,7 +47,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def wrap_unbroken(text: str, width: int) -> list[str]:
-    """Break ``text`` at spaces, but not inside backquotes; what exceeds ``width`` alone keeps its own line.
+    """Break ``text`` at spaces, but not inside backquotes; a piece wider than ``width`` gets its own line.
 
     So every command and path can be copied.
     """

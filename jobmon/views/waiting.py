@@ -112,7 +112,7 @@ def _because(answer: Waited) -> str:
 
 
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
-    """Return what a job that is not over does."""
+    """Return the state of a job that is not over, with its progress or what it waits for."""
     match group_of(job):
         case Group.PENDING:
             reason = pending_reason(job)

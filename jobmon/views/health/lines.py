@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LABEL = 13  # columns
 _INDENT = "  "
-_EVIDENCE = "evidence"  # marks a row with a line of a log, which is cut rather than wrapped
+_EVIDENCE = "evidence"  # marks a row with a line of NCCL's log or figures of the network: cut, not wrapped
 _MAX_EVIDENCE = 4
 _NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # the host, the process and the GPU, before what NCCL says
 _WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}

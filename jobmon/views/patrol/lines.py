@@ -72,7 +72,7 @@ def _what_changed(patrol: Patrol) -> str:
 
 
 def _still(patrol: Patrol) -> Iterator[str]:
-    """Yield what is still wrong with jobs about which no line follows."""
+    """Yield what is still wrong with the jobs that have no news."""
     still = [
         f"{job.seen.label} {problem.text}"
         for job in patrol.jobs

@@ -26,7 +26,7 @@ _TOP, _BOTTOM = 18, 26  # pixels above and below the plot area
 _MIN_NUMBER_GAP = 0.02  # of the width, between the numbers of two marks
 _NEAR_END = 0.94  # of the width: labels of the time axis beyond it end at their ticks, not to be cut off
 _TABLE_ROWS = 24
-_LOGARITHMIC_FROM = 50.0  # ratio of the highest to the lowest value above which an axis is logarithmic
+_LOGARITHMIC_FROM = 50.0  # ratio of highest to lowest value: above it, an axis not from zero is logarithmic
 _NO_SERIES = Series()
 
 
@@ -52,7 +52,7 @@ class Chart:
     """What a chart shows. All values are in its unit."""
 
     key: str  # unique on the page
-    finding: str  # its title: what it shows, as a sentence
+    finding: str  # its title: what it shows, in a few words
     subject: str  # what the axis counts, with the unit
     lines: tuple[Line, ...]
     band: Series = _NO_SERIES  # from the lowest to the highest of all curves, drawn or not

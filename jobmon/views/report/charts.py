@@ -1,4 +1,4 @@
-"""Which charts a report has, and what each of them shows in a sentence."""
+"""Which charts a report has, and what each of them shows in a few words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def charts(data: ReportData) -> list[Chart]:
 
 
 def marks(data: ReportData) -> list[Mark]:
-    """Return the marks of all charts: the events in which something went wrong, or right again."""
+    """Return the marks of all charts, one for each of `facts.marked_events`."""
     return [
         Mark(event.at_s, number, _tone(event.kind, is_critical=event.is_critical), event.text)
         for number, event in enumerate(facts.marked_events(data), 1)

@@ -1,4 +1,4 @@
-"""The report of a job as text on one page, at most 80 columns wide except for long paths."""
+"""The report of a job as text, at most 80 columns wide except for long paths."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
 
 
 def _timeline(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
-    """Yield the progress, the speed, the loss and other metrics; speed and loss with a sparkline below."""
+    """Yield the progress, the speed, the loss and other metrics, with sparklines of speed and loss."""
     history = data.progress.history
     yield from _pairs([("progress", facts.progress_text(data)), ("ETA", facts.eta_text(data))], console)
     rates = [point.mean for point in throughput_series(history, data.window).points]

@@ -155,7 +155,7 @@ def status_text(status: WorkerStatus) -> str:
 
 
 def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
-    """Return the ranks of those workers that are gone."""
+    """Return the ranks of the workers with this status, e.g. `` (rank 3)``; empty unless they are gone."""
     ranks = [each.worker.rank for each in workers if each.worker.status is status]
     known = [str(rank) for rank in ranks if rank is not None]
     if status not in GONE or not known or len(workers) == 1:

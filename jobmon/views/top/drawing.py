@@ -74,7 +74,7 @@ def _averaged(values: Sequence[float], width: int) -> list[float]:
 
 
 def throughput(history: History, width: int) -> list[float]:
-    """Return the units per second in at most ``width`` equal periods of a run; empty below 3 samples."""
+    """Return the units per second in at most ``width`` equal periods of a run; empty if it is too short."""
     samples = history.samples
     if len(samples) < 3 or samples[-1].at_s < samples[0].at_s + _SHORTEST_S:  # noqa: PLR2004 - two have one rate
         return []

@@ -81,7 +81,7 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
 
 
 def _below(model: Model, width: int, height: int) -> list[Line]:
-    """Return the last lines: the newest message and the keys; below a log, only one of them."""
+    """Return the last lines: the newest message and the keys; below a log, a message replaces the keys."""
     if height < _MIN_WITH_KEYS:
         return []
     keys, message = _keys(model, width), model.listing.message

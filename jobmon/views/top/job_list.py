@@ -81,7 +81,7 @@ class _Column(NamedTuple):
 
 
 def _column(header: str, spans: list[Span], least: int = 0, *, is_right_aligned: bool = False) -> _Column:
-    """Return a column as wide as its widest cell, at least ``least``: changing figures do not move it."""
+    """Return a column as wide as its widest cell, at least ``least``, so that figures rarely move it."""
     texts = (header, *(span.text for span in spans))
     return _Column(header, spans, max(least, *map(text_width, texts)), is_right_aligned)
 

@@ -1,4 +1,4 @@
-"""The sections of a page, each of which gets some of its lines."""
+"""The sections of a page, which share its lines; some may get none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Section(NamedTuple):
 
 
 def titled(title: str, rows: list[Line], rank: int) -> Section:
-    """Return a section whose most important rows come first."""
+    """Return a section of rows that are sorted by importance."""
     return Section((Span(title, Style.BOLD),), rows, rank)
 
 

@@ -79,7 +79,7 @@ class View:
 
 
 def matching(tasks: Sequence[LiveTask], text: str) -> list[LiveTask]:
-    """Return the tasks whose id, name or state contains ``text``, in any case."""
+    """Return the tasks whose id, name or state contains ``text``, in upper or lower case."""
     wanted = text.casefold()
     return [each for each in tasks if wanted in f"{each.ref} {each.job.name} {each.group}".casefold()]
 
