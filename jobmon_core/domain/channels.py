@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 class Route(StrEnum):
     """Which of the two default channels a message goes to; a channel may get both routes.
 
-    SUCCESS: completed jobs, what ``messages.also`` adds, and notices that are no warnings. ERROR: everything
-    else, also cancelled jobs and recoveries.
+    SUCCESS: completed jobs, what ``messages.also`` adds, and notices of the levels info and progress. ERROR:
+    everything else, also cancelled jobs and recoveries.
     """
 
     SUCCESS = "success"

@@ -105,7 +105,7 @@ def parse_config(
     heartbeat = top.parsed("heartbeat_url", HeartbeatUrl.parse)
     programs = _programs(top, channel_types)
     policy = _policy(top, messages)._replace(has_programs=bool(programs))
-    if heartbeat:  # the service at the URL expects a call at the usual interval, each after an answer
+    if heartbeat:  # its service expects regular calls, and each call requires a new answer of the scheduler
         policy = policy._replace(reported_s=policy.running_s)
     channels = _all_channels(top, channel_types)
     config = Config(
@@ -130,7 +130,7 @@ def parse_config(
 
 
 def _all_channels(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
-    """Read all channels; each has a name of its own."""
+    """Read all channels; two with the same name are a fault."""
     channels = (*_own_sections(top, types), *_named_channels(top, types), *_alert_channels(top, types))
     names = [channel.name for channel in channels]
     for name in sorted({name for name in names if names.count(name) > 1}):

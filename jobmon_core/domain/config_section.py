@@ -73,7 +73,7 @@ class Section:
                 yield key, section
 
     def has(self, key: str) -> bool:
-        """Return whether a key is there and was not read yet; `close` suggests it as a known key."""
+        """Return whether a key is there and was not read yet; `close` may suggest it for an unknown one."""
         self._known.append(key)
         return key in self._unread
 
@@ -119,7 +119,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing. Without one, that is a fault."""
+        """Return one of ``allowed``; if the key is missing, ``default``, which is a fault if empty."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)
@@ -141,7 +141,7 @@ class Section:
         return f"{self._secrets.folder}/{name}" if self._secrets.folder else name
 
     def verbatim(self, key: str, *, required: bool = False) -> str:
-        """Return a string as it is; "" if the key is missing. If it is ``required``, that is a fault."""
+        """Return a string as it is; "" if the key is missing. A ``required`` one must not be empty."""
         value = self._take(key, "")
         if isinstance(value, str):
             if required and not value:
@@ -223,9 +223,9 @@ class Section:
             return None
 
     def close(self, elsewhere: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Report every key that was not read, with the known key that it resembles.
+        """Report every key that was not read, with the known key that it resembles, if there is one.
 
-        ``elsewhere`` has the dotted paths of known keys of other sections.
+        ``elsewhere`` has further names that it may resemble, each with the dotted key to suggest.
         """
         for key in self._unread:
             from difflib import get_close_matches  # only for this message: an idle monitor stays small

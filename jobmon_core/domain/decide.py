@@ -52,7 +52,7 @@ HINT_INTERVAL_S = 5.0  # between queue checks once an agent or a marker shows th
 _HINT_LASTS_S = 30.0  # ... for this long
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
 _RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded
-MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause
+MAX_DIAGNOSED = 50  # tasks of one job whose logs jobmon reads; the digest groups them by cause
 
 
 def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
@@ -158,8 +158,9 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unres
 def interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     """Return the time between two queue checks of this job (seconds).
 
-    While agents report about all of its tasks, it grows to half of the time for which they have done so: they
-    would show the end of the processes. What they show proves nothing, so it only leads to an early check.
+    While agents report about all of its tasks, it grows to half of the time for which they have done so, at
+    most to ``policy.reported_s``: they would show the end of the processes. What they show proves nothing, so
+    it only leads to an early check.
     """
     usual_s = _usual_interval_s(job, policy, now_s)
     if job.end_hint_s is not None and 0 <= now_s - job.end_hint_s < _HINT_LASTS_S:

@@ -1,4 +1,4 @@
-"""The errors that jobmon reports to the user: one class for each way to react."""
+"""The errors that several parts of jobmon report to the user: one class for each way to react."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
 def is_due(now_s: float, last_s: float, interval_s: float, failures: int = 0) -> bool:
     """Return whether to call the URL again: ``interval_s`` after the last call, or if the clock was set back.
 
-    A failed call delays the monitor, so each of the latest ``failures`` doubles the interval (at most 600 s).
+    A failed call delays the monitor, so each of the latest ``failures`` doubles the interval, up to 600 s.
     """
     wait_s = min(interval_s * 2.0 ** min(failures, 10), max(_MAX_WAIT_S, interval_s))
     return not 0 <= now_s - last_s < wait_s

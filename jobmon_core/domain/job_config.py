@@ -51,7 +51,7 @@ class JobConfig(NamedTuple):
 
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that only config.json uses
-    unknown: tuple[str, ...] = ()  # names of progress patterns that show neither a count nor a measured value
+    unknown: tuple[str, ...] = ()  # progress patterns whose names stand for no count and no measured value
 
     @property
     def note(self) -> str:
@@ -178,7 +178,7 @@ class _Parser:
         return regexes
 
     def _check_groups(self, section: Section, name: str, groups: tuple[str, ...]) -> None:
-        """Report too many groups of a progress pattern, and a name that may be meant as that of a count."""
+        """Report too many groups of a progress pattern; note its name if the user may have meant a count."""
         metrics = metrics_of(name, groups)
         if len(metrics) > MAX_METRICS:
             section.fault(name, f"the regex has more than {MAX_METRICS} groups; write others (?:...)")

@@ -107,7 +107,7 @@ def redacted_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _hide_after_prefix(match: re.Match[str]) -> str:
-    """Keep the prefix, which names the kind of secret: it is the only group that matched."""
+    """Keep what stands before the secret: it is the only group that matched."""
     return f"{match[match.lastindex or 0]}{HIDDEN}"
 
 

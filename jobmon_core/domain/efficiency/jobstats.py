@@ -1,4 +1,4 @@
-"""The summary of a job that jobstats, a monitoring system of some sites, puts into AdminComment: its GPUs.
+"""The GPU figures in the summary that jobstats, a monitoring system of some sites, puts into AdminComment.
 
 Format: ``JS1:`` and then base64 of gzip of JSON; ``JS1:Short`` and ``JS1:None`` for jobs without a summary.
 The JSON has, for each node, ``gpu_utilization`` (percent, the mean over the run) and ``gpu_used_memory``

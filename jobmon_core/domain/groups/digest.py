@@ -49,7 +49,7 @@ def counts_text(views: Mapping[str, MemberView]) -> str:
 
 
 def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Message:
-    """Return the one message about a group whose members have all ended."""
+    """Return the one message about a complete group: each member ended, is not watched or can never start."""
     words = {word_of(view) for view in views.values()}
     worst = next(word for word in _WORDS if word in words)
     all_succeeded = words == {"completed"}
@@ -70,7 +70,7 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
-    """Return the message about a sweep whose members fail in the same way."""
+    """Return the message about a sweep of which several members failed in the same way."""
     wait = "waits" if waiting == 1 else "wait"
     rest = f"{count(waiting, 'member')} still {wait}." if waiting else "No member is waiting."
     held = group.settings.hold_when_broken and waiting

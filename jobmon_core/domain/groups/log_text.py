@@ -86,7 +86,7 @@ class EventText(NamedTuple):
         )
 
     def compute_metrics(self, name: str, view: MemberView) -> str:
-        """Return the event with what an ended member used; ``not recorded`` is what accounting lacks."""
+        """Return the event with what an ended member used; what accounting lacks is ``not recorded``."""
         return self._event(
             f"COMPUTE_METRICS: {name}",
             f"Job ID: {view.job_id}",
@@ -97,7 +97,7 @@ class EventText(NamedTuple):
         )
 
     def all_complete(self, views: Mapping[str, MemberView], since_s: float) -> str:
-        """Return the last event: how the members ended, and how long all of it took."""
+        """Return the event of a complete group: how the members ended, and how long all of it took."""
         states = Counter("NEVER_STARTS" if view.never_starts else view.state for view in views.values())
         usual = (JobState.COMPLETED, JobState.FAILED)
         counts = [f"{states[state]} {state}" for state in usual]

@@ -45,7 +45,7 @@ class MemberView(NamedTuple):
 
     @property
     def elapsed_s(self) -> float | None:
-        """How long its last run took, in seconds."""
+        """How long its last run took, in seconds; of an array, from the first start to the last end."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0.0, self.ended_s - self.started_s)
@@ -91,7 +91,11 @@ def _gpu_hours(job: WatchedJob) -> Iterator[float]:
 
 
 def _state(job: WatchedJob) -> str:
-    """Return one state for the whole job: that of its worst end, else of what runs, else of what waits."""
+    """Return one state for the whole job.
+
+    It is that of the worst end if the job has ended, `UNWATCHED` if it is no longer watched, else that of a
+    task that runs, else of one that waits.
+    """
     if job.ended:
         ends = (task.end for task in job.tasks.values() if task.end)
         return min(ends, key=lambda end: FROM_WORST.index(end.outcome)).state
@@ -105,7 +109,7 @@ def _state(job: WatchedJob) -> str:
 
 
 def _never_starts(job: WatchedJob) -> str:
-    """Return Slurm's reason why no task of the job will ever start; empty if one may, or has started."""
+    """Return Slurm's reason why no task that has not ended will ever start; empty if one may, or runs."""
     reasons = {task.reason.strip("()") for task in job.tasks.values() if task.end is None}
     if job.pending_indices:
         reasons.add(job.pending_reason.strip("()"))

@@ -46,7 +46,7 @@ class Member:
     submitting_since_s: float | None = None  # set before sbatch is called, cleared when the job id is saved
     logged_state: str = ""  # the state in the latest STATE_CHANGE of the group's log
     has_metrics: bool = False  # whether its COMPUTE_METRICS are logged
-    # kept here, as the cause is, since the state file of the job may be removed
+    # the outcome and its cause are kept here, too, because the state file of the job may be removed
     outcome: Outcome | None = None
     cause: str = ""
     is_stuck: bool = False  # whether the group's log says that it can never start
@@ -65,9 +65,9 @@ class GroupSettings:
 
     interval_s: float = DEFAULT_INTERVAL_S  # between two STATUS_CHECKs
     messages: MemberMessages = MemberMessages.FAILURES
-    then: tuple[str, ...] = ()  # a program and its arguments, started when all members have ended
+    then: tuple[str, ...] = ()  # a program and its arguments, started when the group is complete
     then_folder: str = ""  # its working directory
-    # this many members that fail in the same way soon after their start are reported at once; 0: never
+    # once this many members failed in the same way soon after their start, the user is told; 0: never
     stop_after: int = 3
     hold_when_broken: bool = False  # whether the pending members are then held without asking
 
@@ -99,9 +99,9 @@ class Group:
     broken: str = ""  # why the sweep looks broken, as reported; empty if it does not
     hold: bool = False  # whether the pending members are to be held, and are not yet
     unsent: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
-    complete_s: float | None = None  # when all members had ended
+    complete_s: float | None = None  # when the group became complete; None until then
     then_since_s: float | None = None  # saved before `then` is started, so that it starts at most once
-    then_result: str = ""  # how it ended, e.g. ``exit code 0``; empty while it runs
+    then_result: str = ""  # how it ended, e.g. ``exit code 0``; empty until then
 
     @property
     def unsubmitted(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Group:
         return bool(self.settings.then) and self.complete_s is not None and self.then_since_s is None
 
     def with_member(self, name: str, member: Member) -> Group:
-        """Return the group with a member added or replaced; a new job makes a complete group open again."""
+        """Return the group with a member added or replaced; a new job makes it open, and no longer broken."""
         is_new_job = member.state_id and member.state_id != self.members.get(name, Member()).state_id
         group = (
             replace(self, complete_s=None, then_since_s=None, then_result="", broken="")

@@ -62,7 +62,7 @@ def is_complete(views: Mapping[str, MemberView]) -> bool:
 
 
 def is_due(group: Group, views: Mapping[str, MemberView], now_s: float) -> bool:
-    """Whether a poll is due: the interval has passed, or all members have ended."""
+    """Whether a poll of an open group is due: the interval has passed, or the group is complete by now."""
     due_s = group.next_due_s()
     return due_s is not None and (due_s <= now_s or is_complete(views))
 
@@ -112,7 +112,8 @@ def _is_waiting(view: MemberView, member: Member) -> bool:
 def to_append(pending: str, written: bytes) -> bytes:
     """Return the part of ``pending`` that is still to be appended to a log.
 
-    ``written`` is what the log holds already at its place: a killed process may have written a part.
+    ``written`` is what the log already holds where ``pending`` belongs: a killed process may have written a
+    part of it.
     """
     whole = pending.encode("utf-8", "replace")
     if whole in written:

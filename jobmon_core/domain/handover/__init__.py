@@ -1,1 +1,1 @@
-"""What a handover page says about chains of jobs. Pure."""
+"""What a handover page says about the jobs that a job waits for. Pure."""

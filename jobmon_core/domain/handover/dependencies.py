@@ -27,10 +27,10 @@ class Dependency(NamedTuple):
 
 
 def dependencies(arguments: Sequence[str], script_text: str) -> tuple[Dependency, ...]:
-    """Return the jobs that a job waits for, by its command line, else by the lines in its script."""
+    """Return the jobs that a job waits for, by its command line, else by its ``#SBATCH`` lines."""
     try:
         options: Mapping[str, str] = dict(read_with_unknown(arguments)[0])
-    except SchedulerRejected:  # a newer sbatch took it
+    except SchedulerRejected:  # sbatch can read them, jobmon cannot: see `read_with_unknown`
         options = {}
     text = options.get("dependency") or script_directives(script_text).get("dependency", "")
     return parse_dependency(text)

@@ -165,7 +165,7 @@ def _running_issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
 
 
 def _unused_gpus(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
-    """Yield that a job which has started uses none of its GPUs.
+    """Yield an issue if a job that is past its start uses none of its GPUs.
 
     A program that waits between two steps looks idle for some seconds, but holds memory.
     """

@@ -95,7 +95,7 @@ class HealthReport:
     """Whether a job is healthy, why, and the figures."""
 
     at_s: float
-    ref: str = ""  # as Slurm writes it; empty for pods without a job
+    ref: str = ""  # the job id, e.g. ``12_3``; empty for pods without a job
     name: str = ""
     state: str = ""  # in the words of its scheduler
     stage: Stage = Stage.RUNNING

@@ -139,7 +139,7 @@ def _folder_problem(text: str) -> str:
 
 
 def pod_answer(pod: str, sections: dict[str, str], checkpoint_folder: str) -> PodAnswer:
-    """Return what the sections of a pod's answer show, by name."""
+    """Return what a pod's answer shows; ``sections`` are its parts by name."""
     processes = read_processes(sections.get("processes", ""))
     gpus = read_gpus(sections.get("gpus", ""), processes)
     cluster = read_ray_status(sections["ray"]) if "ray" in sections else None

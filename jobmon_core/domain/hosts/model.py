@@ -28,7 +28,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """How a job ended, as a file or tmux on its host shows it."""
+    """How a job ended, as its host shows it: by a file, by tmux or by a restart."""
 
     state: str  # Slurm's word
     exit_code: int | None = None

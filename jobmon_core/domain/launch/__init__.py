@@ -1,1 +1,1 @@
-"""Whether a job started as it should: its workers, GPUs, logs and folders in the first minute of each run."""
+"""Whether a job started as it should: its workers, GPUs, logs and folders soon after the start of a run."""

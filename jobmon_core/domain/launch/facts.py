@@ -13,7 +13,7 @@ _GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 
 
 class WorkerLogs(NamedTuple):
-    """The logs of the workers that exist, as the user named them."""
+    """The worker logs that exist, of those that the user named."""
 
     written: int = 0  # how many are not empty
     empty: tuple[str, ...] = ()  # the paths of the empty ones
@@ -36,7 +36,7 @@ class LaunchFacts:
     gpu_ids: tuple[int, ...] = ()  # as the user says
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
     worker_logs: WorkerLogs | None = None  # None if the user named none
-    folder: Folder | None = None  # of outputs, as far as it was named and looked at
+    folder: Folder | None = None  # of outputs; None if the user named none, or it could not be looked at
     is_folder_of_node: bool = False  # a node looked at the folder, else this host did
     has_output: bool | None = None  # in any log; None without a log
     outputs: int | None = None  # the number of output files; None if the user named none

@@ -1,8 +1,8 @@
-"""Judge the launch of a run: a failure is reported once, after the end of the window, and so is its end.
+"""Judge the launch of a run: a failure is reported once, after the end of the window, and its recovery once.
 
-To raise no false alarm, a check must fail for 20 seconds before the launch counts as failed. Warnings never
-cause a message. A run that jobmon first saw late is not judged by its processes: some may have done their
-work.
+To raise no false alarm, a check must fail for 20 seconds before the launch counts as failed, unless only logs
+or output are missing after a window that the user set. Warnings never cause a message. A run that jobmon
+first saw late is not judged by its processes: some may have done their work.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
 
 
 def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]) -> bool:
-    """Whether the checks have failed for 20 seconds, or, of output, for the time that the user names."""
+    """Whether checks have failed for 20 seconds, or only logs or output are missing after a set window."""
     if facts.has_own_window and all(item.name in _FILES for item in failed):
         return True
     return state.failing_since_s is not None and facts.now_s - state.failing_since_s >= _MUST_LAST_S

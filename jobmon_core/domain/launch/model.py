@@ -55,7 +55,7 @@ class LaunchState:
     verdict: Verdict = Verdict.CHECKING
     items: tuple[Item, ...] = ()
     failing_since_s: float | None = None  # since when at least one check has failed at each look
-    reported: EventKind | None = None  # as what a failure was reported, until it is over
+    reported: EventKind | None = None  # the kind of the event that reported a failure; None once it is over
     gpu_peaks: dict[str, float] = field(default_factory=dict)  # highest utilisation in %, by node and index
 
     @property

@@ -21,7 +21,7 @@ _MAX_RANKS = 4096
 
 
 def step_errors(lines: Iterable[str]) -> dict[int, str]:
-    """Return the line about each failed task of a step, by its rank."""
+    """Return the line about each failed task of a step, by its rank; a line about very many is skipped."""
     found: dict[int, str] = {}
     for line in lines:
         if match := _LINE.search(line):

@@ -31,7 +31,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 _BAR_WIDTH = 20
 _FULL, _EMPTY = "█", "░"
 _MAX_PROBLEMS = 3
-# the estimated end is rounded to minutes, and further ahead to five minutes
+# the estimated end is rounded to minutes, and to five minutes if it is an hour ahead or more
 _MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
 _NO_PROGRESS, _NO_LAUNCH = TaskProgress(), LaunchState()
 
@@ -144,7 +144,7 @@ def _problems(progress: JobProgress, task: Task, prefix: str = "") -> list[str]:
 
 
 def _launch(progress: JobProgress, task: Task) -> Iterator[str]:
-    """Yield a line once all that was checked after the start was there."""
+    """Yield a line once the launch of a task has passed its checks."""
     state = progress.launches.get(task.key, _NO_LAUNCH)
     if state.verdict is Verdict.PASSED:
         yield launched_text(state.items)

@@ -57,7 +57,8 @@ def job_ended_messages(
 ) -> tuple[Message, ...]:
     """Return the final messages: one about the whole job, or with ``per_task`` one for each task of an array.
 
-    ``doubtful_route`` is that of a doubtful success. A stage of a chain that never starts gets no message.
+    ``doubtful_route`` is that of a doubtful success. A stage of a chain that never starts
+    because an earlier one did not succeed gets no message.
     """
     if never_starts_in_chain(job):  # the message about the stage that ended first says so
         return ()

@@ -61,8 +61,8 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     """Return the job with a queued message for each event that needs one and has none yet.
 
     ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning, and only
-    the first five warnings about one thing get one: the tasks of an array often stall together. If a job
-    survives an error before the message about it was sent, neither of the two is sent.
+    the first five warnings of one kind and subject get one: the tasks of an array often stall together. If a
+    job survives an error before the message about it was sent, neither of the two is sent.
     """
     warned: list[Event] = []
     for event in events:
@@ -130,7 +130,7 @@ def usual_advice(kind: EventKind, backend: str) -> str:
 
 
 def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
-    """Return an ended job without the messages about its progress that nobody tried to send yet.
+    """Return an ended job without the messages about its progress, except those that must stay.
 
     They say that the job is running, and might arrive after the message about its end.
     """

@@ -82,10 +82,10 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_i
 def with_outage_message(
     job: WatchedJob, host: str, now_s: float, scheduler: str, words: OutageWords | None = None
 ) -> WatchedJob:
-    """Return the job as the reporter of its current outage, with the message queued; unchanged without one.
+    """Return the job as the reporter of its outage, with the message queued; unchanged if it has none.
 
-    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix). A
-    service that is not a scheduler has ``words`` of its own.
+    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix
+    seconds). A service that is not a scheduler has ``words`` of its own.
     """
     outage = current_outage(job)
     if outage is None:

@@ -1,1 +1,1 @@
-"""What the user noted about jobs, and which note helps with a failure that happened before."""
+"""What the user noted about jobs, and the fingerprints by which a note is found when a failure returns."""

@@ -33,7 +33,7 @@ def compare(
     """Return the patrol at ``now_s`` over the jobs ``seen``.
 
     Args:
-        seen: the jobs, by id.
+        seen: the jobs, sorted by id.
         problems: what is wrong and concerns no single job.
         memory: what the last patrol saw.
         now_s: Unix seconds.

@@ -12,7 +12,7 @@ from jobmon_core.domain.delivery.outbox import Quote
 
 
 class Severity(IntEnum):
-    """How bad a problem is; its value is the exit code of a patrol whose worst problem it is."""
+    """How bad a problem is; its value is the exit code of an attended patrol with no worse one."""
 
     WELL = 0
     WARNING = 1  # look at it: a stall, a dead monitor, a message that was not delivered
@@ -33,10 +33,10 @@ class SeenJob:
     """What a patrol saw of one job."""
 
     id: str  # its state id
-    ref: str  # as Slurm writes it
+    ref: str  # its job id, e.g. ``12_3``
     name: str = ""
     group: str = ""  # e.g. "running", "failed": each job counts in one
-    state: str = ""  # Slurm's; of an array the number of tasks in each
+    state: str = ""  # Slurm's; of an array, how many tasks are in each state
     outcome: str = ""  # empty until it is known
     reason: str = ""  # why it is pending, or how it ended, if there is more to say than its state
     current: float | None = None  # finished units of a job with one task
@@ -84,9 +84,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memory of each reader: a channel does not miss what was shown on a terminal meanwhile."""
+    """The memory of each place that shows patrols: a channel still gets what a terminal has already shown."""
 
-    readers: dict[str, Memory] = field(default_factory=dict)  # by channel; "" is who runs the command
+    readers: dict[str, Memory] = field(default_factory=dict)  # by channel, the log, or "" for the terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Patrol:
     """One patrol over jobs."""
 
     at_s: float
-    since_s: float | None = None  # the last patrol; None if this is the first one
+    since_s: float | None = None  # the last patrol over any of these jobs; None if there was none
     jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then those with news, then by id
     problems: tuple[Problem, ...] = ()  # what is wrong and concerns no single job
     is_done: bool = False  # nothing is watched any more

@@ -24,7 +24,7 @@ def patrol_command(every_minutes: float, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
     Raises:
-        NoSchedule: the interval is shorter than five minutes, or cron cannot express it.
+        NoSchedule: cron cannot repeat the interval evenly, or it is under five minutes or over a day.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()

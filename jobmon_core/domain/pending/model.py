@@ -128,7 +128,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit of a QOS or an association that is set, and what counts towards it."""
+    """A limit that is set for a QOS or an association, and what counts towards it."""
 
     owner: str  # e.g. ``QOS long``, ``account physics``
     name: str  # as scontrol writes it: MaxJobsPU, GrpTRES
@@ -185,7 +185,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a job is pending. ``problem`` goes on after "It"; ``evidence`` and ``action`` are sentences."""
+    """Why a job is pending. ``problem`` continues "It ..."; ``evidence`` and ``action`` are sentences."""
 
     category: Category
     problem: str

@@ -14,7 +14,7 @@ _WORTH_IT_S = 300  # a shorter limit is no help
 
 
 class Obstacle(NamedTuple):
-    """A reservation that the job may not use, on nodes of its partitions.
+    """A reservation that the job does not use, on nodes that it could use.
 
     Attributes:
         reservation: the reservation, which ends in the future.

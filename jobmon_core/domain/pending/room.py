@@ -51,7 +51,7 @@ def resources(case: Case) -> Explanation:
 
 
 def _blocked(case: Case) -> Explanation:
-    """Explain which reservations keep the job from nodes, and what it could do before they begin."""
+    """Explain which reservations keep the job from nodes, and with which time limit it could start before."""
     found = case.obstacles()
     if not found:
         return Explanation(Category.RESERVATION, "")

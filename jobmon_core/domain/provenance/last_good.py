@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_earlier_success(candidate: WatchedJob, job: WatchedJob) -> bool:
-    """Whether a job of the same name, submitted before ``job``, succeeded without doubt."""
+    """Whether a job of the same name, backend and user, submitted before ``job``, succeeded without doubt."""
     return (
         bool(job.name)
         and candidate.id != job.id

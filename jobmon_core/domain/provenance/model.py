@@ -69,7 +69,7 @@ class RunRecord:
     """What was run: all that jobmon can tell about it without asking the scheduler again."""
 
     recorded_s: float = 0.0  # Unix seconds
-    arguments: tuple[str, ...] = ()  # as given to sbatch, options included; without secrets
+    arguments: tuple[str, ...] = ()  # as given to sbatch, options included, or the command; without secrets
     arguments_hidden: bool = False  # whether a secret in them was replaced
     folder: str = ""  # the working directory of the submission
     job_config: str = ""  # the path given by ``--job-config``

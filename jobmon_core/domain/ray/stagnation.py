@@ -33,8 +33,8 @@ def look(
     """Return the memory after a look at a running job, and whether the job is stalled.
 
     It is stalled if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times
-    its longest pause so far: long steps are no stall, and a job that still prints works. The first look never
-    finds a stall.
+    its longest pause so far: long steps are no stall, and a job that still prints works. The first look
+    at a run never finds a stall.
     """
     if before is None or (step is not None and before.step is not None and step < _NEW_RUN * before.step):
         return Memory(step, now_s, 0.0, log, now_s, now_s), False

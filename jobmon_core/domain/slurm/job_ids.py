@@ -106,7 +106,7 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Return a job id of a listing; of pending array tasks, the array's id and their indices (else None).
+    """Return a listed job id and None; for pending array tasks, the array's id and their indices.
 
     Raises:
         ValueError: the text is not a job id.

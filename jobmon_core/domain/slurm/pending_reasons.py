@@ -84,7 +84,7 @@ _LIMITS = (
 
 
 def pending_hint(reason: str) -> Hint | None:
-    """Return what a reason means, as squeue prints it; None for ordinary waiting and for unknown reasons."""
+    """Return the hint for a reason as squeue prints it; None for ordinary waiting and for unknown reasons."""
     name = reason.strip("()").partition(",")[0]  # ReqNodeNotAvail, UnavailableNodes:n1
     if name in _HINTS:
         return _HINTS[name]

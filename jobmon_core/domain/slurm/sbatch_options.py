@@ -1,5 +1,7 @@
 """The options of sbatch (20.11 to 25.05): how the local scheduler treats them, and how Slurm parses them.
 
+The local scheduler is the part of jobmon that runs scripts on a machine without Slurm.
+
 Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
 """
 

@@ -1,4 +1,4 @@
-"""What to do about a network that is slower than it could be, and what to set in order to see which it is.
+"""What to do about a network that is slower than it could be, and what to set to see which one is used.
 
 Sources: the documentation of NCCL's variables, and that of aws-ofi-nccl. ``NCCL_NET`` takes the name that
 NCCL prints after "Using network"; with ``ofi``, which is the name of a plugin, it finds no network.

@@ -43,7 +43,7 @@ class _Traffic:
 
 
 def fabric_text(nodes: Sequence[NodeFabric]) -> str:
-    """Return which fabric the nodes have, e.g. ``n1 has 4 active EFA ports``; empty if none is seen."""
+    """Return what the first node with active ports has, e.g. ``n1 has 4 active EFA ports``; empty if none."""
     for each in nodes:
         ports = [port for port in each.fabric.ports if port.is_active]
         if ports:
@@ -54,7 +54,7 @@ def fabric_text(nodes: Sequence[NodeFabric]) -> str:
 def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> NetworkVerdict | None:
     """Return the verdict that the counters of a job's nodes prove while its steps advance; None if none.
 
-    ``number`` is that of the nodes of the job, None if it is not known.
+    ``number`` is how many nodes the job has, None if that is not known.
     """
     measured = [each for each in nodes if each.fabric.span_s]
     traffic = [found for each in measured if (found := _traffic(each)) is not None]
@@ -119,7 +119,7 @@ def _idle_ports(traffic: Sequence[_Traffic]) -> Iterator[str]:
     """Yield the ports that carry nothing, although they should.
 
     Sites keep cards of InfiniBand and RoCE for other purposes, e.g. storage: one that carries nothing counts
-    only if it does on another node. All cards of EFA have the same purpose.
+    only if the same card of another node carries data. All cards of EFA have the same purpose.
     """
     used = {_key(port) for each in traffic for port in each.ports if not _is_flat(port)}
     for each in traffic:

@@ -19,7 +19,7 @@ class NetworkFacts:
 
     nodes: int | None = None  # of the job
     nccl: NcclLines = _NO_LINES
-    fabrics: tuple[NodeFabric, ...] = ()  # by the agents
+    fabrics: tuple[NodeFabric, ...] = ()  # as the agents of the nodes see them
     has_gpus: bool | None = None
     is_advancing: bool = False  # its steps advance, so its collectives run
     unread: str = ""  # why its logs could not be read

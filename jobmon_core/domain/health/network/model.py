@@ -47,9 +47,9 @@ class NcclLines:
     providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected, by name
     node_counts: tuple[int, ...] = ()  # different numbers of nodes that communicators span, ascending
     multi_node_nvlink: bool = False
-    gdr: bool | None = None  # whether the rings use GPUDirect RDMA, by NCCL 2.24 and later
+    gdr: bool | None = None  # whether the rings use GPUDirect RDMA, as NCCL 2.24 and later print it
     settings: dict[str, str] = field(default_factory=dict)  # variables that NCCL reports, e.g. NCCL_NET
-    # one line that shows each, by its key: e.g. ``channel Socket``, ``plugin missing``, ``NCCL_NET``
+    # for each fact the first line that shows it, by keys such as ``channel Socket``, ``plugin missing``
     evidence: dict[str, str] = field(default_factory=dict)
 
     @property
