@@ -116,7 +116,7 @@ class _Analyser:
         return _redacted(replace(diagnosis, evidence=(line,) if line else (), log_path=log_path))
 
     def read_end(self, path: str) -> None:
-        # before the other parts, so that stderr stays last: it is read first and ends with Slurm's messages
+        # before the parts read so far: stderr, read first, stays last, because it ends with Slurm's messages
         self._parts.insert(0, _without_earlier_lines(read_tail(path), self._earlier.get(path)))
 
     def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None, named: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ def diagnoses_of(
 
     The worker calls ``read_progress``, which reads on to the ends of the logs, and ``has_telemetry`` with a
     key: whether agents reported about this task. If the worker fails, that is logged, and every key has an
-    empty diagnosis with a note that says so. After that, another worker calls ``changes_of`` with the
+    empty diagnosis with a note that says so. If it succeeds, another worker calls ``changes_of`` with the
     diagnoses: what changed since the job last worked, by key; the diagnoses do not depend on its success.
     """
 

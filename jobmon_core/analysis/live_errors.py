@@ -60,7 +60,7 @@ class LiveErrors:
     ) -> tuple[ErrorWatch, tuple[Event, ...]]:
         """Return what is known after one more look at the logs at these paths, and what is new.
 
-        ``reader`` is what the progress reader knows of them.
+        ``reader`` holds the progress that these logs show.
         """
         events: tuple[Event, ...] = ()
         is_new_run = watch.run_started_s not in (None, self.task.start_s)

@@ -177,7 +177,7 @@ def _with_triage(
 
 
 def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
-    """Return the tasks whose logs are to be read: those that have just ended, then those that run."""
+    """Return the tasks whose logs are to be read: those that have just ended, then up to 32 that run."""
     ended = [task for task in job.tasks.values() if _is_over(task) and task.key in record.readers]
     running = [task for task in job.tasks.values() if not _is_over(task) and task.state.phase is Phase.ACTIVE]
     return ended + running[:_MAX_TASKS]

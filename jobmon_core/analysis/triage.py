@@ -75,7 +75,7 @@ def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemet
 
 
 def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen) -> Situation:
-    """Return all that is known about a running task."""
+    """Return what is known about a running task, without what `with_memory` adds."""
     settings, followed = job.settings or _NO_SETTINGS, seen.progress
     started_s = running_since_s(task)
     limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None

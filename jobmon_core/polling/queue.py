@@ -93,7 +93,7 @@ class SharedQueue:
         return 0 <= self.clock.now() - view.answered_s < max_age_s
 
     def _current_view(self, job_id: int) -> QueueView:
-        """Return the latest view of a job; parse the file only if it has changed."""
+        """Return the latest view of a job; parse the file only if it has changed or the job is new."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
             self._views = self._parse(self._latest(), {*self._followed, job_id})

@@ -39,7 +39,7 @@ class Submitted(NamedTuple):
     """A job that the scheduler accepted."""
 
     ref: JobRef
-    cluster: str = ""  # as the scheduler's reply names it or, if that has no job id, the user; else empty
+    cluster: str = ""  # as the reply names it; if that has no job id, as the user names it; empty: not named
 
 
 class Submission(NamedTuple):
@@ -148,7 +148,7 @@ class AgentRequest(NamedTuple):
 
 
 class AgentLaunch(NamedTuple):
-    """One way to start the agents of a task: programs to run on this host for as long as the agents."""
+    """One way to start the agents of a task: programs that run on this host while the agents run."""
 
     commands: tuple[tuple[str, ...], ...]
     stop_signal: int  # makes such a program end its agents in good order
@@ -169,7 +169,7 @@ class SubmissionQueries(NamedTuple):
 
 
 class ShortJobState(NamedTuple):
-    """The state of the short job of `jobmon check --on-node`."""
+    """The state of the short job with which `jobmon check --on-node` looks at a node."""
 
     state: str  # as the scheduler writes it; empty if it does not know the job any more
     reason: str = ""  # why it waits
@@ -178,13 +178,13 @@ class ShortJobState(NamedTuple):
 
 
 class ShortJobs(NamedTuple):
-    """How the short job of `jobmon check --on-node` is run.
+    """How `jobmon check --on-node` runs a short job, which tries the setup lines of a script on a node.
 
     Attributes:
         submit: submits a script. Its arguments after the runner are a job name that no other job has, the
             options, the path of the script, and the path of its output. Raises SchedulerMissing,
-            SchedulerRejected, and SchedulerUnavailable if there was no answer. A job that may exist all the
-            same has been cancelled then, or the error says how to cancel it.
+            SchedulerRejected, and SchedulerUnavailable if there was no answer. If the job may exist after an
+            error, it has been cancelled, or the error says how to cancel it.
         state: returns the state of the job; None if the scheduler did not answer.
         cancel: cancels the job, unless it has ended; returns the scheduler's error text, empty without one.
     """
@@ -197,7 +197,7 @@ class ShortJobs(NamedTuple):
 class Attempt(NamedTuple):
     """A submission whose result is not known, because the process that made it was killed."""
 
-    session: int  # session id (getsid) of the submission; no other one was made in it
+    session: int  # session id (getsid) of the submission; no other submission was made in it
     host: str
     since_s: float  # Unix seconds
     folder: str  # the working directory
@@ -278,7 +278,7 @@ class RemoteJobs(Protocol):
 class ManualCommands(NamedTuple):
     """The commands with which a user handles a job of a service; parts that are not known are empty."""
 
-    look: tuple[str, ...] = ()  # programs of the service or of the system, as are those of `stop`
+    look: tuple[str, ...] = ()  # these and `stop` run programs of the service or of the system
     stop: tuple[str, ...] = ()
     start: str = ""  # runs again what the job ran; may be a command of jobmon
     start_note: str = ""  # what to know about `start`, or why there is none

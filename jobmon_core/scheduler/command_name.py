@@ -30,8 +30,9 @@ _LAUNCHERS = (
 def program_or_script(argv: Sequence[str], folder: str) -> str:
     """Return the word of a command that names the script that it runs, else the one that names its program.
 
-    A script is the first existing file with the suffix of one; relative names are looked for in ``folder``. A
-    program that is given by a path counts as running a script only if it is a known interpreter or launcher.
+    The script is the first argument that names a file and ends in a suffix such as ``.py``; a relative name
+    is looked for in ``folder``. A program given by a path counts as running a script only if it is a known
+    interpreter or launcher.
     """
     program, *arguments = argv
     name = Path(program).name

@@ -30,7 +30,7 @@ _RAY = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS")
 # in `env_fingerprint`; one that is not set counts as empty
 _COMPARED = (
     *_CONNECTION,
-    # how messages reach Discord
+    # the proxies and certificates of HTTP requests, e.g. those to Discord
     *("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("https_proxy", "http_proxy", "all_proxy", "no_proxy"),
     *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"),

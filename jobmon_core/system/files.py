@@ -47,7 +47,7 @@ class Stamp(NamedTuple):
 
 
 def file_stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None if it cannot be read."""
+    """Return the stamp of a file; None if it is missing or cannot be examined."""
     try:
         status = path.stat()
     except OSError:

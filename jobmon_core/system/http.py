@@ -1,4 +1,4 @@
-"""All HTTP requests of jobmon but those of Apprise. They keep the secret URL out of every error and log.
+"""All HTTP requests but those of Apprise and kubectl. They keep the secret URL out of every error and log.
 
 Certificates are always checked. Proxies and CA bundles are read from the environment, because many sites
 require them. ``~/.netrc`` is ignored, so that no other service's password is sent.

@@ -66,7 +66,7 @@ def from_json(kind: type[T], data: Any) -> T:
 
 
 def _below(step: str, error: Exception) -> DecodeError:
-    """Return the error of a value as one of what contains it; ``step`` leads from there to the value."""
+    """Return the error of a part as one of its container; ``step`` leads from the container to the part."""
     if isinstance(error, DecodeError):
         return DecodeError(step + error.place, error.reason)
     return DecodeError(step, str(error))

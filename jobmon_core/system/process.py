@@ -95,7 +95,7 @@ def read_stat(pid: int) -> ProcStat | None:
 def own_peak_kib() -> int | None:
     """Return the peak memory of this process since it executed its program (KiB); None if /proc lacks it.
 
-    Unlike ``getrusage``, which counts the memory of the process that forked it, too.
+    ``getrusage`` would also count the memory of the process that forked it.
     """
     status = (_PROC / "self" / "status").read_text(encoding="ascii", errors="replace")
     words = status.partition("\nVmHWM:")[2].split(maxsplit=1)

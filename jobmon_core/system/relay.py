@@ -1,4 +1,4 @@
-"""Copies a program's output to the user as it arrives, and keeps the end of that output."""
+"""The pipes of a running program: its output is copied to the user as it arrives, or collected."""
 
 from __future__ import annotations
 

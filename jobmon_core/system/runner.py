@@ -1,4 +1,4 @@
-"""Starts programs; no other file of jobmon does.
+"""Starts programs; other files of jobmon start only jobmon itself.
 
 A query has a time limit; a command run for the user (sbatch, which may ``--wait`` for days) has none.
 """
@@ -115,7 +115,7 @@ class Runner:
     def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
         """Run a query and return its whole output; it is killed after ``timeout_s`` seconds.
 
-        It gets no input, and no variable that changes its output.
+        It gets no input, and the environment of `query_environment`.
         """
         return self.capture_with({}, argv, timeout_s)
 

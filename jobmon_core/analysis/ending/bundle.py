@@ -103,7 +103,7 @@ def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSour
 
 
 def _traceback(task: Task) -> list[Part]:
-    """Return the whole traceback that proves the cause, if there is one: other lines may follow it."""
+    """Return the whole traceback that proves the cause, if there is one; the ends of logs may lack it."""
     found = task.diagnosis
     if found is None or not found.is_proved or not found.evidence:
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _CORE_PATTERN = "/proc/sys/kernel/core_pattern"
-_DUMPING = (3, 4, 5, 6, 7, 8, 11, 24, 25, 31)  # whose default action is a core dump: signal(7)
+_DUMPING = (3, 4, 5, 6, 7, 8, 11, 24, 25, 31)  # signals whose default action is a core dump: signal(7)
 _MAX_ENTRIES = 10_000  # of a folder
 _SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 # the beginning of an ELF file, and its type at byte 16: ET_CORE, of either byte order

@@ -20,7 +20,7 @@ MAX_CLOCK_SKEW_S = 60.0
 
 
 def node_histories(telemetry: TaskTelemetry, start_s: float) -> tuple[NodeHistory, ...]:
-    """Return what agents measured of the run that started then (Unix seconds), by node."""
+    """Return, by node, what agents measured of the run that started at ``start_s`` (Unix seconds)."""
     return tuple(
         NodeHistory(
             node,

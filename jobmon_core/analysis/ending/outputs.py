@@ -115,7 +115,7 @@ def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Di
 def since_s(job: WatchedJob, task: Task) -> float:
     """Return from when on a file is one of this run (Unix seconds).
 
-    A job that was requeued may have written some before; of an array that shares them, any task may have.
+    If the task was requeued, or the tasks of an array share the files, that is when the job was submitted.
     """
     if task.restarts or _are_shared(job):
         return job.submitted_s or job.registered_s
@@ -198,7 +198,7 @@ def _newest_checkpoint(job: WatchedJob, task: Task, start_s: float) -> Checkpoin
 
 
 def _wrote_anything(folder: str, start_s: float) -> bool:
-    """Whether anything in and below a folder is from this run, whatever its name."""
+    """Whether anything up to two folders below a folder is from this run; also if not all was listed."""
     found = list_files(folder, _ANYTHING, folders=True)
     return found.is_partial or any(each.modified_s >= start_s for each in found.files)
 

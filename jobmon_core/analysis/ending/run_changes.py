@@ -183,7 +183,7 @@ def _is_worth_comparing(task: Task) -> bool:
 def _jobs_of_same_name(
     store: JobStore, job: WatchedJob, may_go_on: Callable[[], bool]
 ) -> Iterator[WatchedJob]:
-    """Yield the jobs of the same name, newest first; of very many jobs, only the newest are looked at."""
+    """Yield the jobs whose state files contain the name, newest first; only the newest files are read."""
     mark = f'"name": {json.dumps(job.name)}'.encode("ascii")  # most files need not be parsed
     paths = sorted(store.paths(), key=lambda path: path.stem.split("-")[2:], reverse=True)
     for path in islice(paths, _MAX_SEARCHED):

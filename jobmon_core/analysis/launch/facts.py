@@ -36,7 +36,7 @@ _NO_SETTINGS = JobSettings()
 
 
 class Seen(NamedTuple):
-    """What the same look has found out about a task, and where the reports of its agents are."""
+    """What this look has found out about a task so far, and where the reports of its agents are."""
 
     telemetry: TaskTelemetry | None  # what agents report
     progress: TaskProgress
@@ -124,7 +124,7 @@ def _worker_logs(job: WatchedJob, task: Task, settings: JobSettings, seen: Seen)
 def _output_folder(
     job: WatchedJob, task: Task, reports: tuple[AgentReport, ...]
 ) -> tuple[Folder | None, bool]:
-    """Return the output folder that the user named, and whether a node looked at it, else this host."""
+    """Return the output folder that the user named, and whether a node, not this host, looked at it."""
     if not job.settings or not job.settings.output_dir:
         return None, False
     path = named_path(job, task, job.settings.output_dir)

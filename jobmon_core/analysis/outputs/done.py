@@ -65,7 +65,7 @@ def _written_s(path: str, start_s: float) -> float | None:
 
 
 def _exit_status(path: str) -> int | None:
-    """Return the exit status that `jobmon mark` wrote into a marker; None in any other file."""
+    """Return the exit status that `jobmon mark` wrote into a marker; None for any other file."""
     with suppress(Unreadable, ValueError, RecursionError), regular_file(path) as file:
         data = json.loads(file.read_at(0, _MAX_MARKER_BYTES))
         status = data.get("exit_status") if isinstance(data, dict) else None

@@ -122,7 +122,7 @@ class ForegroundJob:
 
     def _has_ended(self) -> bool:
         """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
-        # ask for the supervisor's status first: between the two, it may write the last record and end
+        # first the supervisor's status, then `ended_s`: in between, it may write the last record and end
         is_supervised = self._supervisor.status(self._this_process) is ProcessStatus.RUNNING
         if is_supervised or self._folder.ended_s() is not None:
             return self._folder.ended_s() is not None

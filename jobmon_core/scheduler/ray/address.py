@@ -16,10 +16,10 @@ _HTTP = "http://"
 
 
 def find_service(address: str, environment: Mapping[str, str]) -> str:
-    """Return the name of the Ray cluster that the user means: ``--address``, else Ray's variables say it.
+    """Return the name of the Ray cluster: by ``--address``, else by Ray's variables, else this machine's.
 
     Raises:
-        SchedulerRejected: it is not the address of a dashboard, or contains a password.
+        SchedulerRejected: it is not the address of a dashboard, or contains more, e.g. a password.
     """
     named = next((name for name in _VARIABLES if environment.get(name, "").strip()), "")
     text = address.strip() or environment.get(named, "").strip()

@@ -56,7 +56,7 @@ class _Seen(NamedTuple):
 
 
 def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
-    """Return the rows of all jobs of a cluster that jobmon follows; update their files.
+    """Return the rows of the jobs that jobmon follows on a cluster; update their files.
 
     ``is_known`` is whether jobmon follows the job with this number.
     """

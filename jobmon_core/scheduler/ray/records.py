@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MAX_ATTEMPT_S = 900.0  # an attempt without a new note for this long is over; it packs and sends a folder
+_MAX_ATTEMPT_S = 900.0  # an attempt that notes nothing for this long is over; it may have a folder to send
 _APPEARS_WITHIN_S = 120.0  # how soon after the last request Ray shows a job that it accepted
 _SHOWN_S = 600.0  # how long the queue lists an ended job
 
@@ -86,7 +86,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The rows of all followed jobs of a cluster, as the text of `to_answer`, or why there are none."""
+    """The rows of the followed jobs of a cluster, as the text of `to_answer`, or why there are none."""
 
     text: str = ""
     problem: str = ""

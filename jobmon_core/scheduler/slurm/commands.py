@@ -1,4 +1,4 @@
-"""The command lines of sbatch, srun and Slurm's query commands. Pure: nothing here runs them.
+"""The command lines of sbatch, srun, ssh and Slurm's query commands. Pure: nothing here runs them.
 
 ``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
 that no value contains, or the only free text comes last. Queries for jobs name one user or the jobs, and

@@ -60,7 +60,7 @@ class SubmissionFinder:
     def _find(
         self, message: str, cluster: str, started_s: int, on_job: Callable[[Submitted], None]
     ) -> JobRef | NotListed | str:
-        """Search for the job; return a clause with the reason if there was no answer."""
+        """Search for the job; if that is not possible, return a clause that says why."""
         if "," in cluster or cluster == "all":
             return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
         self.deps.tell(message)

@@ -63,7 +63,7 @@ def _records(body: str) -> Iterator[str]:
     """Yield the records; one spans several lines if the job's name or comment contains newlines."""
     record: list[str] = []
     for line in body.removesuffix("\n").split("\n"):
-        if line[:1].isdigit() and line.count(SEP) > 1:  # one is that between the comment and the name
+        if line[:1].isdigit() and line.count(SEP) > 1:  # further lines of a record have one at most
             yield "\n".join(record)
             record = []
         record.append(line)

@@ -1,7 +1,7 @@
 """Parse the output of ``scontrol show job``. Never raises: invalid records are skipped.
 
 A record is several lines of ``Key=value``; all but the first are indented, and an empty line ends it. A text
-that the user chose, such as a path, is alone on its line, whereas ``scontrol -o`` puts other keys behind it,
+that the user chose, such as a path, ends its line, whereas ``scontrol -o`` puts other keys behind it,
 which differ by version. Source: ``slurm_sprint_job_info`` of 20.11 to 25.11.
 """
 

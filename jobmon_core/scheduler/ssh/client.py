@@ -41,7 +41,7 @@ class _Jobs(NamedTuple):
     """Jobs on one host, by number."""
 
     watched: dict[int, tuple[JobFolder, HostJob]]
-    # ended long ago, and nobody watches them: their folders there may go
+    # ended long ago, and nobody watches them: their folders on the host may be removed
     removable: dict[int, tuple[JobFolder, HostJob]]
 
 
@@ -171,7 +171,7 @@ class SshScheduler:
         for number, seen in look.logs.items():
             folder, job = jobs[number]
             run = look.runs.get(number)
-            is_in_own_folder = run is not None and run.has_begun  # both machines have the same home
+            is_in_own_folder = run is not None and run.has_begun  # if so, both machines share a home
             if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
                 continue  # that machine has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is

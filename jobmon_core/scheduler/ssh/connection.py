@@ -1,8 +1,8 @@
 """One round-trip to a host by ssh: a shell script goes in, and what it prints comes back.
 
-The script goes to the stdin of ``/bin/sh``, because the login shell of the user may be any. What the start-up
-files of that shell print is in the output, too: only what stands between two random words counts. Without
-the second one, or if ssh itself failed (exit code 255), nothing is known about the host.
+The script goes to the stdin of ``/bin/sh``, because the login shell of the user may be another. What the
+start-up files of that shell print is in the output, too: only what stands between two random words counts.
+Without the second one, or if ssh itself failed (exit code 255), nothing is known about the host.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class CopyPosition(NamedTuple):
 
 
 def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
-    """Return how far a log has been copied; nothing if that cannot be read: then its end is copied again."""
+    """Return how far a log was copied; if that cannot be read, its beginning, so that it is copied again."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
         return CopyPosition(state.inode, state.base + _size(copy)) if state.inode else CopyPosition()
@@ -56,7 +56,7 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
     elif seen.from_bytes > known.next_byte:
         note = f"{seen.from_bytes - known.next_byte} bytes of the log are left out here"
     else:
-        data = data[known.next_byte - seen.from_bytes :]  # another monitor may have copied the bytes before
+        data = data[known.next_byte - seen.from_bytes :]  # another monitor may have copied some of it
     if not data and not note and known.inode:
         return
     if _size(copy) > MAX_COPY_BYTES:

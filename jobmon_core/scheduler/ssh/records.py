@@ -99,7 +99,7 @@ class JobFolder:
         _write(self.path / "files.json", files, durable=False)
 
     def log(self, job: HostJob) -> Path:
-        """Return the path of the copy of the log, which has the same name."""
+        """Return the path of the copy of the log, which has the same name; ``_`` precedes those of `_OWN`."""
         name = basename(job.target.log) or _OUTPUT
         return self.path / (f"_{name}" if name in _OWN else name)
 

@@ -1,8 +1,8 @@
 """Submit a job to a Ray cluster once, also if answers get lost.
 
-Its submission id is made here and recorded before the first request. Ray starts a job only once under an
-id, so after a request without an answer the same id is sent again. That Ray does not know the id right after
-proves nothing: a request may still be on its way.
+Its submission id is recorded before the first request. Ray starts a job only once under an id, so after a
+request without an answer the same id is sent again. That Ray does not know the id right after that proves
+nothing: a request may still be on its way.
 
 A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
 token in the metadata, which Ray shows with the job, says whose it is. A job that shows none, e.g. one of
@@ -127,7 +127,7 @@ class RaySubmission:
             shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> Submitted:
-        """Submit the recorded job, in a helper; it may take a minute if the cluster does not answer."""
+        """Submit the recorded job, in a helper; takes up to a minute, and five more to send a folder."""
         folder, service = self._recorded(), self._service
         description = self._with_token(folder)
         try:
@@ -157,7 +157,7 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
     from jobmon_core.scheduler.ray.api import Failed, RayApi, Version  # loads HTTP: only in the helper
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
-    folder.save_attempt(is_sent=False)  # of this helper, which may outlive the command
+    folder.save_attempt(is_sent=False)  # names this helper, which may outlive the command
     api = RayApi(service, os.environ)
     version = api.version()
     if not isinstance(version, Version):
@@ -180,7 +180,7 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
 
 
 def send(api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder) -> Submitted:
-    """Send the request until its fate is known, or the time is over; note each time in the job's folder."""
+    """Send the request until its fate is known or the time is over; note each attempt in the job's folder."""
     from jobmon_core.scheduler.ray.api import Failed
 
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s

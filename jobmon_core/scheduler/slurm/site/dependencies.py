@@ -11,7 +11,7 @@ _FAILED = "failed"
 
 
 def read_dependencies(text: str) -> tuple[Dependency, ...]:
-    """Parse all conditions; they are separated by a comma (all) or a question mark (any)."""
+    """Parse all conditions; commas separate them if all must hold, question marks if any suffices."""
     matches = (_PART.fullmatch(part) for part in re.split(r"[,?]", text))
     return tuple(
         Dependency(match[1], (match[2] or "").removesuffix("_*"), is_failed=match[3] == _FAILED)

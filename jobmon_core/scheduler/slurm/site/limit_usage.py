@@ -38,7 +38,7 @@ def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Li
 
 
 def _of_qos(owner: str, line: str, mine: set[str]) -> Iterator[Limit]:
-    """Yield the limits of a QOS; of those per user and per account only one's own."""
+    """Yield the limits of a QOS; of those per user or account, only those of ``mine``."""
     head = line.partition(_ACCOUNT_LIMITS)[0]
     yield from _limits(owner, head)
     for name, body in _BRACES.findall(line):
