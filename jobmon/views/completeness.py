@@ -24,7 +24,7 @@ def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
     """Yield the verdict with a summary, then what is missing, wrong or not certain."""
     verdict = "complete" if found.is_complete else "incomplete" if found.is_incomplete else "not certain"
     first, *more = console.prose(f"{verdict}: {_summary(found)}", hanging="  ")
-    style = Style.GOOD if found.is_complete else Style.BAD
+    style = Style.GOOD if found.is_complete else Style.BAD if found.is_incomplete else Style.ATTENTION
     yield console.styled(first, style)
     yield from more
     for label, text in _details(found):

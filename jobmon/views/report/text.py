@@ -76,10 +76,10 @@ def _timeline(data: ReportData, console: Console, symbols: Symbols) -> Iterator[
     yield from _pairs([("speed", facts.pace_text(data))], console)
     yield from _drawn(sparkline(rates, _TIMELINE_WIDTH, symbols, lowest=0.0))
     yield from _pairs([("loss", facts.loss_text(data))], console)
-    yield from _pairs([("metrics", facts.metrics_text(data))], console)
     if summary := loss_summary(history):
         rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH)
         yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _TIMELINE_WIDTH, symbols))
+    yield from _pairs([("metrics", facts.metrics_text(data))], console)
 
 
 def _drawn(line: str) -> Iterator[str]:

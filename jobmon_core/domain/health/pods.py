@@ -170,10 +170,16 @@ def merged_lines(answers: Iterable[PodAnswer]) -> NcclLines:
         _sums(part.providers for part in parts),
         tuple(sorted({number for part in parts for number in part.node_counts})),
         any(part.multi_node_nvlink for part in parts),
-        next((part.gdr for part in parts if part.gdr is not None), None),
+        _any_known(part.gdr for part in parts),
         {name: value for part in parts for name, value in part.settings.items()},
         {name: line for part in reversed(parts) for name, line in part.evidence.items()},
     )
+
+
+def _any_known(answers: Iterable[bool | None]) -> bool | None:
+    """Return whether any answer is True; None if all are unknown."""
+    known = [answer for answer in answers if answer is not None]
+    return any(known) if known else None
 
 
 def _sums(counts: Iterable[dict[str, int]]) -> dict[str, int]:
