@@ -4,12 +4,17 @@ Options, each ``--NAME=VALUE``: ``folder`` (of the task's telemetry, required), 
 job) or ``pid`` (a process; may be repeated), ``node`` (name of the folder to write to), ``interval`` (seconds
 between reports), ``lifetime`` (seconds), ``disk`` (a folder; may be repeated), ``log`` (a file; repeatable).
 
-The agent ends with exit code 0 when no process of the task is left (as a step of the job, after ten minutes
-without one; otherwise also if none appears within a minute), at SIGTERM, SIGINT, SIGHUP or SIGUSR1 (which
-srun forwards, while it answers SIGTERM by killing its tasks), at the end of its lifetime, when its folder is
-removed, when the slurmstepd or sshd that started it ends, and when a newer agent reports to its folder. It
-writes nothing to stdout. Wrong options give one line on stderr and exit code 64, a folder that it cannot
-write to gives one and exit code 73.
+The agent ends with exit code 0
+
+- when no process of the task is left (an agent that is a step of the job: after ten minutes without one),
+- if no process appears within a minute (unless the agent is a step of the job),
+- at SIGTERM, SIGINT, SIGHUP or SIGUSR1 (srun forwards SIGUSR1, but answers SIGTERM by killing its tasks),
+- at the end of its lifetime,
+- when its folder is removed, or a newer agent reports to it,
+- when the slurmstepd or sshd that started it ends.
+
+It writes nothing to stdout. Wrong options give one line on stderr and exit code 64. If the folder for its
+reports cannot be created, it prints one line on stderr and ends with exit code 73.
 """
 
 from __future__ import annotations
@@ -53,7 +58,7 @@ def _be_harmless() -> None:
     os.nice(_LOWEST_PRIORITY)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):  # not writable in some containers
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # as in `killed_first`
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # the OOM killer ends it first
     os.chdir("/")
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):

@@ -1,7 +1,7 @@
-"""Reads the cgroups of a task, version 1 and 2, found through its own processes.
+"""Reads the cgroups of a task, version 1 and 2, found through the processes of the task.
 
-The limit that counts is that of the nearest ancestor which has one, usually the cgroup of the job. Memory in
-use leaves out the file cache that the kernel can reclaim.
+The limit that counts is that of the innermost cgroup around them that has one, usually that of the job.
+Memory in use leaves out the file cache that the kernel can reclaim.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def memory(group: Cgroup) -> Memory | None:
 
 
 def is_shared(group: Cgroup, own: Collection[int]) -> bool:
-    """Return whether a cgroup, e.g. that of a container or a user, has processes that are not of the task."""
+    """Return whether a cgroup, e.g. that of a container or a user, has processes that are not of the task.
+
+    One with more than 200 folders counts as shared, that of a Slurm job never.
+    """
     # what else is in the cgroup of a job belongs to the job: its steps, and the daemons that run them
     if _JOB in group.folder:
         return False
@@ -116,7 +119,7 @@ def is_shared(group: Cgroup, own: Collection[int]) -> bool:
 def share_of(memory: Memory, resident: int) -> Memory:
     """Return the memory of a task, ``resident`` bytes, in a cgroup whose limit it shares with others.
 
-    What the others use does not count. OOM kills are left out, since the killed processes may be theirs.
+    Its limit is what the others leave. OOM kills are left out, since the killed processes may be theirs.
     """
     used = min(resident, memory.used)
     limit = None if memory.limit is None else used + max(0, memory.limit - memory.used)

@@ -1,4 +1,4 @@
-"""Measures a task on this node: puts together what /proc, the cgroups, the driver and file systems show."""
+"""Measures a task on this node by what /proc, the cgroups, the GPU driver and the file systems show."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TaskMeter:
         return self._fabric.read(time.monotonic())
 
     def look(self) -> None:
-        """Look at what changes from moment to moment."""
+        """Note the use of the GPUs and the states of the workers at this moment, for the next `read`."""
         self.gpus.look()
         self._workers.look()
 
@@ -126,7 +126,7 @@ class _Resources:
         try:
             text = proc.read_file("/proc/self/mountinfo").decode(errors="replace")
         except OSError:
-            text = ""  # the figures of the processes must do
+            text = ""  # then the figures of the processes are used
         self._mounted = cgroup.hierarchies(text)
         self._memory_group: cgroup.Cgroup | None = None
         self._cpu_group: cgroup.Cgroup | None = None

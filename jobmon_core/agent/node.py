@@ -1,4 +1,4 @@
-"""Reads what /proc shows about the whole node, and what its file systems do.
+"""Reads what /proc shows about the whole node, the space on file systems, and if folders can be written.
 
 Without pathlib: a Path interns the names in it. Each time a name is interned again, it takes a new place in
 Python's table of interned strings, which grows in steps of hundreds of kilobytes.

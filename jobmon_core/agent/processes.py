@@ -23,7 +23,7 @@ _SETTLED_S = 30.0  # a younger process may be about to execute its program
 
 
 class _Identity(NamedTuple):
-    """What a process is; it is read again if the process executes another program."""
+    """What a process is; read again while the process is young, and when its command name changes."""
 
     start_ticks: int
     command: str

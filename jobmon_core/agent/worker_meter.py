@@ -24,7 +24,7 @@ _STATUS = {
     "X": WorkerStatus.DEAD,
 }
 _BUSY_PERCENT = 5.0  # of a core; a worker that uses it counts as running, even if its main thread waits
-_NOTABLE_S = 10.0  # a program without a rank that ran for less is not missed when it ends
+_NOTABLE_S = 10.0  # a program without a rank that ran for less is not listed as dead when it ends
 _MAX_WORKERS = 64
 
 Key = tuple[int, int]
@@ -35,7 +35,7 @@ class Span(NamedTuple):
 
     end_s: float  # Unix seconds
     seconds: float
-    since_ticks: int | None  # its beginning, since boot; None in the first round: nothing to compare with
+    since_ticks: int | None  # clock ticks from boot to its start; None in the first round
 
 
 class WorkerMeter:

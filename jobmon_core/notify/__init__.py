@@ -1,1 +1,1 @@
-"""Delivering messages: one folder per channel."""
+"""Delivering messages: one folder per channel type."""

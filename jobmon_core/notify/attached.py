@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
 
 _MAX_BYTES = 2**20
-_MAX_ATTEMPTS = 3  # a network or a proxy that lets no file through must not cost the message
+_MAX_ATTEMPTS = 3  # with the file; later ones leave it out, since a proxy may let no file through
 
 
 class AttachedFile(NamedTuple):
@@ -22,8 +22,8 @@ class AttachedFile(NamedTuple):
 def attached_file(entry: OutboxEntry) -> AttachedFile | None:
     """Return the file that a message attaches at this attempt; None if it attaches none.
 
-    It attaches none if the file was removed, is empty or too large, in the plain form, after an attempt that
-    got no response, and after several attempts.
+    It attaches none if the file cannot be read, is empty or exceeds 1 MiB; nor in the plain form, after an
+    attempt that may have arrived, and from the fourth attempt on.
     """
     path = entry.message.attachment
     if not path or entry.plain or entry.maybe_delivered or entry.attempts > _MAX_ATTEMPTS:

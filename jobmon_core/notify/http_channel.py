@@ -1,4 +1,4 @@
-"""The channel of every service that takes a message as one JSON request."""
+"""The channel of the services other than Discord that take a message as one JSON request."""
 
 from __future__ import annotations
 

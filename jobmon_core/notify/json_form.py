@@ -1,4 +1,4 @@
-"""A message as a JSON object, for programs that read messages: the webhook channel and the log file.
+"""A message as a JSON object for programs, in the form that the webhook channel and the log file use.
 
 The keys stay as they are; later versions may add some.
 """

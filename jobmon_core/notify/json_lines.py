@@ -2,8 +2,7 @@
 
 A lock file beside the file keeps the lines apart; when `append` returns, its line is on the disk. A line that
 a crash or a full disk cut short is closed before the next one. Between hosts the lock holds if the file
-system has such locks; where it has not, lines of different hosts can mix if they are written in the same
-moment.
+system supports locks across hosts; otherwise, lines that different hosts write at the same moment can mix.
 """
 
 from __future__ import annotations

@@ -104,7 +104,10 @@ def _of_status(status: int) -> tuple[DeliveryOutcome, str]:
 
 
 def retry_after_s(response: HttpResponse) -> float | None:
-    """Return the seconds that the header ``Retry-After`` asks to wait; None if it is missing or invalid."""
+    """Return the seconds that the header ``Retry-After`` asks to wait; None if it is missing or invalid.
+
+    A date counts only if the response also has the header ``Date``, from which the wait is counted.
+    """
     text = response.headers.get("retry-after", "")
     if (wait_s := seconds(text)) is not None or not text:
         return wait_s

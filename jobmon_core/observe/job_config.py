@@ -1,4 +1,4 @@
-"""Read a job configuration, a YAML file. Only commands that read one load this module and its libraries.
+"""Read a job configuration (YAML). Only commands that read one, or a file of runs, load this module.
 
 Its values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates and ``12:30``. Tags, aliases
 (with which a small file grows to gigabytes) and a key that occurs twice are faults.

@@ -30,10 +30,10 @@ _NVLINK_FIELDS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GpuReading:
-    """A GPU over a span; who its processes belong to is still unknown."""
+    """A GPU over a span of time; which task its processes belong to is not known yet."""
 
     gpu: Gpu
-    pids: tuple[int, ...] | None  # all that use it; None: the driver does not tell
+    pids: tuple[int, ...] | None  # all that compute on it; None: the driver does not tell
 
 
 class Gpus:
@@ -52,12 +52,12 @@ class Gpus:
         return tuple(f"GPU {figure}: {why}" for figure, why in self._nvml.unavailable.items())
 
     def look(self) -> None:
-        """Look at what changes from moment to moment."""
+        """Note the utilisation and the power of each GPU at this moment."""
         for device in self._devices:
             device.look()
 
     def read(self) -> tuple[GpuReading, ...]:
-        """Return the figures since the last call; the looks since then are averaged."""
+        """Return the GPUs as they are now, with the means of utilisation and power since the last call."""
         for index, xid in self._nvml.new_xids(self._events):
             device = self._devices[index]
             device.xids = tuple(dict.fromkeys((*device.xids, xid)))
@@ -128,7 +128,7 @@ class _Device:
     def _read(self) -> None:
         nvml = self._nvml.constants
         memory = self._ask("", "nvmlDeviceGetMemoryInfo", nvml.nvmlMemory_v2)
-        if memory is None:  # an older driver; it counts what the driver reserves for itself as used
+        if memory is None:  # an older driver, which counts what it reserves for itself as used
             memory = self._ask("memory", "nvmlDeviceGetMemoryInfo")
         self._gpu = dataclasses.replace(
             self._gpu,

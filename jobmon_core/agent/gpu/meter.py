@@ -34,7 +34,7 @@ class GpuMeter:
         self._once_used: set[int] = set()  # indices
 
     def look(self) -> None:
-        """Look at what changes from moment to moment."""
+        """Note the utilisation and the power of the GPUs at this moment, for the next `read`."""
         if not self._is_absent:
             self._background.run(self._look, _LOOK_TIMEOUT_S)
 

@@ -1,4 +1,4 @@
-"""Reads how much a node sends over its fast fabric, and how much over its ordinary network interfaces.
+"""Reads how much a node sends and receives over its fast fabric, and over its network interfaces.
 
 Sources: Documentation/ABI/stable/sysfs-class-infiniband of the kernel (``port_xmit_data`` counts units of
 four bytes), and drivers/infiniband/hw/efa/efa_verbs.c (EFA's counters; older drivers lack some).
@@ -66,7 +66,7 @@ class FabricMeter:
         self._read_s: float | None = None
 
     def read(self, at_s: float) -> Fabric | None:
-        """Return the latest figures at ``at_s``, seconds of a clock that only grows; None if not known."""
+        """Return the latest figures; None if not known. ``at_s`` is the time by a clock that only grows."""
         if self._read_s is None or at_s - self._read_s >= INTERVAL_S:
             self._read_s = at_s
             if not self._call.run(lambda: self._measure(at_s), _TIMEOUT_S):

@@ -41,7 +41,7 @@ class DiscordChannel:
     def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Make one attempt to send a message; in the plain form if Discord refused the full one.
 
-        If Discord refuses it with its file, it is sent again without: a refused message did not arrive.
+        If Discord refuses it with its file, it is sent again without the file: the first did not arrive.
         """
         payload = plain(entry) if entry.plain else full(entry, self.settings.mentions)
         if file := attached_file(entry):

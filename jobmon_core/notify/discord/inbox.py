@@ -76,7 +76,7 @@ class Inbox:
         return self._hooks[Route.ERROR].url
 
     def wait_for(self, count: int, timeout_s: float) -> tuple[Received, ...]:
-        """Wait up to ``timeout_s`` seconds for a total of ``count`` messages; return all received so far."""
+        """Wait up to ``timeout_s`` seconds for a total of ``count`` messages and edits; return all so far."""
         with self._arrived:
             self._arrived.wait_for(lambda: len(self._received) >= count, timeout_s)
             return tuple(self._received)

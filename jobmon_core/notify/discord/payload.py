@@ -47,7 +47,7 @@ _SYMBOL_AND_COLOUR: dict[Tone | CardTone, tuple[str, int]] = {
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
-_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields fit with the last; no time is longer
+_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # with the last, 25 fields fit; no formatted time is longer
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
 _DELAYED_S = 3600  # an older message states its age, because readers assume that a message is current
@@ -97,7 +97,7 @@ def plain(entry: OutboxEntry) -> dict[str, Any]:
 
 
 def card_payload(card: Card, at_s: float) -> dict[str, Any]:
-    """Return a card of ``at_s`` (Unix seconds): one embed, since the text above it is for notifications."""
+    """Return a card of ``at_s`` (Unix seconds): one embed, without the text that notifications show."""
     symbol, colour = _SYMBOL_AND_COLOUR[card.tone]
     title = f"{symbol} {_one_line(card.title, _MAX_TITLE - len(symbol) - 1)}"
     embed = {
@@ -143,9 +143,9 @@ def _lead(message: Message) -> str:
 
 
 def _description(entry: OutboxEntry, room: int) -> str:
-    """Return the cause, its evidence, the results and the next steps.
+    """Return the explanation, its evidence, the results and the next steps.
 
-    The evidence gets the room that the cause and the next steps leave, and the results what is left then.
+    The evidence gets the room that explanation and next steps leave, and the results what is left then.
     """
     explanation = _explanation(entry, _FULL_LIMITS)
     next_steps = _next_steps(entry.message, _FULL_LIMITS)

@@ -128,7 +128,7 @@ class _Conversation:
             _check(self._step(smtp).rcpt(settings.address), DEAD)
             self._send_text(smtp, mail)
         finally:
-            with suppress(OSError):  # what was sent is sent, whether or not the goodbye arrives
+            with suppress(OSError):  # what was sent is sent, however the connection ends
                 smtp.close()
 
     def _connect(self) -> smtplib.SMTP:
@@ -178,7 +178,7 @@ class _Conversation:
             raise _Rejected(outcome, f"login: {_reply_text(error.smtp_code, error.smtp_error)}") from None
 
     def _send_text(self, smtp: smtplib.SMTP, mail: bytes) -> None:
-        """Send the text; smtplib raises SMTPDataError if the server refuses the command DATA."""
+        """Send the text; an SMTPDataError of smtplib means that the server refused it before it was sent."""
         import smtplib
 
         try:

@@ -1,8 +1,8 @@
 """Turns a message into an event of a Matrix room.
 
-Sent without Apprise, which may try to register a user when a login fails. Each message has a transaction id
-of its own, so that the homeserver accepts it once, however often it is sent: a repeat after an attempt
-without a response is no duplicate here.
+Sent without Apprise, which may try to register a user when a login fails. Each form of a message has a
+transaction id of its own, so that the homeserver accepts it once, however often it is sent: a repeat after an
+attempt without a response is no duplicate here.
 
 Source: Matrix specification, "Client-Server API" 1.x: ``PUT .../send/{eventType}/{txnId}``,
 ``m.room.message`` (``m.text``, ``org.matrix.custom.html``), ``m.mentions`` (empty: nobody is mentioned), size

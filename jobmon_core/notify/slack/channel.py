@@ -1,7 +1,7 @@
 """Turns a message into the JSON of Slack's incoming webhooks.
 
 Sent without Apprise, whose plug-in ignores ``Retry-After`` and reads no error of Slack. Texts of users and of
-logs are ``plain_text`` objects, or escaped and between fences, so that they cannot mention anyone.
+logs are ``plain_text`` objects or escaped, so that they cannot mention anyone.
 
 Sources: Slack's documentation, "Sending messages using incoming webhooks" (form and errors), "Formatting text
 for app surfaces" (escapes, dates), "Block Kit" (a section has up to 3000 characters, a field 2000, a section

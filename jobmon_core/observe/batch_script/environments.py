@@ -1,6 +1,6 @@
 """Find the environments that a script activates, and which packages their Python finds.
 
-Neither the script nor a package is run.
+The script is not run. The Python of an environment is run, but it imports none of the packages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Look at the paths that a script names. Nothing is changed, and at most 64 MiB of a file are read."""
+"""Look at the paths that a script names. Nothing is changed; about 64 MiB of a file are read at most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     above = _nearest_folder(path)
     place = PathFact(path, above=above, can_write_above=_has_access(above, os.W_OK | os.X_OK))
     try:
-        status = os.stat(path)  # noqa: PTH116 - pathlib drops a trailing slash, but "file/" is missing
+        status = os.stat(path)  # noqa: PTH116 - pathlib drops the slash of "file/" and would find the file
     except (FileNotFoundError, NotADirectoryError):
         return _of_kind(place, PathKind.MISSING)
     except (OSError, ValueError):

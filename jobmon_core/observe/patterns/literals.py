@@ -1,6 +1,7 @@
 """Read from a file which literals the shipped expressions require: finding them anew would take 0.1 s.
 
-`dev/share_files.py` writes the file. The literals of an expression that is not in it are found when needed.
+Every match of an expression contains one of its literals, see `needed_literals`. `dev/share_files.py` writes
+the file. The literals of an expression that is not in it are found when needed.
 The file has two parts, so that a search for the failures of running jobs need not load the patterns.
 """
 

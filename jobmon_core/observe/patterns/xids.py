@@ -1,4 +1,4 @@
-"""Load what is known about the error numbers of NVIDIA's driver."""
+"""Load what is known about the error numbers (XIDs) of NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE_NAME = "xid_errors.json"
 
 @dataclass(frozen=True, slots=True)
 class XidFile:
-    """The content of the file."""
+    """The content of jobmon's file of XIDs."""
 
     schema_version: int
     source: str  # where the meanings are from

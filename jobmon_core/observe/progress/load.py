@@ -119,7 +119,7 @@ def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
     ``throughput``, ``rate`` or ``speed`` for the rate. One with ``epoch``, ``item``, ``batch``, ``step``,
     ``iter`` or ``sample`` stands for a counter: one group is the current value, a second one the total. Any
     other pattern, and one whose name says what is measured, e.g. ``step_time``, finds metrics of its own, see
-    `metrics_of`; two groups without names are a counter of steps.
+    `metrics_of`; but two groups that do not both have names are a counter of steps.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.

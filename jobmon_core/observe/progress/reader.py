@@ -91,8 +91,8 @@ def read_progress(
 ) -> ReaderState:
     """Read what the logs of one job say since ``state``, at most ``max_bytes`` of each file.
 
-    ``ended`` takes the last line of a file as complete, even if it does not end with a newline.
-    A file that cannot be read keeps what is known of it, with the reason as its ``problem``.
+    With ``ended``, the last line of a file counts as complete even if it does not end with a newline.
+    For a file that cannot be read, the earlier state is kept, with the reason as its ``problem``.
 
     Raises:
         PatternsInvalid: the shipped formats cannot be read.

@@ -22,7 +22,7 @@ _OTHERS = {  # the names of further columns, by what they show
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),
 }
-# a line of words between single blanks is a header only if one of them is such a name; few sentences have one
+# a line of words between single blanks is a header only if one word names a metric; few sentences do
 _METRIC = re.compile(
     r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
 )

@@ -43,10 +43,10 @@ def read_trainer_state(path: str) -> Progress | None:
 
 
 def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
-    """Return the progress in the newest complete ``checkpoint-*`` of a folder.
+    """Return the progress in the newest ``checkpoint-*`` that has a readable ``trainer_state.json``.
 
-    None if none was saved since ``since_s`` (Unix seconds): the same folder may hold the checkpoints of
-    earlier trainings.
+    Only the newest three of the folder are tried. None if none of them has the file and was saved since
+    ``since_s`` (Unix seconds): the same folder may hold the checkpoints of earlier trainings.
     """
     try:
         with os.scandir(folder) as entries:

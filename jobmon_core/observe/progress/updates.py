@@ -13,7 +13,7 @@ from operator import lt
 
 from jobmon_core.observe.progress.ray_lines import updates_without_ray
 
-LIMIT = 32 * 1024  # bytes of an update that are read
+LIMIT = 32 * 1024  # bytes after a multiple of `BLOCK`; there a block ends even inside an update
 BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends after a multiple of it
 
 _ENDS = (b"\n", b"\r", b"\b")

@@ -1,4 +1,4 @@
-"""Read the script of a submission, without consuming what sbatch is to read, and the files that it names."""
+"""Read the script of a submission, without consuming what sbatch will read, and digest the files it names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReadScript(NamedTuple):
 
 
 def read_file(name: str, folder: str, search_path: str) -> ReadScript:
-    """Return the script that sbatch reads for an operand: in a folder, else on the search path."""
+    """Return the script that sbatch reads for ``name``: in ``folder``, else on ``search_path``."""
     path = os.path.join(folder, name)  # noqa: PTH118 - a text, as given
     if not os.path.lexists(path) and "/" not in name:
         path = shutil.which(name, os.F_OK, search_path) or path
@@ -40,7 +40,7 @@ def read_file(name: str, folder: str, search_path: str) -> ReadScript:
 
 
 def read_stdin() -> ReadScript:
-    """Return the script on stdin if that is a file, whose position stays; of a pipe, only sbatch may read."""
+    """Return the script on stdin if that is a file, without moving its position; a pipe is left to sbatch."""
     try:
         if not stat.S_ISREG(os.fstat(_STDIN).st_mode):
             return ReadScript(Script(ScriptKind.STDIN, why_no_text="came from a pipe"))

@@ -1,4 +1,4 @@
-"""Find the ranks of a task among the user's processes on this node, and have py-spy print their stacks."""
+"""Find the Python processes of a task on this node, with their ranks, and have py-spy print their stacks."""
 
 from __future__ import annotations
 

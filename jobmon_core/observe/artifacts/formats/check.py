@@ -157,7 +157,7 @@ def _by_content(source: Source, head: bytes) -> Check | None:
 
 
 def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
-    """Raise what is known, if anything, of a file that does not begin as its name promises."""
+    """Raise `Corrupt` if the content was lost or contradicts the name, `NotChecked` if it is a pickle."""
     head = source.read_at(0, _HEAD)
     if suffix in _BINARY and _is_nul(head):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")

@@ -110,7 +110,7 @@ def lookup3(data: bytes) -> int:
     for bits in (14, 11, 25, 16, 4, 14, 24):
         c = ((c ^ b) - _rotated(b, bits)) & 0xFFFFFFFF
         a, b, c = b, c, a
-    return b  # after the last round, where c was
+    return b  # c of the last round, which the rotation moved here
 
 
 def _added(a: int, b: int, c: int, data: bytes) -> tuple[int, int, int]:

@@ -12,8 +12,8 @@ from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, NotCh
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
-_WINDOW = 512  # bytes read at once: the data between two values are passed over
-_LONGEST = 5  # bytes at the start of a value that say how long it is, at most
+_WINDOW = 512  # bytes read at once, from the start of a value; the data of long values are skipped
+_LONGEST = 5  # at most this many bytes at the start of a value say how long it is
 _VALUE_COST = 16  # to look at a value takes as long as to read so many bytes
 
 
@@ -50,7 +50,7 @@ _KINDS = _kinds()
 
 
 def check_msgpack(source: Source, max_bytes: int) -> Content:
-    """Return the content of a file of one or more values; the data of texts and arrays are not read."""
+    """Return the content of a file of one or more values; the data of texts and binary values are skipped."""
     if not source.read_at(0, _WINDOW).strip(b"\0"):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")
     position = begin = cost = 0

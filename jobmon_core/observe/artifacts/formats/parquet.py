@@ -135,7 +135,7 @@ class _Thrift:
     def _skip_all(self, kinds: tuple[_Type, ...], count: int, depth: int) -> None:
         for _ in range(count):
             for kind in kinds:
-                if kind in (_Type.TRUE, _Type.FALSE):  # a byte of its own, unlike as a field
+                if kind in (_Type.TRUE, _Type.FALSE):  # outside of a struct, a boolean takes a byte
                     self._skip(_Type.BYTE, depth + 1)
                 else:
                     self._skip(kind, depth + 1)

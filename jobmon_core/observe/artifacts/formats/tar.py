@@ -26,7 +26,10 @@ def is_tar(source: Source) -> bool:
 
 
 def check_tar(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
-    """Return the content of a tar archive; ``records`` counts its members, whose data are not read."""
+    """Return the content of a tar archive; the data of its members are not read.
+
+    ``records`` counts the members; None if there are 20,000 headers or more.
+    """
     at, members, size = 0, 0, None
     for _ in range(_MAX_MEMBERS):
         header = source.read_at(at, BLOCK)

@@ -13,7 +13,7 @@ from jobmon_core.observe.artifacts.formats.source import Corrupt, Truncated
 
 _SPACE = r"[ \t\r\n]*+"
 _STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*+"'
-# no part of a number may follow it: the text may end inside it
+# no character of a number may follow: of `1.` and `2e`, the rest comes with the next piece
 _NUMBER = r"-?+(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?+\d++)?+(?![\d.eE+-])"
 _SCALAR = rf"(?:{_STRING}|{_NUMBER}|true|false|null|NaN|-?Infinity)"
 _TOKEN = re.compile(rf"{_SPACE}(?:([{{}}\[\]:,])|({_SCALAR}))", re.ASCII)
