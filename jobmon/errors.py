@@ -129,7 +129,7 @@ def _how_to_install() -> str:
 
 
 def _write_report() -> str:
-    """Write the traceback to a file and return its path; return its last lines if that fails."""
+    """Write the traceback to a file and return its path; if that fails, return the traceback's last lines."""
     import tempfile  # slow to import
     import traceback
 

@@ -35,7 +35,7 @@ _LOG = logging.getLogger("jobmon")
 
 
 def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
-    """Begin the log that options before the command, else variables, ask for; return the other arguments.
+    """Begin a log if options before the command, or else variables, ask for it; return the other arguments.
 
     Raises:
         UsageError: there are options, and one of them or a variable is wrong. Without options, a wrong
@@ -84,7 +84,7 @@ def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
 
 
 def _begin(level: str, file: str) -> None:
-    """Log from ``level`` on (empty: info) to a file, or to stderr; without both, nothing.
+    """Log from ``level`` on (empty: info) to ``file`` (empty: stderr); if both are empty, log nothing.
 
     Raises:
         UsageError: there is no such level, or the file cannot be written.

@@ -91,7 +91,7 @@ def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps descriptions to the terminal, at most 80 columns; keeps the lines of examples."""
+    """Wraps texts to the terminal, at most 80 columns, but never a command of the examples."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))

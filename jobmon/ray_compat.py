@@ -5,9 +5,10 @@ RAY_API_SERVER_ADDRESS or RAY_ADDRESS names a dashboard, they ask it by HTTP eve
 any address, kubectl runs the request in the pod. New programs use `jobmon.api`. No program is needed with
 ``jobmon watch --backend ray``: it follows a job in the background and sends one message when it ends.
 
-A check that fails raises no error: its dictionary has ``healthy`` False and an ``error``. A job that Ray does
-not know raises UnknownJob; an invalid address, or a name that no pod can have, raises JobmonError. What
-happens is logged by the logger ``jobmon``.
+A check that fails raises no error: its dictionary has ``healthy`` False and an ``error`` (``issues`` in the
+report of `get_training_health`). Functions that ask for a job's status or step raise UnknownJob if Ray does
+not know the job; an invalid address, or a name that no pod can have, raises JobmonError. What happens is
+logged by the logger ``jobmon``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _COLUMNS = 80
 class MonitorResult(TypedDict):
     """How following a job ended."""
 
-    status: str  # its last status: if the time ran out, e.g. RUNNING
+    status: str  # its last status, e.g. RUNNING if the time ran out
     duration: float  # seconds that were spent following it
     final_step: int | None
 
@@ -86,7 +87,7 @@ def check_job_status(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMES
 def get_current_step(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> int | None:
     """Return the latest step that the job's log counts; None if it counts none, or Ray does not answer.
 
-    Where the log has several counters, it is the one that stands for the whole job.
+    If the log has several counters, the step is that of the one that stands for the whole job.
 
     Raises:
         UnknownJob: Ray has no such job.
@@ -101,7 +102,8 @@ def detect_stall(
 
     jobmon remembers what earlier calls saw, in its home. The job is stalled if neither its step nor its log
     has changed for ``stagnation_threshold`` seconds, and for three times its longest pause so far: a training
-    whose steps take ten minutes is not stalled after five. The first call returns False.
+    whose steps take ten minutes is not stalled after five. The first call returns False, and so does a call
+    that Ray does not answer.
 
     Raises:
         UnknownJob: Ray has no such job.
@@ -115,7 +117,7 @@ def detect_stall(
 
 
 def check_gpu_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> GpuInfo:
-    """Return the GPUs that nvidia-smi shows in a pod; for the address of a dashboard, those of all its nodes.
+    """Return the GPUs that nvidia-smi shows in a pod; if a dashboard is asked, those of all nodes.
 
     It is one snapshot: utilisation goes up and down within seconds.
     """
@@ -128,7 +130,7 @@ def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> 
 
 
 def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, job_id: str = "") -> EfaInfo:
-    """Return which network NCCL uses, by its lines in the logs of the pod's Ray workers or of a job.
+    """Return which network NCCL uses, by its lines in the logs of the pod's Ray workers, and of ``job_id``.
 
     That a node has an EFA device does not prove its use. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
     """
@@ -148,7 +150,7 @@ def get_training_health(
 
     Args:
         head_pod: the head pod, or the address of the dashboard.
-        checkpoint_dir: a folder of this host, else of the head pod.
+        checkpoint_dir: a folder of this host or, if this host cannot read it, of the head pod.
         all_pods: the pods of the training, the head pod first; by default the head pod alone.
         namespace: of the pods.
         job_id: a job whose log may have lines of NCCL.

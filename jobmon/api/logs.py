@@ -30,9 +30,9 @@ def diagnose(*what: JobName | Path) -> Explanation:
         what: a job, or log files of one program; a text that is an existing file is a log.
 
     Raises:
-        UnknownJob: neither jobmon nor the scheduler knows the job.
+        UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
         SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
-        JobmonError: the job has not started yet, or none of the files can be read.
+        JobmonError: the job has not started yet, none of the files can be read, or several jobs are named.
     """
     ctx = open_context()
     names = words(what)
@@ -53,7 +53,7 @@ def progress(*what: JobName | Path) -> Progress:
 
     Raises:
         UnknownJob: jobmon has no record of the job.
-        JobmonError: the job has no log yet, or it is an array of which several tasks have started.
+        JobmonError: the job has no log yet, several tasks of it have started, or several jobs are named.
     """
     ctx = open_context()
     names = words(what)

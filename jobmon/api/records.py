@@ -55,7 +55,7 @@ class JobResult:
 
     job_id: str  # empty if it is a run of a group that was not submitted
     result: Result
-    why: str = ""  # why the result is unknown, or the job can never start, and what to do
+    why: str = ""  # why it is unknown or can never start, and what to do; of a forgotten job, its outcome
     run: str = ""  # its name in a group
     job: Job | None = None  # None if it has no record that can be read
 

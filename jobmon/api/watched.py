@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 def jobs() -> tuple[Job, ...]:
-    """Return all jobs that jobmon has a record of, the latest last; `jobmon prune` removes old ones."""
+    """Return all jobs with a readable record, in the order in which jobmon began to watch them.
+
+    `jobmon prune` removes old records.
+    """
     ctx = open_context()
     known = overview(ctx)
     now_s = ctx.clock.now()
@@ -99,6 +102,7 @@ def health(*jobs: JobName) -> tuple[HealthReport, ...]:
 
     Raises:
         UnknownJob: jobmon has no record of one of them.
+        StateUnreadable: the record of one of them cannot be read.
         JobmonError: no job is named, or a group has none yet.
     """
     if not jobs:

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Submit the stages; return 0, or the exit code of the sbatch that refused one."""
+    """Submit the stages; return 0, or the exit code of the sbatch that made no job or of another error."""
     if len(options.stage) == 1 and options.after is None:
         raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
     try:
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _say_once() -> Callable[[str], None]:
-    """Return a function that prints a line for the user, unless it has printed it for an earlier stage."""
+    """Return a function that prints each text for the user only once, even if several stages cause it."""
     said: set[str] = set()
 
     def say_once(text: str) -> None:

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the checkpoints; return 0 if each folder has a complete one, else 1."""
+    """Print the checkpoints; return 0 if each folder has one that is complete or may be, else 1."""
     ctx = open_context()
     target = job_or_folder(ctx, options.what)
     lists = (

@@ -21,7 +21,7 @@ JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (its newest job
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
-_MIN_SUBJECT = 20  # columns that a subject keeps when it is cut
+_MIN_SUBJECT = 20  # columns that a subject keeps at least when it is cut
 
 
 def job_ref(text: str) -> JobRef:
@@ -86,7 +86,7 @@ def is_confirmed(question: str, otherwise: str) -> bool:
 
 
 def stdout_console() -> Console:
-    """Return the console of stdout; only a terminal has a width, and colours unless they are off."""
+    """Return the console of stdout; on a terminal, it has a width and, unless they are off, colours."""
     return _console(sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""``jobmon init``: write the configuration from two webhook URLs."""
+"""``jobmon init``: save two webhook URLs, or a topic for a phone, in the configuration."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for both webhook URLs, or read them from a pipe, and write the configuration.
+    """Ask for both webhook URLs, or read them from a pipe, and save them; with ``--phone``, connect a phone.
 
     Return 1 if the pipe lacks one, 130 after Ctrl-C.
     """
@@ -130,7 +130,7 @@ def _offer_autostart(autostart: Autostart) -> None:
 
 
 def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
-    """Ask until the answer is a webhook URL that Discord knows, or that the user wants to keep anyway."""
+    """Ask until the answer is a webhook URL that Discord does not refuse, or that the user keeps anyway."""
     pasted = ""
     while True:
         url = pasted or getpass.getpass(_prompt(f"{question}:")).strip()

@@ -105,7 +105,11 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
 
 
 def seconds(text: str) -> float:
-    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``; raise ArgumentTypeError."""
+    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``.
+
+    Raises:
+        ArgumentTypeError: the text is no such time.
+    """
     number = text.strip()
     factor = _SUFFIXES.get(number[-1:], 0.0)
     try:

@@ -20,7 +20,7 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
 
     Raises:
         UsageError: jobs are mixed with files, or with something that is neither.
-        UnknownJob: the only argument is neither, and has the form of a job's name.
+        UnknownJob: the only argument is neither a job nor a file, and does not look like a path.
     """
     refs = [parse_job(argument) or find_ref_by_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]

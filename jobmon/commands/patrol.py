@@ -71,7 +71,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A patrol, and what the next one must remember."""
+    """A patrol, and what the next one must know of it."""
 
     patrol: Patrol
     memory: Memory
@@ -101,7 +101,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Patrol, and return the exit code by the worst problem; or install or uninstall the entry."""
+    """Patrol, and return the exit code by the worst problem; or install or uninstall the entry.
+
+    With ``--unattended``, the exit code of a patrol is 0.
+    """
     ctx = open_context()
     if options.install or options.uninstall:
         return _change_entry(ctx, options)
@@ -116,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     state_ids = named_state_ids(ctx, options.job)
     if options.job and not state_ids:
         raise JobmonError("no run of this group has been submitted yet")
-    # a channel, the log and the terminal each have a memory of their last patrol
+    # the reader is a channel, the log or the terminal; jobmon remembers the last patrol for each of them
     reader = options.to or (_LOG_READER if options.unattended else "")
     known = read_memory(ctx, reader)
     result = in_bounded_time(_Result, lambda: _patrol(ctx, state_ids, known.memory, known.problem))

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
-    """Print what was done and what could not be done; the jobs with living monitors are only counted."""
+    """Restart monitors; print what was done or could not be done, and count the jobs with living monitors."""
     hosts: list[str] = []
     printed = 0
     try:

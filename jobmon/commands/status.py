@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table or the JSON list; report unreadable state files and lost monitors on stderr.
+    """Print the table or the JSON list; report unreadable state files and, with the table, notices on stderr.
 
     The exit code is 1 if a named job is unknown.
     """
@@ -159,7 +159,7 @@ def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview,
 
 
 def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
-    """Yield what the user should know about the configuration and the monitors of the listed jobs."""
+    """Yield notices: about the configuration, monitors of the listed jobs, mutes, undelivered messages."""
     if any(not each.job.closed for each in selected.jobs) and (fault := config_fault(ctx)):
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):

@@ -1,4 +1,7 @@
-"""``jobmon submit``: run sbatch and watch the job. All arguments after jobmon's own options go to sbatch."""
+"""``jobmon submit``: submit a job and watch it.
+
+For Slurm, all arguments after jobmon's own options go to sbatch; `submit_ray` is for Ray clusters.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Submit and watch; return the exit code of sbatch."""
+    """Submit and watch; return the exit code of sbatch, or one of jobmon if sbatch was not run."""
     try:
         return _submit(list(arguments))
     except (Invalid, SchedulerMissing, UsageError) as error:  # each is raised before sbatch starts

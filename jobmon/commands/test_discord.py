@@ -1,4 +1,4 @@
-"""``jobmon test-discord``: check that messages reach every channel."""
+"""``jobmon test-discord``: check that messages reach every Discord channel."""
 
 from __future__ import annotations
 

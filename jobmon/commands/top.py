@@ -1,4 +1,4 @@
-"""``jobmon top``: the progress of the running jobs, on a screen that follows it."""
+"""``jobmon top``: follow the progress of jobs on a screen, the running ones first."""
 
 from __future__ import annotations
 

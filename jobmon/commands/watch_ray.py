@@ -71,7 +71,7 @@ def watch_ray(options: argparse.Namespace) -> int:
 def _watch(
     ctx: Context, service: str, name: str, settings: JobSettings | None, options: argparse.Namespace
 ) -> tuple[int, str]:
-    """Watch one job; return the exit code, and the number of the job if it is watched from now on."""
+    """Watch one job; return the exit code, and the job's id in jobmon, empty unless it is newly watched."""
     try:
         job = watch_remote(
             ctx, MonitorStarter(ctx), RAY, service, name, settings=settings, again=options.again

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one paragraph for each name."""
+    """Print each fact about the installation as a paragraph, after its name."""
     del options  # there are none
     console = stdout_console()
     for name, value in describe_installation(open_context(), jobmon_command()):

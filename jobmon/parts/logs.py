@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogError:
-    """A line that shows an error."""
+    """A line that shows an error or a warning."""
 
     worker: str
     level: str  # ERROR or WARNING

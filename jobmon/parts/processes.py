@@ -35,8 +35,8 @@ class Worker:
     pid: int | None
     gpu_id: int | None  # the GPU that it uses, else the one that it should use
     gpu_percent: float | None  # the utilisation of that GPU
-    gpu_memory_bytes: int | None  # of this worker, or as much as is used on its GPU
-    cpu_percent: float | None  # of one core, since the last call, at first since its start
+    gpu_memory_bytes: int | None  # of this worker; if that is not known, of all on its GPU
+    cpu_percent: float | None  # of one core, with its descendants; since the last call, else since its start
     uptime_s: float | None
     last_activity_s: float | None  # when it was last seen to use CPU time (Unix seconds)
 
@@ -70,9 +70,10 @@ class ProcessMonitor:
         self._workers = Workers(job_name, expected_workers, tuple(pids))
 
     def check_workers(self) -> dict[str, Worker]:
-        """Return what each worker does now, numbered in the order of their start from ``worker_0``.
+        """Return what each worker does now, by the names ``worker_0``, ``worker_1`` and so on.
 
-        A worker that is started later takes a free number, else that of one that has ended.
+        They are numbered in the order of their start, or in that of the given PIDs. A worker that is started
+        later takes a free number, else that of one that has ended, else a further one.
         """
         now_s = time.time()
         return {

@@ -137,7 +137,7 @@ def _change(options: argparse.Namespace, change: Change) -> int:
 
 
 def _say_unread(runs: Sequence[GroupRun], outcomes: Sequence[Outcome | None]) -> bool:
-    """Name the runs with one of these outcomes whose state files cannot be read; return whether any has."""
+    """Name each run with such an outcome whose state file cannot be read; return whether there is one."""
     unread = [run for run in runs if run.problem and run.member.outcome in outcomes]
     for run in unread:
         say(one_line(f"{run.name}: left out: {run.problem}"))

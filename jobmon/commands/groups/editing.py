@@ -133,7 +133,7 @@ def _add_known(ctx: Context, name: str, known: Mapping[str, JobRef]) -> int:
 
 @contextmanager
 def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C end the command after the current run; yield what says whether it was pressed."""
+    """Let Ctrl-C take effect only after the current submission; yield a function that says if it came."""
     pressed: list[int] = []
 
     def note(number: int, _frame: object) -> None:

@@ -64,12 +64,15 @@ def list_groups(options: argparse.Namespace) -> int:
 def wait(options: argparse.Namespace) -> int:
     """Wait until all jobs of a group are over; the exit codes are those of ``jobmon wait``."""
     ctx = open_context()
-    ctx.groups.load(options.name)  # else the name may be that of a job
+    ctx.groups.load(options.name)  # raises UnknownGroup: `wait_for` would take the name of a job, too
     return wait_for(ctx, [options.name], options.at_most_s, as_json=options.json)
 
 
 def log(options: argparse.Namespace) -> int:
-    """Print the log of a group; with ``--follow``, go on until the group is over. Return 1 without a log."""
+    """Print the log of a group; with ``--follow``, go on until the group is over.
+
+    Return 1 if there is no log to show; with ``--follow``, wait for it instead.
+    """
     ctx = open_context()
     group = ctx.groups.load(options.name)
     path = group.log.path or str(ctx.home.group_log(group.name))
