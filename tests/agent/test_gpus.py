@@ -162,6 +162,15 @@ def test_an_xid_is_kept_with_its_gpu(driver: Path, tmp_path: Path) -> None:
         assert found.gpu(0).xids == ()
 
 
+def test_the_xid_of_a_gpu_that_the_driver_no_longer_reaches_is_kept(driver: Path, tmp_path: Path) -> None:
+    with bench(driver, tmp_path, "util=90", "util=80", visible="0,1") as found:
+        eventually(lambda: found.gpu(1).utilization_percent == 80.0)
+        found.set("util=90", "lost xid=79")
+        eventually(lambda: found.gpu(1).xids == (79,))
+        assert found.gpu(1).is_lost
+        assert found.gpu(0).xids == ()
+
+
 def test_the_metrics_of_each_gpu_are_written_at_the_end(driver: Path, tmp_path: Path) -> None:
     with bench(driver, tmp_path, "util=42 pids=PID", "util=43 pids=PID") as found:
         eventually(lambda: found.gpu(1).utilization_percent == 43.0)

@@ -66,7 +66,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, gpu_t **gpu) {
     return SUCCESS;
 }
 
-int nvmlDeviceGetIndex(gpu_t *gpu, unsigned *index) { *index = gpu->index; return SUCCESS; }
+int nvmlDeviceGetIndex(gpu_t *gpu, unsigned *index) { CHECK(gpu); *index = gpu->index; return SUCCESS; }
 
 int nvmlDeviceGetName(gpu_t *gpu, char *name, unsigned size) {
     CHECK(gpu);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.agent.gpu.nvml import GpuLost, Nvml
+from jobmon_core.agent.gpu.nvml import GpuLost, Nvml, address
 from jobmon_core.domain.telemetry.model import Gpu
 
 if TYPE_CHECKING:
@@ -58,10 +59,18 @@ class Gpus:
 
     def read(self) -> tuple[GpuReading, ...]:
         """Return the GPUs as they are now, with the means of utilisation and power since the last call."""
-        for index, xid in self._nvml.new_xids(self._events):
-            device = self._devices[index]
-            device.xids = tuple(dict.fromkeys((*device.xids, xid)))
+        for handle, xid in self._nvml.new_xids(self._events):
+            if device := self._device_of(handle):
+                device.xids = tuple(dict.fromkeys((*device.xids, xid)))
         return tuple(device.read() for device in self._devices)
+
+    def _device_of(self, handle: Any) -> _Device | None:
+        with suppress(GpuLost):  # XID 79, for one, says that the driver does not reach the GPU any more
+            index = self._nvml.ask("", "nvmlDeviceGetIndex", handle)
+            if index is not None:
+                return self._devices[index]
+        same = (each for each in self._devices if each.handle and address(each.handle) == address(handle))
+        return next(same, None)
 
 
 class _Device:

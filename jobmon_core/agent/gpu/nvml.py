@@ -70,14 +70,18 @@ class Nvml:
                 continue  # the other GPUs may still report
         return events
 
-    def new_xids(self, events: Any) -> list[tuple[int, int]]:
-        """Return the errors reported since the last call, each as the index of a GPU and an XID."""
-        found: list[tuple[int, int]] = []
+    def new_xids(self, events: Any) -> list[tuple[Any, int]]:
+        """Return the errors reported since the last call, each as the handle of a GPU and an XID."""
+        found: list[tuple[Any, int]] = []
         while events is not None and len(found) < _MAX_EVENTS:
             try:
                 event = self.constants.nvmlEventSetWait(events, 0)
-                index = self.constants.nvmlDeviceGetIndex(event.device)
             except self.constants.NVMLError:  # a timeout: there are no more
                 break
-            found.append((index, int(event.eventData)))
+            found.append((event.device, int(event.eventData)))
         return found
+
+
+def address(handle: Any) -> int:
+    """Return the address that a handle of a GPU holds: equal handles are of the same GPU."""
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
