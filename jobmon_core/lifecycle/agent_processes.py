@@ -1,4 +1,4 @@
-"""The processes on this host that keep the agents: each is an agent, or a ``srun`` or ``ssh`` that runs one.
+"""The processes on this host behind the agents: each is an agent, or a ``srun`` or ``ssh`` that runs one.
 
 They outlive the monitor that started them; the next monitor finds them by their record.
 """

@@ -22,7 +22,7 @@ class Health(StrEnum):
     """The state of a job's monitor, as seen from this host."""
 
     ALIVE = "alive"
-    DEAD = "dead"  # ended before its work was done: `jobmon recover` restarts it
+    DEAD = "dead"  # it ended too early, or there is none: `jobmon recover` starts one
     STALE = "stale"  # on another host, without a recent heartbeat
     REMOTE = "elsewhere"  # on another host, with a recent heartbeat
     DONE = "done"  # the job needs no monitor any more

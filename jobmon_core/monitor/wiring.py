@@ -65,7 +65,7 @@ class MonitorFactory:
         self._outages: OutageNotifier | None = None
         self._done_hints = DoneHints(ctx.clock)
         self._groups: GroupKeeper | None = None
-        self._agent_settings = AgentSettings(enabled=False)  # until the configuration was valid
+        self._agent_settings = AgentSettings(enabled=False)  # until a valid configuration was read
         self.agents = Agents(
             AgentDeps(
                 launches=self._agent_launches,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jobmon_core.domain.progress.history import is_sound
 from jobmon_core.domain.progress.model import History
 
-_NEXT_TO_NOTHING = 1e-12  # of the units: less is rounding
+_NEXT_TO_NOTHING = 1e-12  # share of the curve's units; less is rounding
 
 
 class Segment(NamedTuple):

@@ -42,7 +42,7 @@ def early_divergence(followed: TaskProgress) -> str:
 
 
 def _norm(sample: Sample) -> float:
-    """Return the gradient norm of a sample that has one; one that is nan is infinite."""
+    """Return the gradient norm of a sample that has one; nan counts as infinite."""
     value = sample.grad_norm or 0.0
     return math.inf if math.isnan(value) else value
 

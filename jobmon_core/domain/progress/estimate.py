@@ -2,7 +2,8 @@
 
 The pace is that of the last 60 % of the elapsed time. Regular pauses are counted apart, by how many are
 still to come; after a clear change of speed only the time since counts; a steady drift is carried on. The
-estimate is made at the last progress line and counted down from there, so that a pause does not change it.
+estimate is made at the last progress line and counted down from there, so that a pause of at most twice the
+longest one so far does not move the end.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
 
 
 def estimate_or_printed(history: History, progress: Progress | None, now_s: float) -> Estimate:
-    """Return an `estimate`; while that has no end, one with a wide range and low confidence.
+    """Return an `estimate`; while that has no end, if possible one with a wide range and low confidence.
 
     The remaining time is then the one that the log prints, else follows from the speed that it prints, else
     from the average speed so far.
@@ -141,7 +142,7 @@ def _change(curve: Curve) -> float | None:
 
 
 def _drift(curve: Curve, rest: float) -> float:
-    """Return how many times slower than the last half the rest will be; 1.0 without a drift."""
+    """Return the pace expected for the rest, as a multiple of that of the last half; 1.0 without a drift."""
     paces = curve.paces(_DRIFT_PARTS)[1:]  # the first part holds the start
     slope, offset, fit = _line(paces)
     if fit < _DRIFT_FIT:

@@ -8,7 +8,7 @@ from jobmon_core.domain.progress.model import Confidence, Estimate, LimitOutlook
 
 _MARGIN = 1.1  # of the longest expected run time
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
-_STEPS_S = (  # up to this run time, a limit is a multiple of that
+_STEPS_S = (  # run time, step: up to this run time, a limit is a multiple of the step
     (_HOUR_S, 10 * _MINUTE_S),
     (6 * _HOUR_S, 30 * _MINUTE_S),
     (_DAY_S, _HOUR_S),
@@ -19,7 +19,7 @@ _STEPS_S = (  # up to this run time, a limit is a multiple of that
 def limit_outlook(
     estimate: Estimate, started_s: float, deadline_s: float, now_s: float
 ) -> LimitOutlook | None:
-    """Compare the estimate made at ``now_s`` with the time limit of a job; None if it names no end.
+    """Compare the estimate made at ``now_s`` with the time limit of a job; None if the estimate has no end.
 
     Args:
         estimate: of the remaining time.

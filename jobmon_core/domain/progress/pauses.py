@@ -28,9 +28,10 @@ class Pause:
 
 
 def without_regular_pauses(curve: Curve, found: list[Pause], total: float) -> tuple[Curve, float]:
-    """Return ``curve`` without its regular pauses, and the seconds of those still to come before ``total``.
+    """Return ``curve`` without its pauses, and the seconds of those still to come, if they are regular.
 
-    ``found`` are all pauses of the curve, which is returned as it is, with 0.0, if they are not regular.
+    ``found`` are all pauses of the curve, ``total`` the units of the whole run. If the pauses are not
+    regular, return the curve as it is, and 0.0.
     """
     pauses = _joined(found, _SAME * curve.span_units)
     period = _period(pauses, curve)

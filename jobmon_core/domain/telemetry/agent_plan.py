@@ -84,7 +84,7 @@ def reporting_since_s(job: WatchedJob, since_s: Mapping[str, float | None]) -> f
     """Return since when an agent reports about every living task of a job; None if not all of them do.
 
     ``since_s`` has the time for each task, None while its agent is silent. Nobody reports the start of a
-    pending task, so a job with one has None.
+    pending task, so a job with one has None; so has one about which the scheduler does not answer.
     """
     living = [task for task in job.tasks.values() if task.end is None]
     if job.pending_indices or job.stale_since_s is not None or not living:

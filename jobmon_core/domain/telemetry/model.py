@@ -29,11 +29,11 @@ class WorkerStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One worker of a task: a process with a rank of its own, or the main process, with its descendants."""
+    """One worker: a process with a rank of its own, or else a topmost program, with its descendants."""
 
     pid: int
     name: str = ""  # the program and its script, e.g. ``python train.py``
-    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, if that is set by a launcher
+    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, see `measuring.workers`
     status: WorkerStatus = WorkerStatus.RUNNING
     started_s: float = 0.0
     cpu_percent: float | None = None  # of one core, so 180 are 1.8 cores; with its descendants

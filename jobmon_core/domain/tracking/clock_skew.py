@@ -11,7 +11,7 @@ _MAX_WAIT_S = 21_600.0  # few waits are longer: a later time was probably set be
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return the job with the past times that polling uses before ``now_s``, and retries within six hours.
+    """Return the job with polling's past times moved to ``now_s`` or before, and retries to within six hours.
 
     Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
     """

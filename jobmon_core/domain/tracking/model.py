@@ -173,7 +173,7 @@ class Task:
 
     @property
     def has_started(self) -> bool:
-        """Whether squeue showed it other than waiting, even only as ended, or Slurm restarted it."""
+        """Whether squeue ever showed it in another state than waiting, also an end, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
@@ -249,7 +249,7 @@ class WatchedJob:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def source_phrase(self, source: Source) -> str:
-        """Return `Source.phrase`; of another scheduler, with its name in place of Slurm's program."""
+        """Return `Source.phrase`; without Slurm, it names the other scheduler, or files as the proof."""
         if source is Source.RECORD and self.unprovable_why:
             return "as shown by the files that its configuration names"
         if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:

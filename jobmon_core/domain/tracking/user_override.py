@@ -19,7 +19,7 @@ NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NONE)
 class UserOverride:
     """The user's final state, exit code, both or neither; what is None stays as Slurm reports it.
 
-    The canceller belongs to the state and the signal to the exit code: they have no effect without it.
+    The canceller has no effect without a state, nor the signal without an exit code.
     """
 
     state: JobState | None = None

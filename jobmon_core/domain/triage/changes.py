@@ -1,4 +1,4 @@
-"""Report each verdict once, and withdraw it when it has been over for long enough.
+"""Report each verdict when it begins to hold, and withdraw it when it has been over for long enough.
 
 One that was only shown is reported again if it becomes worth a message.
 """

@@ -1,4 +1,4 @@
-"""Applies all rules to a running task: which problems it has, the worst first, or that it is healthy."""
+"""Applies all rules to a running task: its problems, the worst first, or else whether it is healthy."""
 
 from __future__ import annotations
 

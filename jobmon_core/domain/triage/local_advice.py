@@ -1,4 +1,4 @@
-"""Advice for jobs on a single machine, in place of advice of the rules that names options of Slurm."""
+"""Advice for jobs on a single machine, in place of advice of the rules that applies only to Slurm's jobs."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Situation:
     thresholds: Thresholds = _DEFAULTS
     xids: Mapping[int, XidError] = field(default_factory=dict)
     stacks: StackReport | None = None  # as the agents found them at the stall that still lasts
-    since: Mapping[str, float] = field(default_factory=dict)  # of the verdicts that held at the last look
+    since: Mapping[str, float] = field(default_factory=dict)  # since when a reported verdict holds, by name
 
     @property
     def age_s(self) -> float:

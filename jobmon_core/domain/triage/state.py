@@ -17,10 +17,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class TriageState:
-    """The verdicts that were reported about a run and have not been withdrawn."""
+    """What was judged and reported about a run."""
 
     judged_s: float = 0.0  # the last look
     started_s: float = 0.0  # of the run that all this is about
-    held: dict[str, Held] = field(default_factory=dict)  # by name
+    held: dict[str, Held] = field(default_factory=dict)  # by name; not yet withdrawn
     stacks_wanted: bool = False  # whether the agents were asked for the stacks at the stall that still lasts
     reported: tuple[str, ...] = ()  # the names of all verdicts that were reported about this run

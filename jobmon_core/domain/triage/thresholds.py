@@ -23,7 +23,7 @@ class Thresholds:
         25.0  # too many threads: the CPU quota holds them back for more than this share of the time
     )
     threads_per_core: float = 2.0  # more than this, by OMP_NUM_THREADS, are too many
-    idle_cpu_percent: float = 10.0  # workers that each use less than this share of a core may wait for a lock
+    idle_cpu_percent: float = 10.0  # workers that on average use less of a core than this may wait for a lock
     must_last_s: float = 300.0  # most conditions must last this long
     idle_s: float = 1800.0  # a GPU or an allocation that idles for longer is wasted
     startup_s: float = 300.0  # speed is not judged within this time after the start

@@ -13,7 +13,7 @@ from jobmon_core.domain.telemetry.model import Gpu, Sample, Worker
 from jobmon_core.domain.triage.situation import NodeView, Situation
 
 _MIN_COVERED = 0.7  # of the time that a condition must last
-_LATE = 1.5  # spans of the latest sample: the next one is due after one of them
+_LATE = 1.5  # spans of the latest sample; the next sample is due after one span
 
 
 class Weighted(NamedTuple):
@@ -153,7 +153,7 @@ def _used(sample: Sample) -> float | None:
 
 
 def transferred_per_s(situation: Situation, seconds: float) -> float | None:
-    """Return the bytes per second that all workers read and wrote; None if that is not known."""
+    """Return the bytes that workers transfer per second (unknown: 0); None without enough samples."""
     return _sum_of(situation, seconds, lambda sample: read_per_s(sample, 0.0) + written_per_s(sample, 0.0))
 
 

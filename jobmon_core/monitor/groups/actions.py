@@ -32,8 +32,8 @@ def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -
     """Do what is still to be done for a group, and save that it was done; return the group.
 
     Raises:
-        StorageFailed: something cannot be written or started. The next call does the rest, but does not start
-            the user's program again.
+        StorageFailed: a file other than the group's log cannot be written, or a program not started. The next
+            call does the rest, but does not start the user's program again.
     """
     if group.log.pending:
         group = _with_log(ctx, group)

@@ -1,7 +1,7 @@
 """Polls the groups of jobs: reads the members' state files, and does what `domain.groups.poll` decides.
 
-A poll of a group only reads files: its members are watched anyway, so it sends no query to Slurm. Any monitor
-may poll a group, one at a time.
+A poll sends no query to Slurm: the monitors of the members keep the state files up to date. Any monitor may
+poll a group, one at a time.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Sending the messages that belong to no single job."""
+"""Sending the messages that belong to no single job, and deciding when any message is sent."""

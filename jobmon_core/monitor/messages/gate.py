@@ -31,7 +31,7 @@ class AlertGate:
     ) -> OutboxEntry:
         """Return the entry of a message that nobody sent yet.
 
-        It is to be sent, held, or only listed in a later message.
+        It is to be sent, held, or only listed in a later message; a reminder that was acknowledged is closed.
         """
         user, message = self.files.user(), entry.message
         if entry.reminders:

@@ -54,7 +54,7 @@ class MessageSender:
     _unsaved: dict[str, tuple[Stamp, StoredMessage]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        """Begin without any I/O but the folder's."""
+        """Begin without any I/O but that of creating the folder."""
         self._store = self.ctx.messages
 
     def send_due(self) -> float | None:

@@ -1,1 +1,1 @@
-"""What happens to the progress of a run: stalls, slowdowns, divergence, too short a limit, a late start."""
+"""What happens to the progress of a run: stalls, slowdowns, divergence, errors, too short a time limit."""

@@ -1,4 +1,4 @@
-"""Detect events in the progress of a run. Each problem is reported once, and again only after a recovery."""
+"""Detect events in the progress of a run. A problem is reported again only after a recovery or a restart."""
 
 from __future__ import annotations
 
@@ -115,10 +115,11 @@ def _detect_slowdown(known: KnownProblems, seen: Observation) -> _Change:
 
 
 def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: float) -> _Change:
-    """Check a run that is not reported as slow yet. It becomes slow if both recent paces exceed the bound.
+    """Check a run that is not reported as slow yet.
 
-    The bound is ``factor`` times its usual pace, or slightly above the worst of its earlier stretches if that
-    is more.
+    It is reported once both recent paces exceed the bound and the slowdown has lasted, see `_has_lasted`. The
+    bound is ``factor`` times its usual pace, or slightly above the worst of its earlier stretches if that is
+    more.
     """
     # keep the bound of the first slow observation: later, the slowdown is among the earlier stretches
     bound = known.slow_bound or max(factor * paces.usual, _WORST_PACE_FACTOR * paces.worst)

@@ -21,7 +21,7 @@ def is_not_finite(values: Sequence[float], newest: int) -> bool:
 
 
 def bound_exceeded(values: Sequence[float]) -> float | None:
-    """Return the bound, from the recent past, that the newest values exceed; None if they do not."""
+    """Return the bound, from the recent past, that the median of the newest values exceeds, else None."""
     finite = [value for value in values if math.isfinite(value)]
     past, newest = finite[:-_NEWEST], finite[-_NEWEST:]
     past = past[-max(_MIN_PAST, len(past) // 2) :]  # a loss falls quickly at the start

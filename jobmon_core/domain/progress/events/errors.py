@@ -16,7 +16,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 HOLD_S: Final = 3.0  # from the look that found a failure to the one that reports it
 _MAX_GROWTHS = 20  # if a log has grown at so many looks since a failure, the program goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
-_MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which a waiting helper does not load
+_MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which is loaded only to analyse a log
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SearchResult:
     now_s: float
     new_lines: Mapping[str, int] = field(default_factory=dict)  # of each log that has grown
     failing: frozenset[str] = frozenset()  # logs whose new text shows a failure
-    found: Failure | None = None  # what these logs, and that of the suspect if it has grown, show
+    found: Failure | None = None  # shown by one of these logs, or by the suspect's log if that has grown
     current: Mapping[str, float | None] = field(default_factory=dict)  # the progress by each log
 
 

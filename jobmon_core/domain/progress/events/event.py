@@ -44,8 +44,8 @@ class Event:
     is_quiet: bool = False  # only shown, without a message
 
 
-# These cause a message unless the user turns them off, and so does a recovery from one of them. LAUNCHED,
-# CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
+# These cause a message unless they are quiet or the user turns them off, and so does a recovery from one of
+# them. LAUNCHED, CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
 WARNINGS = (
     EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,

@@ -122,7 +122,7 @@ def _is_preparation(bar: Track, others: list[Track]) -> bool:
 def _is_lone_mention(track: Track) -> bool:
     """Whether the log names a number only once, e.g. a setting.
 
-    Never a bar, the first epoch, or a count with a total within an epoch.
+    False for a bar, the first epoch, and a count with a total within an epoch.
     """
     has_moved = track.rounds > 0 or (track.n, track.epoch) != (track.first_n, track.first_epoch)
     is_first_epoch = track.epoch is not None and track.epoch <= 1

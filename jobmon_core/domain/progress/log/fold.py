@@ -219,7 +219,7 @@ def _starts_over(track: Track, reading: Reading) -> bool:
 
 
 def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
-    """Whether a bar has shown a whole epoch, about which a line follows: it is of the same run."""
+    """Whether a bar has shown a whole epoch before a line about it: then both are of the same run."""
     is_first = track.first_seen < epoch_line.first_seen
     return track.is_bar and track.is_nearly_full and track.rounds > 0 and is_first
 

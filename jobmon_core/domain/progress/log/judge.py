@@ -17,7 +17,7 @@ from jobmon_core.domain.progress.log.tracks import Track
 from jobmon_core.domain.progress.model import Progress
 
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
-_OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units that a total of steps does not stand for
+_OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units to which a total of steps does not apply
 
 
 def judge(state: LogState) -> Progress | None:

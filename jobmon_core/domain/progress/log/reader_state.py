@@ -1,4 +1,4 @@
-"""How far the logs of a job are read, and what they have shown: where the next reader goes on."""
+"""How far the logs of a job are read, and what they have shown: the next look goes on from there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Counters in a log: progress bars, and lines that count epochs, steps or items.
 
-A log shows several of them: the job itself, evaluations, one bar for each epoch, the same bar for each of
+A log may show several of them: the job itself, evaluations, one bar for each epoch, the same bar for each of
 several processes. Each reading moves one counter on.
 """
 
@@ -99,7 +99,7 @@ class Track(NamedTuple):
         return self.total == reading.total and is_alike
 
     def is_overrun_by(self, reading: Reading) -> bool:
-        """Whether the reading, which has no total, shows this bar beyond its own."""
+        """Whether the reading, which names no total, shows this bar at or beyond its total."""
         return (
             self.is_bar
             and reading.format.is_bar

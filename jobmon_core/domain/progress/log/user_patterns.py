@@ -53,8 +53,8 @@ def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
 
     ``groups`` has the name of each group, in their order; empty for one without a name. If the name of the
     pattern says neither what it counts nor which known metric it finds, each group is a metric with the name
-    of the group, or a single group without a name is one with the name of the pattern. If only some of
-    several groups have a name, there are no such metrics.
+    of the group, or a single group without a name is one with the name of the pattern. Of several
+    groups that do not all have a name, none is a metric.
     """
     if known_metric(name) or unit_of(name):
         return ()

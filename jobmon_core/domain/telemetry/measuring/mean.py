@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Gpu, Worker, Node, Cpu)
 
-# all other fields are as in the last sample
+# all other fields are as in the last sample, except those that `_gpu` takes from all samples
 _AVERAGED = {
     Gpu: (
         *("utilization_percent", "memory", "power_w", "temperature_c"),

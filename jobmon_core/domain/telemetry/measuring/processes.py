@@ -30,7 +30,7 @@ class Process:
     start_ticks: int  # since boot; with the PID it distinguishes the process from every other one
     command: str = ""  # the name that the kernel shows, at most 15 characters
     argv: tuple[str, ...] = ()
-    environment: Mapping[str, str] | None = None  # those that jobmon needs, as of its start; None: unreadable
+    environment: Mapping[str, str] | None = None  # the needed variables, as of its start; None: unreadable
     state: str = "S"  # a letter, see proc(5)
     threads: int = 1
     memory: int = 0  # resident, bytes
@@ -59,7 +59,8 @@ def task_processes(
     """Return the processes of a task by their PID.
 
     A process belongs to the task if it is one of the first ones, if it has the job in its environment, if it
-    belonged to the task in an earlier look (``known``, their keys), or if its parent does.
+    belonged to the task in an earlier look (``known``, their keys), or if its parent does. The agent with
+    its ancestors and its step, and Slurm's step daemons, do not belong to it.
     """
     processes = {process.pid: process for process in table if process.pid not in target.own_pids}
     found = {

@@ -59,7 +59,7 @@ class Thinning:
 
 
 def without_names(sample: Sample) -> Sample:
-    """Return a sample without names and UUIDs, which only the first stored sample has."""
+    """Return a sample without worker names, GPU names and UUIDs: the first one stored with any has them."""
     return dataclasses.replace(
         sample,
         workers=tuple(dataclasses.replace(worker, name="") for worker in sample.workers),

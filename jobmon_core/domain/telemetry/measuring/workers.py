@@ -18,7 +18,7 @@ _MAX_DEAD = 16
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A worker: its first process and all descendants of that."""
+    """A worker: its first process and the descendants of that which belong to no other worker."""
 
     top: Process
     main: Process  # does the work: ``top``, or what it started if that is a shell or a wrapper
@@ -45,9 +45,10 @@ class Gone:
 def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()) -> tuple[Group, ...]:
     """Return the workers among the processes of a task, by rank or else by PID; ``on_gpus`` hold a GPU.
 
-    They are the processes with a rank that differs from their parent's. If none has a rank, they are the
-    topmost processes that are no shell, launcher or wrapper. A program that holds no GPU, but whose children
-    do, is a launcher, too, e.g. one with torch.multiprocessing.spawn.
+    They are the processes with a rank that differs from their parent's, without launchers whose workers have
+    ranks of their own. If none has a rank, they are the topmost processes that are no shell, launcher or
+    wrapper. A program that holds no GPU, but whose children do, is a launcher, too, e.g. one with
+    torch.multiprocessing.spawn.
     """
     children: dict[int, list[Process]] = {}
     for process in processes.values():

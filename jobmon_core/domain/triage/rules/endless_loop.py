@@ -7,11 +7,11 @@ from jobmon_core.domain.triage.rules.stuck import IDLE_GPU_PERCENT, STILL_BYTES_
 from jobmon_core.domain.triage.situation import Situation, Verdict
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, transferred_per_s, utilizations
 
-_BUSY_PERCENT = 80.0  # of one core, by each worker
+_BUSY_PERCENT = 80.0  # of one core, on average of the workers
 
 
 def endless_loop(situation: Situation) -> Verdict | None:
-    """Find a program whose progress has stopped while each of its workers keeps a core busy."""
+    """Find a program whose progress has stopped while its workers keep a core each busy on average."""
     pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
     cpus = [used for used, _ in cpu_percents(situation, seconds)]
     gpus = utilizations(situation, seconds)

@@ -50,7 +50,7 @@ def _is(key: GpuKey, condition: Callable[[Gpu], bool]) -> bool:
 
 
 def xid_errors(situation: Situation) -> Verdict | None:
-    """Find the error numbers that the driver reported, the worst one first."""
+    """Find the error numbers that the driver reported; the text names a critical one, if there is any."""
     found = [
         (key, number, situation.xids.get(number, _UNKNOWN))
         for key in gpu_keys(situation)
@@ -81,7 +81,7 @@ def _risen(situation: Situation, figure: Callable[[Gpu], int | None]) -> Iterato
 
 
 def ecc_errors(situation: Situation) -> Verdict | None:
-    """Find memory errors of a GPU that could not be corrected, since the agent started."""
+    """Find memory errors of a GPU in this run that could not be corrected."""
     found = next(_risen(situation, lambda gpu: gpu.ecc_errors), None)
     if found is None:
         return None

@@ -90,9 +90,9 @@ def memory_limit(node: NodeView) -> int | None:
 def _judged(
     leak: Verdict, situation: Situation, points: Sequence[tuple[float, float]], limit: int
 ) -> Verdict | None:
-    """Return the verdict on used memory with its times; None if it is no leak, or one that takes too long.
+    """Return the verdict; None if ``points`` (times, bytes in use) show no leak, or one that is too slow.
 
-    The text of ``leak`` names the memory, and goes on with how it grows.
+    ``leak`` is the verdict without the growth; its text names the memory.
     """
     growth = _growth(situation, points)
     if growth is None or growth.grown < _LEAK_GROWTH * limit:

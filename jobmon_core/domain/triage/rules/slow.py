@@ -21,7 +21,7 @@ from jobmon_core.domain.triage.windows import (
 )
 
 _LONG = 2  # times `must_last_s`: speed varies, and epochs end
-_GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % of the looks within a sample: bursts of work with gaps between
+_GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % busy, within a sample: bursts of work with gaps between
 _MOSTLY = 0.6  # share of the time
 _BUSY_CORES = 0.85  # share of the cores
 _MB = 1e6
@@ -149,7 +149,7 @@ def checkpoint_overhead(situation: Situation) -> Verdict | None:
 
 
 def oversubscribed(situation: Situation) -> Verdict | None:
-    """Find far more threads that compute than there are cores for."""
+    """Find a task with far more threads than its cores can run."""
     seconds = situation.thresholds.must_last_s
     for node in situation.nodes:
         cpu, workers = node.latest.cpu, node.latest.workers

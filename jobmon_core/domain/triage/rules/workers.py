@@ -36,7 +36,7 @@ def zombie_workers(situation: Situation) -> Verdict | None:
         tuple(f"{node.name}: process {worker.pid} {worker.name} is a zombie" for node, worker in zombies)
         or (f"{count} zombies among the descendants of its workers",),
         "Their parent does not wait for them; look for how they failed near the end of its log.",
-        is_quiet=not zombies,  # of children that nothing waits for, many programs leave a few
+        is_quiet=not zombies,  # many programs leave a few children that nothing waits for
     )
 
 
