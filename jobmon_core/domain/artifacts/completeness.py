@@ -1,4 +1,4 @@
-"""Whether the files of a folder are all there and whole: by their source, their formats, their records."""
+"""Whether the files of a folder are all there and whole, judged by a source, their formats and records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a copy of it stopped before its end."""
+        """Whether it seems to be a copy that stopped before its end."""
         return self.size_bytes < self.expected_bytes and self.quiet_s >= _QUIET_S
 
     @property
@@ -75,12 +75,12 @@ class Completeness:
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether something could not be read, so that nothing is certain."""
+        """Whether something could not be read, so that nothing proves the folder complete."""
         return bool(self.problem or self.unreadable or self.is_partial)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether a file or record is certainly missing, different or damaged; also if there are no files."""
+        """Whether files are missing, different or damaged, the counted records too few, or no files there."""
         lacks_records = self.expected_records is not None and (self.records or 0) < self.expected_records
         lacks_files = self.missing or self.different or self.damaged or not (self.count or self.problem)
         return bool(lacks_files or lacks_records)
@@ -131,7 +131,7 @@ def compare(
 
 
 def is_unfinished_copy(name: str) -> bool:
-    """Whether a name is one that rsync, scp or a browser gives to a copy until it is finished."""
+    """Whether a name is one that rsync, WinSCP or a browser gives to a copy until it is finished."""
     return _TEMPORARY.search(name) is not None
 
 

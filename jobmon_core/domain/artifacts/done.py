@@ -25,7 +25,7 @@ class DoneLook:
     found: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     exit_status: int | None = None  # that the marker states; None if it states none
-    at_s: float | None = None  # when the last of it was written (Unix seconds); None if that is not known
+    at_s: float | None = None  # when the last of ``found`` was written (Unix seconds); None without any
 
     @property
     def is_proof(self) -> bool:

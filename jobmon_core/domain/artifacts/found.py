@@ -73,7 +73,7 @@ _MAX_LINE = 2000
 
 
 def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the paths to which lines of a log say that something is or will be written, in their order."""
+    """Yield, line by line, the paths to which a log says that something is or will be written."""
     for line in lines:
         if len(line) > _MAX_LINE or not _MUST_HOLD.search(line):
             continue
@@ -87,8 +87,8 @@ def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
 def paths_in_script(text: str, variables: Mapping[str, str]) -> Iterator[str]:
     """Yield the paths that options in a job script name; ``variables`` are those of the job's environment.
 
-    Assignments of the script are followed, as far as they are plain. A path with a variable that is not known
-    is left out.
+    Assignments of the script are followed, as far as they are plain. A path ends before the first
+    variable that is not known.
     """
     known = dict(variables)
     for line in text.replace("\\\n", " ").split("\n"):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from jobmon_core.domain.artifacts.model import Checkpoints, Growth, ListedFile, Listing, OutputFile, Outputs
 
 _MAX_FILES = 64  # output files whose sizes are remembered: enough for one per worker
-_MAX_SAVES = 20  # the latest checkpoints, which tell the interval
+_MAX_SAVES = 20  # the latest files of checkpoints, from whose times the interval is computed
 _MIN_INTERVALS = 2
 _SAME_SAVE = 0.1  # files written within this part of the longest pause belong to one checkpoint
 _SETTLED_S = 5.0  # a program may still be writing a file that was modified less long ago
@@ -45,7 +45,7 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_pe
 def _last_fast_growth(
     before: Growth | None, whole: ListedFile, now_s: float, min_per_s: float
 ) -> Growth | None:
-    """Return the size when all outputs last grew as fast as demanded; None if nothing is demanded."""
+    """Return the total when it last grew as demanded, shrank or was first seen; None without a demand."""
     if not min_per_s:
         return None
     grown = whole.size_bytes - before.size_bytes if before else 0
@@ -70,7 +70,7 @@ def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:
 def checkpoints_after(
     before: Checkpoints | None, listing: Listing, started_s: float, now_s: float, *, ended: bool = False
 ) -> tuple[Checkpoints, ListedFile | None]:
-    """Return the checkpoints as of ``now_s``, and the latest one if it was saved since the previous look.
+    """Return the checkpoints as of ``now_s``, and the latest saved one if it is new since the previous look.
 
     A checkpoint counts as saved once nothing has been written to it for a few seconds, or if the job has
     ``ended``. Those from before ``started_s`` say nothing about the interval between two of this run. Times

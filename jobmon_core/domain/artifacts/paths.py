@@ -1,4 +1,4 @@
-"""The parts of a path, which is a text here."""
+"""The parts of a path that is given as a string."""
 
 from __future__ import annotations
 

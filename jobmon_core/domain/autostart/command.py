@@ -70,7 +70,7 @@ RECOVER = RegularCommand(
     "*:0/10",
     "restart jobmon monitors after a reboot or a kill",
     starts_monitors=True,
-    # when a job ends, Slurm kills all its processes: it must stay until its monitors end
+    # when a job ends, Slurm kills all its processes, so the command must stay until its monitors end
     slurm_arguments=("--stay",),
 )
 

@@ -1,4 +1,4 @@
-"""The programs that start other programs: their options, and where the command of the other one begins.
+"""The programs that start other programs: their options, and where the started command begins.
 
 Sources: srun(1) of 20.11 to 25.05; mpirun(1) of Open MPI and of MPICH; ``torch/distributed/run.py``;
 ``accelerate launch --help``; ``deepspeed/launcher/runner.py``; apptainer-exec(1); conda run --help.
@@ -16,7 +16,8 @@ class Launcher(NamedTuple):
     """A program that starts another one. Names of options have no leading dashes, and ``_`` for ``-``."""
 
     name: str
-    options: Mapping[str, str]  # empty value: a flag, or only the job knows the value
+    # empty value: a flag; empty or `UNKNOWN`: a value that only the job knows
+    options: Mapping[str, str]
     subject: str = ""  # the word before the program: the image of a container, the duration of `timeout`
 
 

@@ -45,7 +45,7 @@ class Word(NamedTuple):
 
     @property
     def literal(self) -> str | None:
-        """The text of a word if all its variables have defaults, which are used; None for any other."""
+        """The text of the word with the defaults of its variables; None if that is not known."""
         return self.value({})
 
     def value(self, variables: Mapping[str, str | None]) -> str | None:
@@ -110,7 +110,7 @@ class Redirection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command, or the head of a loop (``for x in ...``)."""
+    """One simple command, or the head of a ``for``, ``select`` or ``case``."""
 
     line: int  # of its first word, from 1
     words: tuple[Word, ...] = ()
@@ -122,7 +122,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program as written, without its folder; empty if a variable without a default names it."""
+        """The program as written, without its folder; empty if the text does not show it."""
         text = self.words[0].literal if self.words else ""
         return (text or "").rpartition("/")[2]
 
@@ -143,7 +143,7 @@ class Command:
 
     @property
     def in_background(self) -> bool:
-        """Whether the script does not wait for it."""
+        """Whether the script goes on while it runs (``&``)."""
         return self.operator_after == "&"
 
     def texts(self, variables: Mapping[str, str | None]) -> tuple[str | None, ...]:

@@ -25,7 +25,7 @@ _OPENS = {"if": "condition", "while": "condition", "until": "condition", "{": "g
 _CONTINUES = {"then": "branch", "else": "branch", "elif": "condition", "do": "loop"}
 _CLOSES = ("fi", "done", "esac", "}")
 _SKIPPED = ("!", "time", "coproc")
-_HEADS = ("for", "select", "case")  # words follow up to the end of the line
+_HEADS = ("for", "select", "case")  # each is read as a command, with the words that follow
 
 
 def parse_script(text: str) -> BatchScript:
@@ -101,7 +101,7 @@ class _Parser:
         return bool(self._words or self._assignments or self._redirections or self._redirection)
 
     def _take_keyword(self, text: str) -> bool:
-        """Take a reserved word; return False for any other."""
+        """Take a reserved word; return False for any other word."""
         if text in _OPENS:
             kind = "function" if text == "{" and self._defines_function else _OPENS[text]
             self._within.append(kind)

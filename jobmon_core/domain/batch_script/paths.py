@@ -1,4 +1,4 @@
-"""The files and folders that a script names, and what it uses each for. Only what is certain counts."""
+"""The files and folders that a script names, and what it uses each for."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _LINE_OF_LIST = re.compile(
 def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str) -> Iterator[PathUse]:
     """Yield the paths of a script that starts in ``folder``.
 
-    URLs, paths that only the job knows and paths on a disk of the node are left out.
+    URLs, devices, paths that only the job knows and paths on a disk of the node are left out.
     """
     here: str | None = folder
     made: set[str] = set()
@@ -203,7 +203,7 @@ def _is_path(word: str | None) -> bool:
 
 
 def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathUse]:
-    """Yield the text of which each task of an array takes its line."""
+    """Yield the text from which each task of an array takes its line."""
     texts = [part.text for word in command.every_word() for part in word.parts]
     if command.name == "sed":
         texts.append(

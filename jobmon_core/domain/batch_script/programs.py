@@ -40,7 +40,7 @@ _FUNCTION = re.compile(r"^\s*(?:function\s+)?([\w-]+)\s*\(\)", re.MULTILINE)
 class PythonRun(NamedTuple):
     """A run of Python."""
 
-    # as written, e.g. ``env/bin/python3``; of a launcher its name; empty if the file is executed itself
+    # as written, e.g. ``env/bin/python3``; a launcher's name if one starts it; empty if a file is run itself
     interpreter: str
     file: str = ""  # the path of the program; empty if it is a module or a text
     module: str = ""
@@ -56,7 +56,7 @@ class Program:
     launchers: tuple[Launcher, ...]  # outermost first
     words: tuple[str | None, ...]  # the program and its arguments; None: known only to the job
     python: PythonRun | None = None
-    arguments: tuple[str | None, ...] = ()
+    arguments: tuple[str | None, ...] = ()  # those of the program; of Python, those of the code that it runs
 
     @property
     def line(self) -> int:

@@ -119,7 +119,7 @@ class Request:
 
     @property
     def array(self) -> IndexSet | None:
-        """The indices of the array; None if it is none."""
+        """The indices of the array; None without an array."""
         indices = IndexSet.parse(self.options.get("array", ""))
         return indices if len(indices) else None
 

@@ -151,7 +151,7 @@ class _Lexer:
         return Part(PartKind.LITERAL, self._text[start + 1 : end], is_quoted=True)
 
     def quoted(self, end: int = -1) -> list[Part]:
-        """Read up to the closing double quote, or to ``end``."""
+        """Read up to the closing double quote; with ``end``, to the end of the text."""
         parts: list[Part] = []
         while self._at < len(self._text) and (end >= 0 or self._text[self._at] != '"'):
             if found := _PLAIN_IN_QUOTES.match(self._text, self._at):

@@ -57,7 +57,7 @@ def _value_parts(word: Word, value: str) -> tuple[Part, ...]:
 
 
 def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the values of all variables as far as the text shows them; None: only the job will know it.
+    """Return the values of all variables as far as the text shows them; None: only the job will know.
 
     ``known`` are those that the script starts with. A variable that is set to different values, or in a
     loop, a branch, a group or a function, is not known.
@@ -74,7 +74,7 @@ def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str,
 
 
 def exported(script: BatchScript, values: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the variables that the script sets for its programs, with their values."""
+    """Return the variables that the script exports or declares, with their values."""
     names = {
         word.raw.partition("=")[0]
         for command in script.commands
@@ -98,12 +98,12 @@ def _computed(script: BatchScript) -> set[str]:
 
 
 def _defaulted(script: BatchScript) -> set[str]:
-    """Return the names in ``${NAME:=value}`` and ``${NAME:?}``, which are set after it."""
+    """Return the names in ``${NAME:=value}`` and ``${NAME:?}``, which are set afterwards."""
     return {name for name, guard in _USED_IN_TEXT.findall(script.text) if guard.endswith(("=", "?"))}
 
 
 def uses_of(script: BatchScript) -> Iterator[Use]:
-    """Yield each use of a variable, also within command substitutions and here-strings."""
+    """Yield each use of a variable, also within here-strings and most command substitutions."""
     tested = set(_tested(script))
     for command in script.commands:
         for word in command.every_word():

@@ -1,1 +1,1 @@
-"""The diagnostics bundle: all that jobmon knows about a job that failed, as one text file."""
+"""The diagnostics bundle: what jobmon knows about a job that failed, as one text file."""

@@ -16,8 +16,9 @@ from jobmon_core.domain.slurm.rows import DetailedRow, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import stated_reason
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
+# fields that hold a duration in seconds; any other field that ends with ``_s`` holds a time
+_DURATIONS = ("elapsed_s", "run_s", "limit_s", "cpu_s", "step_cpu_s", "measured_s")
 # variables whose values explain failures and are no secrets; of all others, only the name is shown
-_DURATIONS = ("elapsed_s", "run_s", "limit_s", "cpu_s", "step_cpu_s", "measured_s")  # else a time
 _SHOWN = re.compile(
     r"PATH|LD_LIBRARY_PATH|VIRTUAL_ENV|CONDA_(?:DEFAULT_ENV|PREFIX)|LOADEDMODULES|HOSTNAME|TMPDIR|SHELL|LANG"
     r"|LC_(?:ALL|CTYPE|COLLATE|MESSAGES|MONETARY|NUMERIC|TIME)|MASTER_(?:ADDR|PORT)|WORLD_SIZE|(?:LOCAL_)?RANK"
@@ -51,7 +52,7 @@ def heading(job: WatchedJob, task: Task, now_s: float, version: str) -> list[str
 
 
 def diagnosis_part(diagnosis: Diagnosis | None) -> Part:
-    """Return what the analysis of the logs found."""
+    """Return the diagnosis and its evidence."""
     if diagnosis is None:
         return Part("Diagnosis", ())
     texts = {

@@ -65,7 +65,7 @@ def events_part(events: Iterable[Event], key: str) -> Part:
 
 
 def log_part(path: str, redacted_lines: Sequence[str], problem: str) -> Part:
-    """Return the end of a log, whose lines hold no secrets; ``problem`` says why there are none."""
+    """Return the end of a log, whose lines hold no secrets; ``problem`` says why there are no lines."""
     lines = redacted_lines[-LAST_LINES:] or [f"({problem or 'no lines of this run'})"]
     return Part(
         f"Last {LAST_LINES} lines of {path or 'a log whose path is not known'}", lines, keeps_end=True

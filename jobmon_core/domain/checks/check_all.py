@@ -1,4 +1,4 @@
-"""All that is checked before a submission; items with the same result are shown in this order."""
+"""All that this host checks before a submission; items with the same result are shown in this order."""
 
 from __future__ import annotations
 

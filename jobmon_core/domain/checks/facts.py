@@ -104,7 +104,7 @@ class PythonFact(NamedTuple):
     source: PythonSource | None = None
     python: str = ""  # the interpreter that will run it; empty if not known
     missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
-    unknown_because: str = ""  # why nobody can tell without a node
+    unknown_because: str = ""  # why only a node can show what is missing
     not_found: str = ""  # the name of the interpreter or launcher, if no folder of PATH has it
 
 
@@ -160,7 +160,7 @@ class Facts:
     quota: Quota | None = None
     environments: tuple[EnvironmentFact, ...] = ()
     python: tuple[PythonFact, ...] = ()
-    sourced_names: frozenset[str] | None = frozenset()  # set by files that the script sources; None: any
+    sourced_names: frozenset[str] | None = frozenset()  # that sourced files set; None: they may set any
     past: tuple[PastRun, ...] = ()  # newest first
     running: tuple[str, ...] = ()  # ids of jobs with the same script that have not ended
     setup: Setup = _NO_SETUP

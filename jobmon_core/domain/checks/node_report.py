@@ -1,4 +1,4 @@
-"""Judge what the short job of `jobmon check --on-node` reports about a node."""
+"""Judge what the short job that `jobmon check --on-node` runs on a node reports about it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
 
 
 def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Item:
-    """Judge what PyTorch says about its CUDA; ``driver`` is the newest one that the driver supports."""
+    """Judge what PyTorch says about its CUDA; ``driver`` is the newest CUDA that the driver supports."""
     name = "node_cuda"
     if error := torch.get("error"):
         return warned(

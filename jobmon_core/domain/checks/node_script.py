@@ -1,4 +1,4 @@
-"""The script of the short job of `jobmon check --on-node`, made from what the user's script sets up."""
+"""The script of the short job that `jobmon check --on-node` runs on a node, made from the user's script."""
 
 from __future__ import annotations
 
@@ -79,7 +79,11 @@ class NodeScript:
 
 
 def node_script(facts: Facts) -> NodeScript:
-    """Return the short job for a submission. Only what sets up its environment is taken from the script."""
+    """Return the short job for a submission.
+
+    Of the script's commands, it runs those that set up the environment, and it starts the script's Pythons to
+    try their imports.
+    """
     hosts = tuple(dict.fromkeys(_hosts(facts)))
     set_up = set_up_of(facts.script, facts.values)
     lines = [f"#!{facts.script.shebang if facts.script.is_shell else '/bin/bash'}"]
@@ -182,7 +186,7 @@ def _environment_words(fact: PythonFact) -> tuple[Word, ...]:
 
 
 def _python_command(fact: PythonFact) -> str:
-    """Return the command that starts the Python of a program, in its container if it has one."""
+    """Return the command that starts the Python of a program, by its container, uv or conda if it has one."""
     own = fact.program.python.interpreter if fact.program.python else ""
     own = "python" if own in PYTHON_LAUNCHERS else own or "python3"
     return " ".join([*(word.raw for word in _environment_words(fact)), own])

@@ -1,4 +1,4 @@
-"""The commands of a script that only set up its environment: the job of `jobmon check --on-node` runs them.
+"""The commands of a script that only set up its environment; the short job of `check --on-node` runs them.
 
 Anything that could run a program of the user is left out: command substitutions other than conda's own, i.e.
 its shell hook and ``conda info --base``; commands of conda that neither activate nor deactivate an
@@ -124,7 +124,7 @@ def _sets_up_modules(name: str, words: tuple[Word, ...]) -> bool:
 
 
 def _has_harmless_redirections(command: Command) -> bool:
-    """Whether they only discard the output or join both outputs; the short job leaves redirections out."""
+    """Whether its redirections only discard or join outputs; the short job leaves redirections out."""
     return all(
         (">" in each.operator and each.target.literal == "/dev/null")
         or (each.operator == ">&" and each.target.literal in ("1", "2"))

@@ -1,7 +1,7 @@
-"""What one channel got lately, and what was counted instead of being sent.
+"""What one channel got lately, and what was only counted: not sent, but listed in a later message.
 
-The first message that is counted for a reason is held instead. It is the carrier: at the end of its wait, its
-text becomes a list of the messages that were counted meanwhile, its own first. If it is still not sent an
+The first message to be counted for a reason is held instead. It is the carrier: at the end of its wait, its
+text becomes a list of titles, its own and those of the messages counted meanwhile. If it is still not sent an
 hour later, e.g. because its job is no longer watched, the next message that is not critical lists them.
 Messages are counted by their ids, so none is counted twice.
 """
@@ -83,7 +83,7 @@ def admit(
     """Return the history, and the entry of a message that nobody sent yet: to be sent, held or counted.
 
     ``situation`` needs no ``sent``. The history must be saved before the entry is: then a crash in between
-    changes nothing, because the decision is found there.
+    changes nothing, because the history has the decision.
     """
     now_s, key = situation.now_s, entry.message.id
     history = history.current(now_s, settings)
@@ -110,7 +110,7 @@ def _count(
     own = {entry.message.id: Counted(entry.message.tone, entry.message.title)}
     lost = history.lost(situation.now_s)
     for key, tally in history.tallies.items():
-        is_told_in_time = why != MUTED or tally.until_s <= until_s  # not with the end of a longer mute
+        is_told_in_time = why != MUTED or tally.until_s <= until_s  # a longer mute would list it late
         if tally.why == why and is_told_in_time and not tally.taken and key not in lost:
             tallies = {**history.tallies, key: replace(tally, messages={**tally.messages, **own})}
             return replace(history, tallies=tallies), replace(entry, counted=why, held="", held_until_s=None)

@@ -1,4 +1,4 @@
-"""How many cards one channel gets, and how often: all monitors of a host share one budget per channel.
+"""How many cards a channel gets, and how often they change; all monitors of a host share its budget.
 
 Discord accepts about 30 messages a minute in a channel, and fewer edits of messages older than an hour.
 At most ten cards, each looked at once a minute at the earliest, leave most of that to messages.
@@ -23,7 +23,7 @@ class CardTurn(NamedTuple):
     """Whether a card may be posted or edited now."""
 
     again_s: float | None = None  # when to ask again (Unix seconds); None: now
-    is_full: bool = False  # other jobs have all the cards
+    is_full: bool = False  # other jobs have all the cards that this job could get
 
 
 @dataclass(frozen=True, slots=True)

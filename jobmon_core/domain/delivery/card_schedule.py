@@ -48,7 +48,7 @@ def settle_card(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
 
 
 def current_card(job: WatchedJob, now_s: float) -> JobCard:
-    """Return the card of a job that shows its current state; that of an ended job is closed."""
+    """Return the card of a job that shows its current state; the card of a closed job is closed."""
     since_s = job.registered_s
     if (phase := phase_of(job)) is CardPhase.RUNNING:
         since_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=since_s)

@@ -7,14 +7,14 @@ meet in the send queue.
    the outbox entry (``offered_s``), then puts a line about the job into the queue.
 2. A message whose turn comes takes all offers of its kind along, if at least ``messages.digest_from`` ends
    are waiting or were sent in the last minute. Its monitor marks these offers as taken before the attempt,
-   and adds the receipt to them after it. Each other monitor finds the receipt in the queue and applies it to
-   its own outbox entry.
+   and adds the receipt to them after it (or frees them if the attempt must be repeated). Each other monitor
+   finds the receipt in the queue and applies it to its own outbox entry.
 3. An offer that is taken but has no receipt after `TAKEN_LIMIT_S` was interrupted, since its sender died; an
    offer that is missing may have been taken. Both are sent again as possible repeats. An offer that is still
    there has certainly not been sent.
-4. Once a minute had so many ends, the channel pauses for `DIGEST_PACE_S` after each attempt to send one, so
-   that the next ones gather. While the channel accepts messages, an offer waits for such a pause and about
-   as long again for its turn; an interrupted digest adds the limit above.
+4. Once that many ends were sent in a minute, the channel pauses for `DIGEST_PACE_S` after each attempt to
+   send an end, so that the next ones gather. While the channel accepts messages, an offer waits for such a
+   pause and about as long again for its turn; an interrupted digest adds the limit above.
 """
 
 from __future__ import annotations

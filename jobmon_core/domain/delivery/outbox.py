@@ -90,7 +90,7 @@ class Message:
     digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
     stated_level: Level | None = None  # None, as before version 0.6: the usual one of the tone
     outcome: Outcome | None = None  # of the job whose end it reports, or of one of its tasks
-    changes: tuple[Change, ...] = ()  # if it has any, it is for the programs of the user alone
+    changes: tuple[Change, ...] = ()  # a message with any goes to programs of the user only
 
     @property
     def ref(self) -> str:
@@ -166,7 +166,7 @@ class OutboxEntry:
     # ``next_try_s`` may be earlier: then jobmon looks whether the message must still be held
     held_until_s: float | None = None
     is_carrier: bool = False  # it will also tell what was counted while it waits, see `alert_history`
-    # why it is not sent on its own: the carrier lists its title; a reminder was ended by `jobmon ack`
+    # why it is not sent: the carrier lists its title instead, or, of a reminder, `jobmon ack` ended it
     counted: str = ""
     instead_of: str = ""  # the channel that did not accept it, so that this one gets it
     told_on: str = ""  # the channel that gets it, since this one did not accept it

@@ -17,7 +17,7 @@ _PREFIX = "Not acknowledged: "
 def reminder(entry: OutboxEntry, first_after_s: float, now_s: float) -> OutboxEntry | None:
     """Return the reminder of a message that was just delivered; None if there is none.
 
-    The first follows after ``first_after_s`` seconds (0: never), each other after twice the time of the last.
+    The first follows after ``first_after_s`` seconds (0: never), each other after twice the previous wait.
     """
     message = entry.message
     if not first_after_s or entry.delivered_s is None or message.level is not Level.CRITICAL:

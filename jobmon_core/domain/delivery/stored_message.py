@@ -12,7 +12,7 @@ _GIVEN_UP_KEPT_S = 90 * 86_400.0  # `jobmon status` names it, and `jobmon recove
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One such message and its outbox: at first one entry without a channel, then one for each channel."""
+    """The message and its outbox: at first one entry without a channel, then one for each channel."""
 
     id: str
     outbox: tuple[OutboxEntry, ...]

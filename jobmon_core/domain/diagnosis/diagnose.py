@@ -3,10 +3,10 @@
 The rules, in this order:
 
 1. A completed job has no cause, unless its log ends in the failure of a program, which the job script
-   ignored, or with a loss that is nan, or shows failed trials of Ray Tune. Only its warnings and the job's
-   own patterns are listed.
-2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so such
-   lines never become a cause. Code that a traceback quotes matches no pattern.
+   ignored, or with a loss that is nan, or shows failed trials of Ray Tune. Without a cause, only warnings
+   and the user's patterns for the job are listed.
+2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so the
+   lines that they match never become a cause. Code that a traceback quotes matches no pattern.
 3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
 4. A definite state from Slurm (out of memory, time limit, node failure, ...) is the cause. The exceptions
    are a time limit, a deadline and a cancellation after a failure in the log: that failure made the job hang.
@@ -161,7 +161,7 @@ class _Diagnoser:
         return self._unknown_cause()
 
     def _success_in_log(self) -> str:
-        """Return what a log without a failure says about success; that proves none."""
+        """Return what a log without a failure says about success, which proves nothing."""
         if any(position >= len(self._analysis.lines) - _END_LINES for position in self._analysis.successes):
             return "The log shows no failure, and its last lines report success."
         return "The log shows no failure."

@@ -274,7 +274,7 @@ def advice_without_slurm(advice: str) -> str:
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    """Return the cause with those figures from Slurm in its explanation that support it."""
+    """Return the cause, with the figures from Slurm that support it added to its explanation."""
     limit = f"The limit was {duration(evidence.limit_s)}." if evidence.limit_s else ""
     details = ""
     match cause.id:

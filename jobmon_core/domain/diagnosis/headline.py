@@ -62,7 +62,8 @@ def advice_with_module(diagnosis: Diagnosis) -> str:
 def what_failed_in_log(diagnosis: Diagnosis) -> str:
     """Return the failure from the line that proves a cause, e.g. ``KeyError: 'model_config'``.
 
-    The result is one line of at most 100 characters; empty without a proved cause, or if its title says more.
+    The result is one line of at most 100 characters; empty without a proved cause, if the line has no
+    message, or if the title of the cause says more.
     """
     if diagnosis.cause is None or not diagnosis.is_proved or not diagnosis.evidence:
         return ""

@@ -36,7 +36,7 @@ _RANK_LABELS = re.compile(
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
 )
-# of slurmstepd's messages since 25.05, where older versions print ``slurmstepd: ``
+# the time with which messages of slurmstepd begin since 25.05, in place of ``slurmstepd: ``
 _STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
 _CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "

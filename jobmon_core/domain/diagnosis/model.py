@@ -92,7 +92,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class SlurmEvidence:
-    """What Slurm reports about one run. None and empty texts mean "not known"."""
+    """What Slurm, or what ran the job instead, reports about one run. None and "" mean "not known"."""
 
     state: JobState = JobState.UNKNOWN
     exit_code: int | None = None  # the program's, 0 to 255
@@ -107,10 +107,10 @@ class SlurmEvidence:
     silent_s: float | None = None  # how long the program had printed nothing when it ended
     limit_s: float | None = None
     nodes: str = ""
-    canceller: str = ""  # the user who cancelled the job, e.g. ``ada``; ``you`` if it is the reader
+    canceller: str = ""  # who cancelled the job, e.g. ``ada``; ``you`` if it was the user of jobmon
     is_local: bool = False  # the job ran without Slurm
 
     @property
     def is_success(self) -> bool:
-        """Whether Slurm reports that the job completed."""
+        """Whether the job is reported as completed."""
         return self.state is JobState.COMPLETED and not self.exit_code

@@ -132,7 +132,7 @@ def _kind(name: str) -> str:
 
 
 def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return which file, of those that no format can check, is smaller than in the other checkpoints."""
+    """Return which file, of those with unchecked content, is smaller than in the other checkpoints."""
     if _is_renamed(candidate):
         return ""
     for file in candidate.files:

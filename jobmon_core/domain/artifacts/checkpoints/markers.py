@@ -14,7 +14,7 @@ _TRACKERS = {
     "megatron": "latest_checkpointed_iteration.txt",
     "verl": "latest_checkpointed_iteration.txt",
 }
-# NeMo keeps a file whose name is that of the checkpoint and this, until the checkpoint is saved
+# until a checkpoint is saved, NeMo keeps a file whose name is the checkpoint's, followed by this
 _UNFINISHED = "-unfinished"
 _HF_WEIGHTS = re.compile(
     r"(?:model|pytorch_model|adapter_model|tf_model|diffusion_pytorch_model)[\w.-]*\.(?:safetensors|bin|h5|index\.json)"
@@ -36,7 +36,7 @@ def wanted_texts(candidate: Candidate) -> Iterator[str]:
 
 
 def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``; or empty."""
+    """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``; else ""."""
     rule = _RULES.get(candidate.framework)
     return rule(candidate, others, evidence) if rule else ""
 

@@ -132,7 +132,7 @@ def _plain(name: str) -> str:
 
 
 def _single_files(files: Sequence[TreeFile]) -> Iterator[Candidate]:
-    """Yield the checkpoints that are files; those of TensorFlow are several."""
+    """Yield the checkpoints that are files; one of TensorFlow consists of several."""
     grouped: defaultdict[str, list[TreeFile]] = defaultdict(list)
     for file in files:
         framework = _framework_of_file(_plain(file.name)) or _framework_of_file(file.name)

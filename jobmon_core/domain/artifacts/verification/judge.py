@@ -1,7 +1,7 @@
 """Judge the outputs of an ended job: complete or not, damaged or not; in words for the message.
 
-A file from before the run does not count, however well its name fits. Of a folder that was only found in the
-log, hard evidence alone casts doubt: a file of a format that marks its end, and that lacks this end.
+A file from before the run does not count, however well its name fits. Of a folder that only the log or the
+script names, hard evidence alone casts doubt: a file of a format that marks its end, and that lacks this end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Expected:
 
     count: int | None = None  # how many, as the user says
     workers: int | None = None  # how many workers the job has, as the user says
-    is_named: bool = True  # the user named the folder or the results; else the log did
+    is_named: bool = True  # the user named the folder or the results; else the log or the script did
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a job that is interrupted loses: checkpoints, signals, and what earlier runs say."""
+"""What a job loses if it is interrupted, and what earlier runs and other jobs of its script show."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _blocking(facts: Facts) -> int | None:
 
 
 def past_runs(facts: Facts) -> Item:
-    """The time limit is enough for runs like the earlier ones, and the last failure was dealt with."""
+    """The time limit is enough for runs like the earlier ones, and the last one did not run out of memory."""
     name, limit_s = "past_runs", facts.time_limit_s
     if not facts.past:
         return passed(name, "jobmon has watched no earlier run of this script", _small_first(facts))

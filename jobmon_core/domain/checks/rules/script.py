@@ -57,7 +57,7 @@ def shebang(facts: Facts) -> Item:
 
 
 def line_endings(facts: Facts) -> Item:
-    """No line of the script ends with a carriage return."""
+    """No line of the script, or of a shell script that it runs, ends with a carriage return."""
     name = "line_endings"
     if not facts.script.text:
         return not_applicable(name, "there is no script to look at")

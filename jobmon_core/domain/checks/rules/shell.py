@@ -24,7 +24,7 @@ GROUPS EPOCHSECONDS EPOCHREALTIME DIRSTACK COLUMNS LINES MAIL PS1 PS4 _ SRANDOM 
 BASH_VERSINFO BASH_REMATCH
 """
 _BY_SHELL = frozenset(_SHELL_NAMES.split())
-# set by Slurm, by the epilog and prolog of many sites, or by a launcher
+# set by Slurm, by the prologs or modules of many sites, or by a launcher
 _BY_SITE = re.compile(
     r"SLURM.*|SBATCH_.*|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK|.*TMP.*|TEMP|"
     r".*SCRATCH.*|XDG_.*|PMI.*|OMPI_.*|PMIX.*|CONDA.*|VIRTUAL_ENV|MODULE.*|LMOD.*|EB[A-Z]+.*|JOB_?TMP.*|DISPLAY|"
@@ -86,7 +86,7 @@ def _waits_for_one(command: Command) -> bool:
 
 
 def _hands_on_status(command: Command) -> bool:
-    """Whether a command looks at the exit status of the one before, or ends the script with it."""
+    """Whether a command looks at the exit status of the one before, exits with it, or sets a trap."""
     texts = [word.raw for word in command.every_word()]
     if command.name == "exit" and len(texts) > 1:
         return "$" in texts[1]
@@ -96,7 +96,7 @@ def _hands_on_status(command: Command) -> bool:
 
 
 def _sets(facts: Facts, option: str) -> bool:
-    """Whether the script sets an option of the shell for all that follows."""
+    """Whether the script sets an option of the shell; for ``e``, a trap on ERR counts too."""
     words = [word.raw for each in facts.script.commands if each.name == "set" for word in each.words[1:]]
     long_name = {"e": "errexit"}.get(option, option)
     by_shebang = [word for word in facts.script.interpreter[1:] if word.startswith("-")]
@@ -133,7 +133,7 @@ def marker(facts: Facts) -> Item:
 
 
 def _is_checked(program: Program, command: Command, commands: tuple[Command, ...]) -> bool:
-    """Whether the script looks at the exit status of the program before the marker."""
+    """Whether the script looks at the exit status of the program before it writes the marker."""
     between = commands[commands.index(program.command) + 1 : commands.index(command)]
     has_exit = any(each.name in ("exit", "return") for each in between)
     return has_exit or any("$?" in word.raw for each in between for word in each.every_word())
@@ -223,7 +223,7 @@ def _has_functions(facts: Facts) -> bool:
 
 
 def _unset_for_python(facts: Facts, known: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that a Python program reads at once, and that neither the script nor Slurm sets."""
+    """Yield the variables that a Python program needs at its start, and that nothing seems to set."""
     for each in facts.python:
         by_launcher = (
             _BY_TORCHRUN if each.program.launcher("torchrun", "accelerate", "deepspeed") else frozenset()

@@ -95,7 +95,7 @@ def _log_problem(facts: Facts, template: str) -> Item | None:
     if template.startswith("/dev/"):
         return None
     folder = posixpath.dirname(template)
-    if any(char in folder for char in "%$~"):  # only Slurm knows it, or another item says so
+    if any(char in folder for char in "%$~"):  # only Slurm knows it, or the item "directives" reports it
         return None
     found = facts.path(folder)
     if found.is_missing:

@@ -10,7 +10,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.slurm.states import Outcome
 
-if TYPE_CHECKING:  # submit reads the configuration, and its user waits
+if TYPE_CHECKING:  # `jobmon submit` imports this module, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
 
 DOUBTFUL = "doubtful"  # a success that the log or the outputs speak against
@@ -26,7 +26,7 @@ class RouteRule(NamedTuple):
     groups: tuple[str, ...] = ()  # names of groups of jobs, or patterns like ``sweep*``
 
     def matches(self, message: Message, groups: Collection[str]) -> bool:
-        """Return whether it is for a message about a job in these groups."""
+        """Return whether the rule applies to a message about a job in these groups."""
         if self.levels and message.level not in self.levels:
             return False
         if self.outcomes and _outcome(message) not in self.outcomes:

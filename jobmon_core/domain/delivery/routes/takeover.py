@@ -23,7 +23,7 @@ def takeover(
         return None
     names = {channel.name for channel in routed} - {entry.channel}
     usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
-    usable.sort(key=lambda channel: channel.name not in names)  # the channels that get such messages first
+    usable.sort(key=lambda channel: channel.name not in names)  # first those that get such messages anyway
     # no fingerprint: the channel is not configured any more. If it was only renamed, its new name is among
     # ``names``, but that channel did not get the message
     is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
