@@ -48,7 +48,8 @@ _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 class CrontabInstaller:
     """Marked lines in a crontab: cron's, or Slurm's.
 
-    What fails raises AutostartUnavailable; a generator raises it only when it is iterated.
+    A method that fails raises AutostartUnavailable, unless it says otherwise; a generator raises it only when
+    it is iterated.
     """
 
     method: AutostartMethod

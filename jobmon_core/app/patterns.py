@@ -64,7 +64,7 @@ class Hit:
 
     line: Line
     patterns: tuple[Pattern, ...]
-    is_counted: bool  # False: the line is code quoted in a traceback, or repeats a failure (Ray)
+    is_counted: bool  # False: the line is code quoted in a traceback, or one that Ray repeats
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ class RecoverJobs:
     def recover(self) -> Iterator[RecoveryResult]:
         """Restart dead and stale monitors, and send the given-up messages that can be sent now.
 
-        Yield a result for each job that is watched or has such a message, for each removed temporary file,
-        and for each file, group or configuration with a problem. This generator holds `recovery_lock` until
-        it is exhausted or closed.
+        Yield a result for each job that is watched or has such a message, for each such message of no single
+        job, for each removed temporary file, and for each file, group or configuration with a problem. This
+        generator holds `recovery_lock` until it is exhausted or closed.
 
         Raises:
             CommandBusy: another command holds the lock, e.g. `jobmon recover`.
@@ -67,7 +67,7 @@ class RecoverJobs:
             yield from self._recover(tuple(Health))
 
     def send_given_up(self) -> Iterator[RecoveryResult]:
-        """Send the given-up messages that can be sent now; yield a result for each job that has one.
+        """Send only the given-up messages that can be sent now; yield results as `recover` does.
 
         Raises what `recover` raises, and holds the same lock.
         """
@@ -75,7 +75,7 @@ class RecoverJobs:
             yield from self._recover((Health.DONE,))
 
     def _poll_groups(self) -> Iterator[RecoveryResult]:
-        """Complete the groups whose monitors were all killed; yield a result for each with a problem."""
+        """Poll the groups that are due or over: a monitor may be gone. Yield a result for each problem."""
         problems: list[str] = []
         GroupKeeper(self.ctx, Worker(), problems.append).run_due(None)
         for problem in problems:

@@ -110,7 +110,7 @@ def existing_config(ctx: Context) -> dict[str, object]:
 
 
 def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iterator[ChannelTestResult]:
-    """Post a test message to every channel, or to those of one type; also yield each route without one.
+    """Post a test message to every channel, or those of one type; also yield each route without a channel.
 
     The message is an example; with ``largest``, one whose texts reach the limits of every channel. A channel
     that delivers its message is no longer considered dead.

@@ -29,7 +29,10 @@ _STORAGE_RETRY_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class SendQueues:
-    """The queues of messages, one file per channel and host; if the disk fails, messages are sent at once."""
+    """The queues of messages, one file per channel and host; if the disk fails, messages are sent at once.
+
+    ``digest_from``: this many ends within a short time are reported in one digest; 0 if none are.
+    """
 
     folder: Path
 

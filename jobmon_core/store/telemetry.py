@@ -4,15 +4,15 @@ Each task of a job has a folder, with a folder for each of its nodes::
 
     state/telemetry/STATE_ID/TASK/NODE/latest.json       the latest report, replaced every few seconds
     state/telemetry/STATE_ID/TASK/NODE/history.jsonl     one `Sample` a line, oldest first; bounded
-    state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   one line for each GPU and minute, with a header
-    state/telemetry/STATE_ID/TASK/agent.json             the processes that run the agents, by the monitor
+    state/telemetry/STATE_ID/TASK/NODE/gpu_metrics.csv   a header and a line for each GPU and minute; bounded
+    state/telemetry/STATE_ID/TASK/agent.json             what the monitor notes about the agents
     state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
     state/telemetry/STATE_ID/TASK/stall/wanted           the monitor's request to the agents for stacks
     state/telemetry/STATE_ID/TASK/stall/NODE.json        `NodeStacks`: the answer from a node
     state/telemetry/STATE_ID/TASK/stall/NODE-rank-N.dump what PyTorch's flight recorder held
 
-TASK is the key of the task, or ``job`` for a task that is the whole job. One agent writes to the folder
-of a node.
+TASK is the key of the task, or ``job`` for a task that is the whole job. At most one agent at a
+time writes to the folder of a node; to that of a node without agents, the monitor does.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def files_of(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:
     """Return the regular files that globs match, by their paths, sorted.
 
-    A file that has the very name of a pattern is found, too, and a pattern without wildcards is in the result
-    with None if there is no such file. ``folders``: folders count as files of 0 bytes, as a checkpoint may be
-    one.
+    If a file has the very name of a pattern, only that file is found. A pattern without wildcards is in
+    the result with None if there is no such file. ``folders``: folders count as files of 0 bytes, as a
+    checkpoint may be one.
     """
     found: dict[str, ListedFile | None] = {}
     for pattern in patterns:

@@ -56,7 +56,7 @@ class Chain:
         """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job.
 
         Raises:
-            ConfigInvalid, SchedulerMissing: see `SubmitJob.submission`.
+            ConfigInvalid, SchedulerMissing, StorageFailed: see `SubmitJob.submission`.
         """
         before = self.after
         for number, stage in enumerate(self.stages, start=1):
@@ -69,7 +69,7 @@ class Chain:
                 self.is_unclear = True
                 raise
             if submission.job is None:
-                self.is_unclear = bool(submission.note)  # it says what was searched, and found
+                self.is_unclear = bool(submission.note)  # set only if jobmon had to search for the job
                 return submission.exit_code or 1
             before = submission.job.ref
             self.jobs.append(before)

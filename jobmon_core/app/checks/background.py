@@ -33,7 +33,7 @@ def same_jobs(ctx: Context, request: Request, script_path: str) -> list[WatchedJ
 
 
 def past_runs(ctx: Context, jobs: list[WatchedJob]) -> Iterator[PastRun]:
-    """Yield the latest tasks that started and ended, those of the newest job first."""
+    """Yield up to 20 tasks that started and ended, those of the newest job first."""
     number = 0
     for job in jobs:
         interval_s, had_progress = _progress_of(ctx, job)
@@ -61,7 +61,7 @@ def _past_run(job: WatchedJob, task: Task, interval_s: float | None, *, had_prog
 
 
 def _progress_of(ctx: Context, job: WatchedJob) -> tuple[float | None, bool]:
-    """Return the interval between the job's checkpoints, and whether jobmon could read its progress."""
+    """Return the longest interval between a task's checkpoints, and whether jobmon read any progress."""
     stored = ctx.progress_file(job.id).read()
     saved = [each.checkpoints for each in stored.artifacts.values() if each.checkpoints]
     intervals = [each.interval_s for each in saved if each.interval_s]

@@ -43,7 +43,7 @@ class CheckSubmission:
     runner: Runner = field(default_factory=Runner)
 
     def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Item, ...]:
-        """Return all items about what sbatch would submit with these arguments.
+        """Return everything that was checked about what sbatch would submit with these arguments.
 
         Raises:
             SchedulerRejected: there is no script, or an option before it is wrong.
@@ -52,7 +52,7 @@ class CheckSubmission:
         return check_all(self.facts(backend, arguments))
 
     def facts(self, backend: str | None, arguments: Sequence[str]) -> Facts:
-        """Return all that the items are about; raises the same errors."""
+        """Return the facts that `check` judges; raises the same errors."""
         name = self.backend(backend)
         submission = read_submission(arguments, self.ctx.environment)
         settings = settings_beside(submission.request.script, lambda _note: None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.batch_script.model import BatchScript
 
-_MAX_TASKS = 200  # of an array, whose inputs are looked for
+_MAX_TASKS = 200  # of an array: the inputs of so many are looked for
 _WRAPPED = "#!/bin/sh\n{}\n"
 _ALWAYS = ("HOME", "USER", "LOGNAME", "SHELL")  # that Slurm sets whatever --export says
 _OFTEN_EXTENDED = ("PYTHONPATH", "LD_LIBRARY_PATH")  # scripts extend them (X=folder:$X): empty unless set

@@ -22,7 +22,7 @@ Rows = dict[tuple[str, str], dict["JobRef", AccountingRow]]  # by `Target.id`; t
 
 
 def ask_accounting(ctx: Context, targets: Iterable[Target]) -> tuple[Rows, list[str]]:
-    """Return the records of each target, and why a cluster did not answer."""
+    """Return the records of each target of Slurm, and why a cluster gave none."""
     by_cluster: dict[str, list[Target]] = {}
     for target in targets:
         if target.job is None or target.job.backend == DEFAULT_BACKEND:

@@ -49,7 +49,7 @@ class Collected:
 def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected:
     """Return what the named jobs used, without those that ended before ``since_s`` (Unix seconds).
 
-    This waits up to half a minute while accounting lacks an end that jobmon knows.
+    This waits up to half a minute while accounting lacks a recent end that jobmon knows.
 
     Raises:
         UnknownJob, StateUnreadable: see `find_targets`.

@@ -1,4 +1,4 @@
-"""The process that runs a use case for a caller in Python, with one thread and the signals of a command.
+"""The process that runs a use case for a caller in Python, with one thread and signal handlers of its own.
 
 It reads a request from stdin and writes the reply as the last line of stdout; what sbatch prints goes to
 stderr.

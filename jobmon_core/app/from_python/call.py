@@ -2,7 +2,7 @@
 
 The caller may be a notebook or a training, with many threads and libraries that do not survive a fork. But to
 start a monitor, or to send messages in the background, jobmon forks, which only a process with one thread may
-do; and sbatch needs signal handlers, which only a main thread may install.
+do; and while sbatch runs, jobmon installs signal handlers, which only a main thread may do.
 """
 
 from __future__ import annotations

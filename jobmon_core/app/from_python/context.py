@@ -20,5 +20,5 @@ class CallersClock(Clock):
 
 
 def open_context() -> Context:
-    """Return the context of the user whose process this is; all but its home follows ``os.environ``."""
+    """Return the user's context. Later changes of ``os.environ`` apply to it, but do not move its home."""
     return Context(Home.find(os.environ), os.environ, clock=CallersClock())

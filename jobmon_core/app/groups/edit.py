@@ -85,8 +85,8 @@ def add_job(
 ) -> tuple[str, bool]:
     """Add a job to a group, and watch it if it is not watched yet.
 
-    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. The
-    state file of a new job may not have the name yet: ``job_name`` is it, if the caller knows it.
+    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. For a
+    new job, whose state file may not have its name yet, ``job_name`` is that name if the caller knows it.
 
     Returns:
         The name of the run, and whether the job is new in the group.
@@ -113,7 +113,7 @@ def add_job(
 
 
 def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
-    """Return the pending and running jobs of the user with such a name, of the configured backend.
+    """Return the user's pending and running jobs of the configured backend whose names match ``glob``.
 
     Raises:
         SchedulerUnavailable: the scheduler does not respond.
@@ -129,7 +129,7 @@ def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
 
 
 def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
-    """Return the record of a job; begin to watch it if nothing does.
+    """Return the record of a job; begin to watch it if jobmon has none, or was told to stop watching it.
 
     Raises:
         JobmonError: it is unknown, or watched only as a part of a larger job.

@@ -64,7 +64,7 @@ class HandoverJob:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Everything on the page."""
+    """Everything on the handover page."""
 
     at_s: float  # Unix seconds
     user: str
@@ -78,7 +78,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The checkpoints of jobs, by state id; of each task that has a folder of its own."""
+    """The checkpoints of jobs by state id, a `FoundCheckpoints` for each folder."""
 
     jobs: dict[str, tuple[FoundCheckpoints, ...]]
 

@@ -65,7 +65,7 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
 
 
 def _runs_scripts_here(job: WatchedJob) -> bool:
-    """Whether a backend that submits jobs runs them on this machine."""
+    """Whether the job's backend takes scripts and runs them on this machine."""
     return is_local(job.backend) and job.backend in backend_names()
 
 
@@ -102,7 +102,7 @@ def _rerun(ctx: Context, job: WatchedJob) -> Resume:
 
 
 def failed_indices(job: WatchedJob) -> str:
-    """Return the indices of the array tasks that failed or ended unknown; empty if all or none did."""
+    """Return the indices of array tasks that failed or have no known outcome; empty if all or none do."""
     ended = [task for task in job.tasks.values() if task.end and task.key.isdigit()]
     failed = [int(task.key) for task in ended if task.end and task.end.outcome in _NOT_DONE]
     is_part = job.is_array and 0 < len(failed) < len(IndexSet.parse(job.array_indices))

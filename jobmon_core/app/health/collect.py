@@ -57,7 +57,7 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> HealthReports:
 
 
 def health_with_pods(ctx: Context, arguments: Sequence[str], pods: PodOptions) -> HealthReports:
-    """Return the health of a program in pods; of the job that an argument names, if there is one.
+    """Return the health of a program in pods, together with that of the job that an argument names, if any.
 
     Raises:
         CommandMissing, PodUnreachable: no pod can be asked.

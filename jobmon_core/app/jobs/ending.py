@@ -1,4 +1,4 @@
-"""How a task ended, in a few words; of one whose outcome is not known yet, what is known so far."""
+"""How a task ended, in a few words, or what is known of its end while its outcome is not known yet."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def no_record(ref: JobRef) -> str:
 
 
 def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
-    """Return the id of the newest watched job of this name, or of the latest one; None if there is none.
+    """Return the id of the newest watched job of this name, or of all for ``latest``; None if there is none.
 
     Also None if the argument is ``-``, has a ``/`` or is the name of a file.
     """

@@ -34,7 +34,7 @@ def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
 
 @dataclass(slots=True)
 class FollowOutput:
-    """The files of the task with this ``key``, read as they grow; of the whole job if it is empty."""
+    """Files of a job, read as they grow until the task ``key`` has ended, or without a key the job."""
 
     ctx: Context
     job: WatchedJob

@@ -34,8 +34,8 @@ def read_settings(path: Path, tell: Callable[[str], None]) -> JobSettings:
 def settings_beside(script: str, tell: Callable[[str], None], backend: str = "") -> JobSettings | None:
     """Return the settings in the ``jobmon.yaml`` beside a job script; None without one, or without a script.
 
-    Also None if it has faults, which are warnings: a file that merely lies there stops no submission.
-    ``backend`` is the job's, if `jobmon watch` may assume another one.
+    Also None if it has faults, which are only told as warnings: a file that merely lies there stops no
+    submission. ``backend``, if not empty, is named in the advice: `jobmon watch` may assume another one.
     """
     path = Path(script).parent / FILE_NAME
     if not script or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises without permission

@@ -80,7 +80,7 @@ def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:
-    """Return the paths of a task's output that are known without asking the scheduler."""
+    """Return the known paths of a task's output, without a query; empty if the task has not started."""
     if not job.logs.stdout or not _has_output(task):
         return []
     return list(dict.fromkeys(path for path in log_files(job, task) if path))
@@ -99,7 +99,7 @@ def _is_empty(path: str) -> bool:
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:
-    """Return the task ``key``, if that is empty the worst of all tasks; None if none of them has started."""
+    """Return the started task ``key``, or without a key the worst started one; None if there is none."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
     return worst_task(tasks)
 
@@ -148,7 +148,7 @@ def last_lines(path: str, count: int) -> OutputText:
 
 
 def begin_following(path: str, count: int, max_bytes: int = _MAX_BYTES) -> tuple[OutputText, LogFollower]:
-    """Return the last ``count`` lines without one that is unfinished, and a reader that continues there."""
+    """Return the last ``count`` lines without an unfinished one, and a reader that continues after them."""
     part = _read_lines(path, count, max_bytes)
     if part.excerpt.path != path:  # a rotated copy: the file itself is yet to be written
         return _text(part), LogFollower(path)

@@ -1,4 +1,4 @@
-"""Use case: read the progress of a program from its logs; of a watched job with an estimate of its end."""
+"""Use case: read the progress of a program from its logs, for a watched job with an estimate of its end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ProgressReport:
     updated_s: float | None = None  # when the newest of the logs was modified, in Unix seconds
     unread: tuple[str, ...] = ()  # why files could not be read
     logs: tuple[str, ...] = ()
-    estimate: Estimate = _NO_ESTIMATE  # from what the monitor of the job has seen
+    estimate: Estimate = _NO_ESTIMATE  # from what the monitor of the job has seen, else what the log prints
     is_over: bool = False  # the job has ended, so that no time is left, whatever its log says
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
 

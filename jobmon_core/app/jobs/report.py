@@ -64,7 +64,8 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.
-        JobmonError: the task waits for its first or next start, or the scheduler has not listed the job yet.
+        StateUnreadable: the job has a state file that cannot be read.
+        JobmonError: the task waits for its next start, or jobmon never saw it start.
     """
     job, ref = find_job(ctx, argument)
     status = current_status(ctx, job)
@@ -103,10 +104,10 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
 
 def _window(task: Task, live: LiveTask, now_s: float) -> Window:
-    """Return when the latest run of a task started and ended.
+    """Return when the latest run of a task started and ended; the end of one that still runs is now.
 
-    In place of an unknown time stands the first or last sample of its progress; without samples, the time
-    when jobmon registered the job, or now.
+    In place of an unknown start stands that of its progress, its first sample or the registration of the job;
+    in place of an unknown end its last sample, or now.
     """
     samples, final = live.progress.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]

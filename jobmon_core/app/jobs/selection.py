@@ -61,7 +61,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selected jobs, sorted by id, and how many others there are."""
+    """The selected jobs, sorted by id, and how many others match."""
 
     jobs: list[JobStatus]
     older: int = 0  # not recent enough
@@ -80,7 +80,7 @@ def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Sel
 def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> list[int]:
     """Return the positions of those of ``jobs``, sorted by id, that fit into ``room`` lines.
 
-    ``heights`` are the numbers of lines that they take. Successes are left out first, then other jobs
+    ``heights`` are the numbers of lines that they take. Plain successes are left out first, then other jobs
     that do not run; of each kind the oldest.
     """
 
@@ -106,7 +106,7 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
 
 
 def last_change_s(job: WatchedJob) -> float:
-    """Return when a job ended; when its monitoring was stopped or began if it did not end (Unix seconds)."""
+    """Return when a job was concluded, else when its monitoring was stopped or began (Unix seconds)."""
     return job.concluded_s or job.unwatched_s or job.registered_s
 
 

@@ -31,7 +31,7 @@ class AppendedError:
     pattern: str  # its id; of the caller's own patterns, its name
     text: str
     is_warning: bool
-    context: str  # the lines around it
+    context: str  # this line and those around it that were appended with it
     time: str = ""  # as the line shows it
 
 
@@ -64,7 +64,7 @@ class AppendedErrors:
     _followers: dict[str, LogFollower] = field(default_factory=dict, init=False)
 
     def look(self, paths: Sequence[str]) -> list[AppendedError]:
-        """Return the error lines that were appended to these logs since the last call."""
+        """Return the error lines appended to these logs since the last call; the first returns all."""
         found = []
         for path in paths:
             follower = self._followers.setdefault(path, LogFollower(path))

@@ -1,4 +1,4 @@
-"""The latest error lines in the logs of a task that runs: what its program may have survived, or not."""
+"""The latest error lines in the logs of a running task, whose program may have survived the errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LogErrors:
         self._logs = ChangedFiles(self._read)
 
     def latest(self, paths: Sequence[str]) -> tuple[ErrorLine, ...]:
-        """Return the latest lines of these logs, oldest first; of several logs, by time of day."""
+        """Return the latest error lines of these logs, oldest first; of several logs, by time of day."""
         found = [line for lines in self._logs.contents([Path(path) for path in paths]) for line in lines]
         if len(paths) > 1:
             found.sort(key=lambda line: line.clock)

@@ -1,4 +1,4 @@
-"""The last lines of a log that grows; a look at it reads no more than what was appended since."""
+"""The last lines of a log that grows; after the first look, only what was appended is read."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class JobPhase(StrEnum):
 
 
 def phase_of(status: JobStatus, progress: JobProgress | None, now_s: float) -> JobPhase | None:
-    """Return the phase of a job; None if it is pending, cancelled, not watched any more, or unknown."""
+    """Return the phase of a job; None if it is pending, cancelled, unwatched or of unknown outcome."""
     outcome = status.job.outcome
     if outcome is not None:
         return {Outcome.SUCCESS: JobPhase.COMPLETED, Outcome.FAILURE: JobPhase.FAILED}.get(outcome)

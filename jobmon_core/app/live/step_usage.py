@@ -16,7 +16,7 @@ _MAX_TASKS = 50
 
 
 def with_step_usage(job: WatchedJob, agents: Mapping[str, TaskAgents]) -> dict[str, TaskAgents]:
-    """Return the agents of tasks, by key; of tasks whose agents failed, with what the scheduler samples.
+    """Return ``agents``, by task key; where they failed, with what the scheduler samples of the task.
 
     That is one query of a few seconds at most, for up to 50 of them; none if agents report or were not tried.
     """

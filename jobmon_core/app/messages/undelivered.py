@@ -30,7 +30,7 @@ def undelivered_messages(ctx: Context) -> Iterator[str]:
 def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:
     """Reopen the given-up messages of no single job that can be sent now; return their titles.
 
-    Also return whether any message is to be sent.
+    Also return whether any message is still to be sent.
 
     Raises:
         StorageFailed: a record cannot be written.

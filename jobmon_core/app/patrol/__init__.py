@@ -1,1 +1,1 @@
-"""Use cases of `jobmon patrol`: look at all watched jobs, remember it, send it, run it regularly."""
+"""Use cases of `jobmon patrol`: look at the watched jobs, remember and send what was seen, unattended too."""

@@ -1,4 +1,4 @@
-"""The jobs that the user names, single ones or all members of groups; and the groups that go on."""
+"""The jobs that the user names, single ones or all members of groups; and the incomplete groups."""
 
 from __future__ import annotations
 

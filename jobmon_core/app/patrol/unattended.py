@@ -1,4 +1,4 @@
-"""Use cases of a patrol that a machine runs: bound its time, log it, and end it when all jobs have ended."""
+"""Use cases of a patrol that runs unattended: bound its time, log it, and end it when all jobs have ended."""
 
 from __future__ import annotations
 

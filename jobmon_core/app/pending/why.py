@@ -44,10 +44,12 @@ class PendingAnswer:
 def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     """Return what the scheduler says about a job that ``argument`` names; a job id need not be watched.
 
-    If the scheduler does not answer, or no longer lists a watched job, it is what jobmon remembers.
+    If the scheduler does not answer or no longer lists the job, the answer is what jobmon remembers of it.
+    For an unlisted job that jobmon does not watch, accounting is asked.
 
     Raises:
         UnknownJob: neither the scheduler nor jobmon knows the job.
+        StateUnreadable: the job has a state file that cannot be read.
         SchedulerUnavailable: the scheduler is not responding, and jobmon does not watch the job.
     """
     ref = find_ref(ctx, argument)

@@ -42,7 +42,7 @@ class ProgressWarnings:
         self._stamp = stamp
         new = [event for event in self.file.read().events if event.at_s > self._told_s]
         for event in new:
-            self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed later than it was saved
+            self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed late, so times may decrease
             if event.is_quiet:
                 continue
             if event.kind in WARNINGS:

@@ -141,7 +141,7 @@ class RunCommand:
         self.tell(f"its output is in {record.stdout}; `jobmon show {ref}` shows more")
 
     def _end(self, ref: JobRef) -> tuple[Task, Message]:
-        """Return the ended task, and the message about its end as the job's monitor will send it."""
+        """Return the ended task, and a message about its end like the one that its monitor will send."""
         now_s = self.ctx.clock.now()
         known = self.ctx.store.find(ref)[-1:] or [WatchedJob("", ref.job_id, now_s, backend=LOCAL.name)]
         job = look_up(known[0], self.ctx.scheduler(LOCAL.name), now_s)
@@ -161,7 +161,7 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs: the first word of those that names a file and no interpreter.
+    """Return the script that a command runs: the first of its words that names a file and no interpreter.
 
     Empty if there is none, e.g. for ``python -m train``.
     """
@@ -171,7 +171,7 @@ def command_script(command: Sequence[str]) -> str:
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:
-    """Return the variables to set for the job: those of unbuffered Python output and of the selected GPUs."""
+    """Return the variables to set for the job: for unbuffered Python output and for the selected GPUs."""
     variables = {} if "PYTHONUNBUFFERED" in os.environ else {"PYTHONUNBUFFERED": "1"}
     if settings and settings.gpu_ids:
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))

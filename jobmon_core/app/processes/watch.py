@@ -79,7 +79,7 @@ def processes_of_file(path: Path) -> Found:
 
 
 def processes_with_name(ctx: Context, name: str) -> Found:
-    """Return the processes that `find_processes` finds; those watched already are only named, as ``watched``.
+    """Return what `find_processes` finds; processes that are watched already only by PID, as ``watched``.
 
     Raises:
         UnknownJob: there is none.
@@ -150,7 +150,7 @@ def watch_processes(
 def with_log_sizes(settings: JobSettings | None, logs: Iterable[LogPaths]) -> JobSettings | None:
     """Return the settings; if a log line is to show the end, with the present sizes of the logs.
 
-    Earlier lines do not count.
+    Lines that the logs have already do not count.
     """
     if settings is None or settings.done is None or not settings.done.log:
         return settings

@@ -54,7 +54,7 @@ class _Known:
 
 @dataclass(slots=True)
 class Workers:
-    """A number of workers, each in a place of its own, in the order of their start."""
+    """Workers of a program, each in a place of its own; a new one may take that of one that has ended."""
 
     name: str
     expected: int

@@ -72,7 +72,7 @@ class LogLook(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RayCluster:
-    """One cluster: by the address of its dashboard, else through its head pod."""
+    """One cluster, reached by the address of its dashboard or through its head pod."""
 
     api: RayApi
 

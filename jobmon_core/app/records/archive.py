@@ -74,6 +74,7 @@ def archive_job(
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
+        StateUnreadable: the job has a state file that cannot be read.
         JobmonError: ``target`` exists already, and is not an empty folder.
         StorageFailed: the archive cannot be written.
     """
@@ -169,7 +170,7 @@ def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path)
 
 @contextmanager
 def _left_out_if_damaged(archive: Archive, what: str) -> Iterator[None]:
-    """Leave a part out of the archive if its records are damaged or cannot be read."""
+    """Leave a part out of the archive if it cannot be made, e.g. because its records are damaged."""
     try:
         yield
     except JobmonError as error:
@@ -193,7 +194,7 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
 
 
 def notes_text(notes: tuple[Note, ...]) -> str:
-    """Return notes as a text, each after its time, or after ``?`` if that is impossible (a damaged file)."""
+    """Return notes as a text, each after its time, or ``?`` if a damaged file has an impossible one."""
     return "".join(f"{_local_time(note.at_s)}  {note.text}\n" for note in notes)
 
 
@@ -205,7 +206,7 @@ def _local_time(at_s: float) -> str:
 
 
 def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
-    """Copy the logs of the monitor and of all tasks; a log that cannot be read is left out."""
+    """Copy the logs of the monitor and the job, and what agents measured, except what cannot be read."""
     logs = folder / "logs"
     logs.mkdir(mode=0o700)
     monitor_log = ctx.home.log_file(job.id)

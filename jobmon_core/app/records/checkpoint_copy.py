@@ -25,7 +25,7 @@ _LATE_S = 60.0  # after the job's end, as clocks differ; a checkpoint saved late
 
 
 def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -> list[str]:
-    """Copy the checkpoint to resume from, of each task, into a new folder; return what is missing, and why.
+    """Copy the checkpoint from which each task can resume to a new folder; return what is missing, and why.
 
     Tasks that share a folder of checkpoints share the copy.
 
@@ -55,7 +55,7 @@ def copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -
 
 
 def _to_resume_from(listed: CheckpointList) -> Checkpoint | None:
-    """Return the newest checkpoint that is, or may be, complete; later runs may have saved newer ones."""
+    """Return the newest checkpoint that is or may be complete, without those that later runs saved."""
     tasks = listed.job.tasks.values() if listed.job else ()
     ends = [task.end.ended_s if task.end else None for task in tasks]
     ended_s = max((each for each in ends if each is not None), default=None)

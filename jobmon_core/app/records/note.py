@@ -1,4 +1,4 @@
-"""Use case: note something about a job, and find the notes about it and about the same failure before."""
+"""Use case: note something about a job; find its notes, and one about an earlier job that failed alike."""
 
 from __future__ import annotations
 

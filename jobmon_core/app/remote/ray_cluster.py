@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def ray_service(ctx: Context, address: str) -> str:
-    """Return the name of the Ray cluster that the user means; an empty address: as Ray's own commands do.
+    """Return the name of the Ray cluster with this address; without one, of that which Ray's commands use.
 
     Raises:
         SchedulerRejected: the address is not one of a dashboard.

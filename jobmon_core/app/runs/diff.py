@@ -58,6 +58,7 @@ def diff_runs(ctx: Context, argument: str, other: str = LAST_GOOD) -> RunDiff:
 
     Raises:
         UnknownJob: jobmon has no record of one of the jobs.
+        StateUnreadable: one of the jobs has a state file that cannot be read.
         JobmonError: no earlier job succeeded, or both are the same.
     """
     ref, run = _run(ctx, argument)

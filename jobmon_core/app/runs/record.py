@@ -1,4 +1,4 @@
-"""Use case: record what is submitted. Runs in a process of its own, see `lifecycle.recorder`."""
+"""Use case: record what is submitted. `record_run` runs in a process of its own, see `lifecycle.recorder`."""
 
 from __future__ import annotations
 

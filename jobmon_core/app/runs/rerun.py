@@ -79,6 +79,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
 
     Raises:
         UnknownJob: jobmon has no record of such a job.
+        StateUnreadable: the job has a state file that cannot be read.
         JobmonError: what it ran was not recorded completely, or its folder is gone; says what to do.
     """
     job, _ = find_job(ctx, argument)
@@ -243,7 +244,7 @@ def in_recorded_folder(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...
 
 @contextmanager
 def _copy(ctx: Context, name: str, content: bytes) -> Iterator[Path]:
-    """Yield the path of a private copy, which has the name of the script, as the job has by default."""
+    """Yield the path of a private copy with the name of the script, which sbatch gives the job by default."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=ctx.home.runs))
         path = folder / name

@@ -1,7 +1,7 @@
 """Use case: wait until jobs are over, from jobmon's own files: the scheduler gets no query.
 
 The monitors of the jobs query it anyway. A wait looks at the state files once a second, and reads those that
-have changed. It ends even if a monitor is gone and cannot be restarted: no wait is silent for ever.
+have changed. It also ends if a monitor is gone and cannot be restarted: nothing would report the job's end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Target:
 
 
 def restart_monitors(ctx: Context, tell: Callable[[str], None]) -> None:
-    """Restart the monitors that are gone, as `jobmon recover`; this process must have one thread."""
+    """Restart the monitors that are gone, as `jobmon recover` does; this process must have one thread."""
     from jobmon_core.app.recover import RecoverJobs  # rarely needed
     from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -110,7 +110,7 @@ class WaitForJobs:
         return known[1]
 
     def _look_after_monitors(self, state_ids: set[str]) -> None:
-        """Restart the monitors of these jobs that are gone, at most once in a while."""
+        """If a monitor of these jobs is gone, restart all that are gone; look at most every ten seconds."""
         now_s = self.ctx.clock.now()
         if 0 <= now_s - self._looked_s < _HEALTH_INTERVAL_S:
             return

@@ -62,7 +62,7 @@ class AlertFiles:
     def admit(
         self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
     ) -> OutboxEntry:
-        """Return the entry of a message: to be sent, held, or only listed in a later message. Remember that.
+        """Return the entry of a message: to be sent, held, or only listed in a later one. Save that decision.
 
         If the disk fails, the message is sent.
         """
