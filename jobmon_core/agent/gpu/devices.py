@@ -66,7 +66,7 @@ class Gpus:
 
     def _device_of(self, handle: Any) -> _Device | None:
         with suppress(GpuLost):  # XID 79, for one, says that the driver does not reach the GPU any more
-            index = self._nvml.ask("", "nvmlDeviceGetIndex", handle)
+            index: int | None = self._nvml.ask("", "nvmlDeviceGetIndex", handle)
             if index is not None:
                 return self._devices[index]
         same = (each for each in self._devices if each.handle and address(each.handle) == address(handle))
