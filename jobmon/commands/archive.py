@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Put everything about a job into one folder, or into one file if DEST ends in .tar.gz: its state, the logs of
-the job and of its monitor, the report as HTML, the notes, the record of what was run, including the script,
-and what agents measured. Text that looks like a password or a token is hidden. For a log larger than 32
-MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must be new, or an empty
+Put everything about a job into one folder, or into one file if DEST ends in .tar.gz or .tgz: its state, the
+logs of the job and of its monitor, the report as HTML, the notes, the record of what was run, including the
+script, and what agents measured. Text that looks like a password or a token is hidden. For a log larger than
+32 MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must be new, or an empty
 folder. jobmon's own records stay; `jobmon forget` removes them. With --checkpoint, the one that `jobmon
 checkpoints` names to resume from is copied, too, unchanged and whatever its size."""
 EPILOG = """\
@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("--checkpoint", action="store_true", help="also copy the checkpoint to resume from")
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
-    parser.add_argument("dest", type=Path, metavar="DEST", help="a new folder, or a new file *.tar.gz")
+    parser.add_argument(
+        "dest", type=Path, metavar="DEST", help="a new or empty folder, or a new file *.tar.gz"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show what ended jobs used of what they requested: time, CPUs, memory and GPUs, with totals, and what would
-have been enough. Accounting (sacct) is asked once for all of them; jobs that jobmon does not watch can be
+have been enough. Accounting (sacct) is asked about many jobs at once; jobs that jobmon does not watch can be
 named by their ids, too. Without JOB, the watched jobs that ended in the last 7 days are shown."""
 EPILOG = """\
 The figures are those of seff: CPU is the processor time of all steps as a share of elapsed time x allocated
@@ -28,8 +28,8 @@ accounting. `max 83%` comes from gres/gpuutil, of which accounting has only the 
 n/a means that nothing was recorded; it is never shown as 0. If accounting does not have an end yet,
 jobmon waits for it, up to half a minute.
 
-Advice has a margin: a quarter for memory, half for time and CPUs. Jobs that failed or ran for less than
-10 minutes get none about using less: they may need more another time.
+Advice has a margin: a quarter for memory, half for time and CPUs. Jobs that did not complete
+or ran for less than 10 minutes get none about using less: they may need more another time.
 
 --json prints one object. Times are Unix seconds, sizes bytes, shares 0 to 1, percentages 0 to 100;
 what is not recorded is null.

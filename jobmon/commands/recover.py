@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     modes = parser.add_mutually_exclusive_group()
     add_install_arguments(modes)
     modes.add_argument(
-        "--quiet", action="store_true", help="print only changes; exit 0 if another recover is running"
+        "--quiet", action="store_true", help="print only changes; exit 0 if another command restarts monitors"
     )
     parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
     parser.add_argument(

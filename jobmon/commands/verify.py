@@ -36,7 +36,7 @@ expected_records all_listed.
 
 examples:
   jobmon verify 8123                                check the formats of the outputs
-  jobmon verify out/ --records 10000                and require 10,000 records
+  jobmon verify out/ --records 10000                and require at least 10,000 records
   jobmon verify /scratch/me/ckpts --against ~/ckpts && sbatch eval.sbatch
   jobmon verify copy/ --against source/ --sha256    compare the contents too"""
 
@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         depth.add_argument(f"--{each}", dest="depth", action="store_const", const=each, help=text)
     parser.add_argument(
-        "--records", type=natural, metavar="N", help="require N rows, lines or elements in all files together"
+        "--records",
+        type=natural,
+        metavar="N",
+        help="require at least N rows, lines or elements in all files together",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

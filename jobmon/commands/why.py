@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Explain why a job is pending: what it waits for, the evidence, when Slurm expects it to start, its place in
-the queue, and what you can do. The job need not be watched. jobmon asks Slurm once, including about the
-nodes, reservations, limits or other jobs that the reason refers to. For an array, it explains the first
-pending tasks."""
+the queue, and what you can do. The job need not be watched. jobmon makes a few queries to Slurm, also
+about the nodes, reservations, limits or other jobs that the reason refers to. For an array, it explains the
+first pending tasks."""
 EPILOG = """\
 The place in the queue counts the jobs that squeue shows you: a site may hide those of others.
 
@@ -37,7 +37,8 @@ The place in the queue counts the jobs that squeue shows you: a site may hide th
               other pending ones; jobs that cannot start now are not counted
   pending_tasks
               for an array: the indices of the tasks that this explains
-  as_of       when jobmon saw this, if Slurm does not answer now
+  as_of       when jobmon saw this, if Slurm does not answer now or no
+              longer lists the job
   unavailable a list of what Slurm did not answer, and why
 
 examples:

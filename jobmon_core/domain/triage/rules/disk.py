@@ -44,7 +44,9 @@ def disk_full(situation: Situation) -> Verdict | None:
     found = found or _named_folders(situation)
     if not found:
         return None
-    worst = min(found, key=lambda room: _HORIZON_S if room.full_in_s is None else room.full_in_s)
+    worst = min(
+        found, key=lambda room: (not room.is_low, _HORIZON_S if room.full_in_s is None else room.full_in_s)
+    )
     when = "" if worst.full_in_s is None else f", full in {duration(worst.full_in_s)}"
     return Verdict(
         "disk-full",

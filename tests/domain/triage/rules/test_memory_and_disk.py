@@ -103,6 +103,17 @@ def test_a_disk_with_little_room_is_critical_bytes_and_inodes_alike() -> None:
     assert names(situation(sample(disks=(Disk("/s", 10**16, 8 * 10**14),)))) == []
 
 
+def test_a_disk_that_is_nearly_full_comes_before_one_that_still_fills() -> None:
+    def disks(minute: float) -> Sample:
+        full = Disk("/home", 200 * GIB, 15 * GIB, 1_000_000, 900_000)
+        filling = Disk("/scratch", 200 * GIB, int((160 - minute) * GIB), 1_000_000, 900_000)
+        return sample(disks=(filling, full))
+
+    (verdict,) = judge(situation(disks))
+    assert verdict.text == "15.0 GiB (7.5 %) free on /home"
+    assert verdict.is_critical
+
+
 def test_without_an_agent_the_disk_of_the_outputs_is_judged_by_bytes_and_inodes() -> None:
     def verdicts(room: Room) -> list[str]:
         artifacts = Artifacts(outputs=Outputs("/w/out"), disk=room)
