@@ -129,7 +129,7 @@ def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
 
 
 def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
-    """Return the record of a job; begin to watch it if jobmon has none, or was told to stop watching it.
+    """Return the record of a job; begin to watch it if jobmon has none, or was asked to stop watching it.
 
     Raises:
         JobmonError: it is unknown, or watched only as a part of a larger job.

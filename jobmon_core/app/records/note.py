@@ -1,4 +1,4 @@
-"""Use case: note something about a job; find its notes, and one about an earlier job that failed alike."""
+"""Use case: note something about a job; find its notes, and that of an earlier job with the same failure."""
 
 from __future__ import annotations
 

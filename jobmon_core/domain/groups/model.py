@@ -67,7 +67,7 @@ class GroupSettings:
     messages: MemberMessages = MemberMessages.FAILURES
     then: tuple[str, ...] = ()  # a program and its arguments, started when the group is complete
     then_folder: str = ""  # its working directory
-    # once this many members failed in the same way soon after their start, the user is told; 0: never
+    # once this many members failed in the same way soon after their start, the user is notified; 0: never
     stop_after: int = 3
     hold_when_broken: bool = False  # whether the pending members are then held without asking
 

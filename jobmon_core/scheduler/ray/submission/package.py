@@ -44,7 +44,7 @@ def package_of(folder: Path) -> Package:
     """Return a folder as a package.
 
     Raises:
-        SchedulerRejected: it is no folder, unreadable, over 100 MiB, or has a file name that is not UTF-8.
+        SchedulerRejected: it is not a folder, unreadable, over 100 MiB, or has a file name that is not UTF-8.
     """
     buffer, size = io.BytesIO(), 0
     try:
