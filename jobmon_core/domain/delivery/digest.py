@@ -12,9 +12,9 @@ meet in the send queue.
 3. An offer that is taken but has no receipt after `TAKEN_LIMIT_S` was interrupted, since its sender died; an
    offer that is missing may have been taken. Both are sent again as possible repeats. An offer that is still
    there has certainly not been sent.
-4. Once that many ends were sent in a minute, the channel pauses for `DIGEST_PACE_S` after each attempt to
+4. Once `digest_from` ends were sent in a minute, the channel pauses for `DIGEST_PACE_S` after each attempt to
    send an end, so that the next ones gather. While the channel accepts messages, an offer waits for such a
-   pause and about as long again for its turn; an interrupted digest adds the limit above.
+   pause and about as long again for its turn; an interrupted digest adds `TAKEN_LIMIT_S`.
 """
 
 from __future__ import annotations

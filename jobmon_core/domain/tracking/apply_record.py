@@ -45,7 +45,7 @@ def _mark_record_gone(inquiry: EndInquiry) -> EndInquiry:
 
 
 def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
-    """Drop everything learned from a newer job to which Slurm gave the same id.
+    """Drop what was learned from a newer job to which Slurm gave the same id; only the history keeps it.
 
     This happens when slurmctld starts without its saved state. A requeue is a later submission too, but
     Slurm counts requeues: a later submission without any restart is another job.
@@ -66,7 +66,11 @@ def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
             task,
             state=JobState.UNKNOWN,
             raw_state=JobState.UNKNOWN,
+            reason="",
             submit_s=job.submitted_s,
+            start_s=None,
+            limit_s=None,
+            nodes="",
             inquiry=None,
             end=None,
             diagnosis=None,

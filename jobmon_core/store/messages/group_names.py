@@ -22,7 +22,7 @@ def groups_of_job(store: GroupStore, state_id: str) -> tuple[str, ...]:
 
 
 def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
-    """Return the name of the group whose state a message of no single job reports, if it reports one."""
+    """Return the name of the group that a message is about; empty if it is about a job or about neither."""
     found = [name for name in store.names() if _is_about(message_id, f"group-{name}-")]
     # a message about the group `sweep-1` could be one about a group `sweep` that was created at 1
     return (max(found, key=len),) if found else ()

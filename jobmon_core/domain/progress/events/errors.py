@@ -98,7 +98,7 @@ def new_run(watch: ErrorWatch, now_s: float) -> tuple[ErrorWatch, tuple[Event, .
 
 def error_events(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tuple[Event, ...]]:
     """Return the watch to pass with the next result, and what is new."""
-    watch, survived = _without_survived(watch, seen)
+    watch, survived = _mark_survived(watch, seen)
     suspect = _suspect(watch, seen)
     if suspect is None or not _is_to_be_reported(suspect, seen):
         return replace(watch, suspect=suspect), survived
@@ -154,8 +154,8 @@ def _is_to_be_reported(suspect: Suspect, seen: SearchResult) -> bool:
     return seen.now_s - suspect.since_s >= HOLD_S and (suspect.failure.ended_process or is_silent)
 
 
-def _without_survived(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tuple[Event, ...]]:
-    """Return the watch with the reported failures that the program has survived by now, and their events."""
+def _mark_survived(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tuple[Event, ...]]:
+    """Mark the failures that the program has survived by now; return the watch, and an event for each."""
     after = tuple(each if each.is_over else _looked_at(each, seen) for each in watch.reported)
     events = tuple(
         Event(

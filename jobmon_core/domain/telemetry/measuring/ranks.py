@@ -74,5 +74,5 @@ def _size(environment: Mapping[str, str], strength: int) -> int:
 
 
 def _is_sure(launcher: str, worker: Group) -> bool:
-    """Whether a launcher set the size: a script may export RANK and WORLD_SIZE for one process."""
+    """Whether a launcher certainly set the size: a script may export RANK and WORLD_SIZE for one process."""
     return launcher != _TORCH or "TORCHELASTIC_RUN_ID" in (worker.top.environment or {})
