@@ -27,7 +27,8 @@ def test_a_busy_job_without_srun_that_reached_its_limit_did_not_hang(user: User)
     job_id = user.submit("-t", "1", "-o", "run.log", "--wrap", busy)
     log = user.work / "run.log"
     eventually(lambda: log.exists() and "step" in log.read_text(encoding="utf-8"))
-    user.slurm("scontrol", "update", f"jobid={job_id}", "endtime=now")
+    at_limit = ("scontrol", "update", f"jobid={job_id}", "endtime=now")
+    eventually(lambda: user.run(*at_limit).returncode == 0)  # fails in the second of the start
     job = user.told(job_id)
     diagnosis = job.tasks[""].diagnosis
     assert diagnosis is not None
