@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOOK_S = 1.0
 _LOG_TIMEOUT_S = 0.2
-_NEVER_SEEN_S = 60.0  # how long an agent that is no step of the job waits for a first process
+_NEVER_SEEN_S = 60.0  # how long an agent that is not a step of the job waits for a first process
 _BETWEEN_STEPS_S = 600.0  # how long one that is a step waits for the next process, of another step
 _SUPERVISORS = ("slurmstepd", "sshd")  # an agent that one of these started ends when its parent ends
 

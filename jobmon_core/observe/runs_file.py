@@ -44,7 +44,7 @@ def _text(path: Path) -> str:
 
 
 def _yaml(text: str) -> object:
-    """Return the value of a YAML text: ``12_3`` is an array task, no number, and ``0.10`` stays as it is."""
+    """Return the value of a YAML text: ``12_3`` is an array task, and ``0.10`` stays as it is written."""
     return parse_yaml(text, keep_empty=True, keep_numbers=False)
 
 

@@ -70,7 +70,7 @@ def _lc_ctype_is_not_users() -> bool:
 
 
 def _is_secret(name: str) -> bool:
-    """Return whether the variable holds a secret of jobmon; the path of a file that holds one is none."""
+    """Return whether the variable holds a secret of jobmon; the path of a file with one is not secret."""
     is_webhook = name.startswith("JOBMON_") and "WEBHOOK" in name and not name.endswith("_FILE")
     return is_webhook or name == SMTP_PASSWORD_VARIABLE
 

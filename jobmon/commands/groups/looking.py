@@ -71,7 +71,7 @@ def wait(options: argparse.Namespace) -> int:
 def log(options: argparse.Namespace) -> int:
     """Print the log of a group; with ``--follow``, go on until the group is over.
 
-    Return 1 if there is no log to show; with ``--follow``, wait for it instead.
+    Return 1 if no log can be shown; with ``--follow``, wait for one instead.
     """
     ctx = open_context()
     group = ctx.groups.load(options.name)

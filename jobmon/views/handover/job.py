@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import one_line
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
 from jobmon.views.running import job_progress
+from jobmon.views.task_summary import unwatched_note
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.selection import Group, group_of
@@ -33,8 +34,7 @@ _MAX_FAILED = 8  # tasks that are named
 def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     """Yield the lines of the section: what is known, then how to look, stop and resume."""
     job = entry.job
-    unwatched = ", no longer watched" if group_of(job) is Group.UNWATCHED else ""
-    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}{unwatched}"
+    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}{unwatched_note(job)}"
     yield ""
     yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
     for quote in entry.files.results:
