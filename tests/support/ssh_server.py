@@ -83,8 +83,12 @@ class Box:
     def sessions(self) -> list[psutil.Process]:
         """Return the processes of the server, one or more for each connection."""
         assert self.server is not None
-        children = psutil.Process(self.server.pid).children(recursive=True)
-        return [child for child in children if child.name() == "sshd"]
+        found = []
+        for child in psutil.Process(self.server.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                if child.name() == "sshd":
+                    found.append(child)
+        return found
 
     def close_masters(self) -> None:
         """End the shared connections of the client."""
@@ -133,8 +137,8 @@ class Box:
 
     def end_processes(self) -> None:
         """Kill everything that the user runs there."""
-        for process in psutil.process_iter(["username"]):
-            if process.info["username"] == self.user and process.name() != "sshd":
+        for process in psutil.process_iter(["username", "name"]):
+            if process.info["username"] == self.user and process.info["name"] != "sshd":
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
         for child in self._started:
