@@ -11,8 +11,9 @@ and that of starting Python with and without jobmon's imports. The times come fr
 sbatch and from the files that jobmon writes; they are accurate to a few ms. jobmon acts as soon as
 sbatch prints the job id, so that a step can start before sbatch has ended and show as slightly negative.
 
-Bounds: less than 120 ms more than sbatch, less than 12 MB for an idle monitor. The exit status is 1 if a
-bound does not hold.
+Bounds: less than 120 ms more than sbatch, and less than 12 MB that an idle monitor takes of its own. Its PSS
+adds its share of Python itself, which is much for a monitor alone and little among many. The exit status is
+1 if a bound does not hold.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from benchmarks.options import options_parser
 from jobmon_core.domain.slurm.job_ids import JobRef
 
 JOB = ("--hold", "--job-name=benchmark", "--output=/dev/null", "--wrap=true")
-MAX_EXTRA_S, MAX_MEMORY_KB = 0.120, 12 * 1024
+MAX_EXTRA_S, MAX_OWN_KB = 0.120, 12 * 1024
 MONITORS = 8  # alive at once when the memory of several is measured
 _IMPORTS = "import jobmon.cli, jobmon.commands.submit"
 
@@ -50,16 +51,17 @@ def main() -> int:
         bench = Bench(Path(folder), options.sbatch_takes / 1000, wrapped=options.where)
         times = [bench.pair() for _ in range(options.pairs + 1)][1:]  # the first one warms the caches
         with bench.monitors(1) as pids:
-            alone_kb = [memory(pid).pss for pid in pids]
+            alone = [memory(pid) for pid in pids]
         with bench.monitors(MONITORS) as pids:
-            together_kb = [memory(pid).pss for pid in pids]
+            together = [memory(pid) for pid in pids]
     measured: dict[str, list[float]] = {
         "sbatch_s": [bare for bare, _ in times],
         "jobmon_submit_s": [watched for _, watched in times],
         "ratio": [watched / bare for bare, watched in times],
         "extra_s": [watched - bare for bare, watched in times],
-        "pss_kb_alone": [*alone_kb],
-        f"pss_kb_of_{MONITORS}": [*together_kb],
+        "own_kb": [float(each.private) for each in (*alone, *together)],
+        "pss_kb_alone": [float(each.pss) for each in alone],
+        f"pss_kb_of_{MONITORS}": [float(each.pss) for each in together],
     }
     if options.where:
         measured |= {name: [steps[name] for steps in bench.steps[1:]] for name in bench.steps[0]}
@@ -68,7 +70,7 @@ def main() -> int:
         for name, values in measured.items()
     }
     print(json.dumps(summary, indent=2) if options.json else _table(summary))
-    met = summary["extra_s"]["median"] < MAX_EXTRA_S and summary["pss_kb_alone"]["median"] < MAX_MEMORY_KB
+    met = summary["extra_s"]["median"] < MAX_EXTRA_S and summary["own_kb"]["median"] < MAX_OWN_KB
     print(f"bounds {'met' if met else 'NOT MET'}", file=sys.stderr)
     return 0 if met else 1
 
@@ -94,7 +96,9 @@ class Bench:
         if wrapped or delay_s:
             note = f'echo $EPOCHREALTIME >> "{self._times}"'
             wait = (f"sleep {delay_s}",) if delay_s else ()
-            install_wrapper(programs, "sbatch", note, *wait, '"{real}" "$@"', "code=$?", note, "exit $code")
+            only_version = '[ "$1" != --version ] || exec "{real}" "$@"'  # jobmon asks for it, too
+            submit = (note, *wait, '"{real}" "$@"', "code=$?", note, "exit $code")
+            install_wrapper(programs, "sbatch", only_version, *submit)
         self.user = BenchmarkUser(folder, path=str(programs))
 
     def pair(self) -> tuple[float, float]:

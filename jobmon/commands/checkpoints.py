@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from jobmon_core.app.artifacts.checkpoints import CheckpointList
 
 DESCRIPTION = """\
-List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one, or if none
-is certainly complete, the newest that may be: a crash while saving leaves one that looks finished. jobmon
-knows the layouts of PyTorch (also distributed), the Hugging Face Trainer, accelerate, Lightning, NeMo,
-DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and Keras, and GROMACS. It reads names, sizes, markers
-and the structure of files, never their pickled content. For a job, it looks where the job configuration
-says; else where the log or the script says that checkpoints are saved; else in and below the job's working
-directory. The folder may be a checkpoint itself."""
+List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash
+while saving leaves one that only looks finished. If none is certainly complete, the newest that may be is
+marked. jobmon knows the layouts of PyTorch (also distributed), the Hugging Face Trainer, accelerate,
+Lightning, NeMo, DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and Keras, and GROMACS. It reads
+names, sizes, markers and the structure of files, never their pickled content. For a job, it looks where the
+job configuration says; else where the log or the script says that checkpoints are saved; else in and below
+the job's working directory. The folder may be a checkpoint itself."""
 EPILOG = """\
 The exit code is 0 if there is a checkpoint that is complete or may be, else 1; if the tasks of a job use
 several folders, it is 0 only if each has one. --json prints one object, a list for several folders: job_id

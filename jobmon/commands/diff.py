@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Name what changed since a job last worked: its script, arguments and options, the files that the script
 names, the git commit and uncommitted changes, Python packages, environment modules and variables, the node,
-the time limit, and new kinds of lines in its log. By default, the job is compared with the newest earlier
-success of the same name and script. Only what differs is shown. `jobmon submit` records all this; for a job
-that jobmon did not submit, only its script, node, time limit and log are known."""
+the partition, the time limit, and new kinds of lines in its log. By default, the job is compared with the
+newest earlier success of the same name and script. Only what differs is shown. `jobmon submit` records all
+this; for a job that jobmon did not submit, only its script, node, partition, time limit and log are known."""
 EPILOG = """\
 For environment variables, jobmon keeps only the name and a digest of the value: it can say that a value
 changed, never what it is. Packages are those of the environment that the script activates (`source

@@ -105,6 +105,7 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 
+@pytest.mark.xdist_group("forgotten")  # begins early: Slurm forgets an ended job after minutes
 def test_a_reported_job_is_shown_and_analysed_again_only_on_request(user: User) -> None:
     job_id = user.submit("-J", "train", "--wrap", "python3 -c 'import nowhere'")
     user.told(job_id)

@@ -57,7 +57,8 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
             "tries again"
         )
     if status.health is not Health.DONE:
-        return f"its monitor still reports an outage; run `jobmon cancel {job.ref}` first"
+        work = "updates its card" if job.outage_s is None else "reports an outage"
+        return f"its monitor still {work}; run `jobmon cancel {job.ref}` first"
     given_up = [entry for entry in job.outbox if entry.given_up]
     if given_up and not drop_given_up:
         return (

@@ -115,7 +115,7 @@ def _no_good_run(run: ComparedRun, ref: JobRef) -> JobmonError:
 def _missing_records(good: ComparedRun, run: ComparedRun) -> Iterator[str]:
     unknown = " and ".join(str(each.job.ref) for each in (good, run) if each.record is None)
     if unknown:
-        yield f"No record shows what {unknown} ran, so only node, time limit and log are compared."
+        yield f"No record shows what {unknown} ran, so only node, partition, time limit and log are compared."
     for each in (good, run):
         ref = each.job.ref
         if each.record is None:

@@ -103,7 +103,7 @@ def environment_part(environ: Mapping[str, str]) -> Part:
     shown = [name for name in sorted(environ) if _SHOWN.fullmatch(name) and not _SECRET.search(name)]
     names = ", ".join(name for name in sorted(environ) if name not in shown)
     return Part(
-        "Environment of the monitor (that of `jobmon submit`, unless it was restarted)",
+        "Environment of the monitor (that of the command that started it; the job's may differ)",
         [*(redacted(f"{name}={environ[name]}") for name in shown), f"also set, values not shown: {names}"],
     )
 

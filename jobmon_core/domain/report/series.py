@@ -23,7 +23,7 @@ class Window(NamedTuple):
         return max(1.0, self.end_s - self.start_s)
 
     def share(self, at_s: float) -> float:
-        """Return where a time lies, from 0 (the start) to 1 (the end); a time outside at its nearer end."""
+        """Return where a time lies, from 0 (the start) to 1 (the end); one outside counts as the nearer."""
         return min(1.0, max(0.0, (at_s - self.start_s) / self.span_s))
 
 

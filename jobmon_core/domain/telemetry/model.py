@@ -1,7 +1,7 @@
 """What an agent measures on one node of a running task: the task's processes, GPUs and memory, and the node.
 
 Percentages, rates and the power are averages over `Sample.span_s`; all other figures are as of its end,
-unless their comment says otherwise. Samples of the history also average most sizes and the temperature, see
+unless their comment says otherwise. Samples of the history also average some sizes and the temperature, see
 `measuring.mean`. Times are Unix seconds, durations are seconds, sizes are bytes, rates are per second,
 percentages are 0 to 100 unless stated. None means "not available", e.g. because the driver does not offer a
 figure; it is never 0 instead.

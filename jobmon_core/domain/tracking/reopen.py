@@ -9,9 +9,9 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
-    """Whether a submission at ``submit_s`` (Unix seconds) is a closed job's, not a newer job's with its id.
+    """Whether a submission at ``submit_s`` (Unix seconds) belongs to a closed job, not to a newer one.
 
-    A newer job, or a new run of this one, was submitted after jobmon had stopped watching.
+    A newer job with the same id, or a new run of this one, was submitted after jobmon had stopped watching.
     """
     closed_s = job.concluded_s or job.unwatched_s
     return submit_s is None or closed_s is None or submit_s <= closed_s

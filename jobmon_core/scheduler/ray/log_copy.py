@@ -1,7 +1,8 @@
 """The local copy of a driver's log. Ray gives only the last lines; each answer is joined to the one before.
 
-A copy is two files: the log itself, to which text is only appended, and the latest answer with the size that
-the log had then. So a copy that was cut off while it was written is repaired by the next answer.
+A copy is two files: the log itself, which gets new text at its end and loses its beginning when it is too
+large, and the latest answer with the size that the log had then. So a copy that was cut off while it was
+written is repaired by the next answer.
 """
 
 from __future__ import annotations

@@ -171,8 +171,8 @@ class SshScheduler:
         for number, seen in look.logs.items():
             folder, job = jobs[number]
             run = look.runs.get(number)
-            is_in_own_folder = run is not None and run.has_begun  # if so, both machines share a home
-            if not is_in_own_folder and is_another_machine(job, run, look, time.time()):
+            shows_run = run is not None and run.has_begun  # another machine may: both share a home
+            if not shows_run and is_another_machine(job, run, look, time.time()):
                 continue  # that machine has a log of its own under this name
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)

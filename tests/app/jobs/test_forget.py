@@ -7,6 +7,7 @@ import pytest
 
 from jobmon_core.app.jobs.forget import forget, kept_because, prune
 from jobmon_core.context import Context
+from jobmon_core.domain.delivery.card import CardPhase, JobCard
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.tracking.model import WatchedJob
@@ -49,6 +50,11 @@ def files_of(ctx: Context, job: WatchedJob) -> list[str]:
         (
             WAITING,
             "its message 'train failed' is not delivered yet (connection refused); `jobmon show 14` shows",
+        ),
+        (replace(ENDED, outage_s=1.0), "its monitor still reports an outage; run `jobmon cancel 12` first"),
+        (
+            replace(ENDED, card=JobCard(phase=CardPhase.RUNNING, message_id="7")),
+            "its monitor still updates its card; run `jobmon cancel 12` first",
         ),
         (GIVEN_UP, "its message 'train failed' was never delivered: 404; once the channel works,"),
     ],
