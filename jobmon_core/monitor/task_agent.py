@@ -70,14 +70,17 @@ class TaskAgent:
     def look(self, now_s: float, interval_s: float, *, all_nodes: bool = False) -> bool:
         """Look at the latest reports, by default of the first node.
 
-        Return whether one of them newly hints at an end or at an error in a log, or the agents fell silent.
+        Return whether one of them newly hints at an end or at an error in a log, or an agent fell silent.
         """
         has_news = False
         for node in self.telemetry.nodes() if all_nodes else self.nodes[:1]:
             has_news |= self._read(node, now_s)
-        before = self.since_s
-        fresh = sum(now_s - seen_s < silent_after_s(interval_s) for _, seen_s in self.reports.values())
-        self.since_s = (before or now_s) if fresh >= len(self.nodes) else None
+        before, silent_s = self.since_s, silent_after_s(interval_s)
+        heard = {node for node, (_, seen_s) in self.reports.items() if now_s - seen_s < silent_s}
+        if all_nodes or len(self.nodes) == 1:
+            self.since_s = (before or now_s) if len(heard) >= len(self.nodes) else None
+        elif self.nodes[0] not in heard:  # this look does not show whether the others are silent
+            self.since_s = None
         return has_news or (before is not None and self.since_s is None)
 
     def _read(self, node: str, now_s: float) -> bool:

@@ -166,6 +166,21 @@ def test_an_agent_that_falls_silent_makes_its_job_due(bench: Bench) -> None:
     assert bench.follow().since_s is None
 
 
+def test_a_node_that_was_not_looked_at_is_not_taken_for_silent(bench: Bench) -> None:
+    bench.follow()
+    bench.report("n1", "n2")
+    since_s = bench.follow().since_s
+    for _ in range(3):
+        bench.after(20)
+        bench.report("n1", "n2")
+        assert bench.agents.look() == set()
+    assert bench.follow().since_s == since_s
+    bench.after(30)
+    bench.report("n1")
+    assert bench.agents.look() == set()
+    assert bench.follow().since_s is None
+
+
 def test_the_end_of_the_step_is_a_hint_and_makes_the_job_due(bench: Bench) -> None:
     bench.follow()
     bench.report("n1", "n2")

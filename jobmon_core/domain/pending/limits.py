@@ -55,13 +55,14 @@ _MINUTES = ("GrpWall", "MaxWallPJ")
 def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
     """Yield what each limit that the reason stands for allows or requires, and what counts towards it.
 
-    If some of these limits are exhausted, the others are left out.
+    If some of these limits are exhausted, the others are left out, as are those that hold no job back, e.g.
+    ``GrpJobsAccrue``.
     """
-    matching = [limit for limit in limits if _matches(reason_name, limit)]
+    matching = [limit for limit in limits if limit.name in _WORDS and _matches(reason_name, limit)]
     exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
     for limit in exhausted or matching:
         bound = "requires at least" if limit.name.startswith("Min") else "allows at most"
-        allowed = _WORDS.get(limit.name, f"{{}} ({limit.name})").format(_amount(limit, limit.allowed))
+        allowed = _WORDS[limit.name].format(_amount(limit, limit.allowed))
         used = "" if limit.used is None else f"; counted now: {_amount(limit, limit.used)}"
         yield f"{limit.owner} {bound} {allowed} ({limit.name}){used}."
 

@@ -1,6 +1,6 @@
-"""The GPUs of a Ray cluster, as the agents of its nodes measure them.
+"""The GPUs of a Ray cluster, as Ray's own agents on its nodes measure them.
 
-Source: ``gpus`` of the nodes in ``/nodes?view=summary`` of Ray 2.9 to 2.60; sizes are in MB there.
+Source: ``gpus`` of the nodes in ``/nodes?view=summary`` of Ray 2.9 to 2.60; sizes are in MiB there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from jobmon_core.domain.health.pods import GpuProcess
 from jobmon_core.domain.telemetry.model import Gpu
 
 _MIB = 2**20
-_MAX = 1e15  # of any number here; "not a number" is not below it
+_MAX = 1e15  # of any number here; NaN is not below it
 
 
 def parse_node_gpus(
@@ -50,5 +50,5 @@ def _number(entry: Mapping[str, object], *names: str) -> float | None:
     return None
 
 
-def _bytes(megabytes: float | None) -> int | None:
-    return None if megabytes is None else int(megabytes * _MIB)
+def _bytes(mebibytes: float | None) -> int | None:
+    return None if mebibytes is None else int(mebibytes * _MIB)

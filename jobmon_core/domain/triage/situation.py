@@ -129,7 +129,7 @@ class Situation:
         return self.now_s - written_s
 
     def since_s(self, name: str, at_s: float) -> float:
-        """Return since when a verdict holds, if by the figures of this look it holds since ``at_s``."""
+        """Return since when a verdict holds: ``at_s`` by this look, or earlier if it was found before."""
         return min(at_s, self.since.get(name, at_s))
 
 
