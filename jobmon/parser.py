@@ -58,7 +58,7 @@ def build_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentPa
     parser.add_argument(
         "--log-level",
         metavar="LEVEL",
-        help="before COMMAND: log what it does with timestamps: debug (each program and HTTP request), info, "
+        help="before COMMAND: write a log of what it does: debug (each program and HTTP request), info, "
         "warning or error (default: $JOBMON_LOG_LEVEL)",
     )
     parser.add_argument(

@@ -19,8 +19,8 @@ Put everything about a job into one folder, or into one file if DEST ends in .ta
 logs of the job and of its monitor, the report as HTML, the notes, the record of what was run, including the
 script, and what agents measured. Text that looks like a password or a token is hidden. For a log larger than
 32 MiB, the first 8 and the last 24 MiB are kept. Nothing is overwritten: DEST must be new, or an empty
-folder. jobmon's own records stay; `jobmon forget` removes them. With --checkpoint, the one that `jobmon
-checkpoints` names to resume from is copied, too, unchanged and whatever its size."""
+folder. jobmon's own records stay; `jobmon forget` removes them. With --checkpoint, the checkpoint from which
+the job can resume is copied, too, unchanged and whatever its size."""
 EPILOG = """\
 examples:
   jobmon archive 8123 job-8123

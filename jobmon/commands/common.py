@@ -17,7 +17,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 
 # help for an argument that `jobmon_core.app.jobs.find` resolves
-JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (its newest job), or `latest`"
+JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show the help of a command; without one, list the commands."
-    parser.epilog = "examples:\n  jobmon help submit\n  jobmon help patterns list"
+    parser.epilog = "examples:\n  jobmon help submit\n  jobmon help group submit"
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command")
-    parser.add_argument("action", nargs="?", metavar="ACTION", help="one of its actions (of `patterns`)")
+    parser.add_argument("action", nargs="?", metavar="ACTION", help="an action of `group` or `patterns`")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the help."""
-    if options.action and options.command != "patterns":  # `run` and `submit` would take it for their own
+    # `run` and `submit` would take it for their own
+    if options.action and options.command not in ("group", "patterns"):
         raise UsageError(f"unexpected argument {options.action!r}; see `jobmon help {options.command}`")
     return main([*filter(None, (options.command, options.action)), "--help"])

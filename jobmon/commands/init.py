@@ -97,7 +97,7 @@ def _read_pipe(ctx: Context) -> int:
     exists = bool(setup.existing_config(ctx))
     _save(ctx, success, error)
     done = "replaced the webhooks and kept the other settings in" if exists else "wrote"
-    print(f"{done} {ctx.home.config}; `jobmon test-discord` tests every channel")
+    print(f"{done} {ctx.home.config}; `jobmon test-discord` tests the webhooks")
     _send_undelivered(ctx)
     return 0
 
@@ -175,7 +175,7 @@ def _send_undelivered(ctx: Context) -> None:
         results = RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up()
         jobs = [each.subject for each in results if each.is_changed]
     except CommandBusy:
-        say("`jobmon recover` is running; run it again to send the messages that waited for a webhook")
+        say("another command is restarting monitors; `jobmon recover` later sends the undelivered messages")
         return
     if jobs:
         console = stdout_console()

@@ -16,6 +16,7 @@ from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.slurm.job_ids import IndexSet
 
 if TYPE_CHECKING:
     import argparse
@@ -141,13 +142,15 @@ def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace
 
 
 def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
-    if not ref.key and len(job.tasks) > 1:
+    count = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
+    if not ref.key and count > 1:
         end = output.task.end
         # the log shows the start of a task before the scheduler reports it
         state = "started" if is_waiting(output.task) else output.task.raw_state
         state = state_text(end) if end else state
-        shown = f"task {output.ref} ({state or 'state unknown'}) of {len(job.tasks)}"
-        say(f"{shown}; `jobmon logs {ref}_N` shows another")
+        noun, sign = ("task", "_") if output.ref.component is None else ("component", "+")
+        shown = f"{noun} {output.ref} ({state or 'state unknown'}) of {count}"
+        say(f"{shown}; `jobmon logs {ref}{sign}N` shows another")
 
 
 def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:

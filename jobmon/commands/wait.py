@@ -31,8 +31,9 @@ way. Then print one line. The exit code says how they ended:
   4  none failed, but the outcome of at least one is not known, and will not be:
      jobmon has no record of it, does not watch it any more, or found no proof
      of how it ended, or a run of the group was not submitted. The line says
-     what to do. If jobmon does not know a named job or group at all, it waits
-     for nothing, prints no JSON, and exits with 4.
+     why, and of a single job mostly also what to do. If there is no record of
+     a named job or group from the start, jobmon waits for nothing, prints no
+     JSON, and exits with 4.
 
 Without --for, jobmon waits for as long as a job runs or can still start. If your tool or shell has a
 limit of its own, give a shorter --for. A job whose monitor is gone gets a new one, as by `jobmon recover`; if
@@ -46,8 +47,8 @@ running. A doubtful success (see `jobmon status --help`) is a success here, and 
 
 --json prints an object: result (success, failure, running, unknown), exit_code, waited_s
 (seconds), and jobs, a list of objects with the keys of `jobmon status --json`, the result of the job,
-why (why it is unknown, or can never start, or what only the group remembers; else an empty text), and run,
-its name in the group, if a group was given.
+why (why it is unknown or can never start; of a job whose record was removed, the outcome that its group
+remembers; else an empty text), and run, its name in the group, if a group was given.
 Of a job without a readable record, only job_id, result, why and run are there.
 
 examples:

@@ -1,4 +1,4 @@
-"""A Discord message as terminal text. Accepts any JSON object, since anybody may post to `jobmon inbox`."""
+"""A Discord message as terminal text. Accepts any JSON object, as any program may post to `jobmon inbox`."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Result, str]]:
         shown = state.of(Result.WARNING)
     for item in shown:
         yield item.result, f"{_MARKS.get(item.result, item.result)}: {item.text}"
-        if state.verdict is not Verdict.FAILED:  # else the problem above has the evidence
+        if state.verdict is not Verdict.FAILED:  # else the problem above shows them
             yield from ((item.result, f"  {line}") for line in _details(item))
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_SCALARS = frozenset((str, int, float, bool, type(None)))  # of most values; a StrEnum is none of them
+_SCALARS = frozenset((str, int, float, bool, type(None)))  # the types of most values; a StrEnum has its own
 _MAX_INT = 2**63  # a larger number means a damaged file, and could overflow in arithmetic with floats
 _ERRORS = (TypeError, ValueError, OverflowError)  # also of the checks that a record makes itself
 _Builder = Callable[[Any], Any]  # from parsed JSON to a value; raises one of `_ERRORS`

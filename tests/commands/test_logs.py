@@ -47,6 +47,17 @@ def test_of_an_array_a_failed_task_is_shown_and_named(shell: Shell) -> None:
     assert (shell.jobmon("logs", "12_3").stdout, shell.jobmon("logs", "12_3").stderr) == ("task 3\n", "")
 
 
+def test_tasks_that_wait_are_counted_and_components_have_their_own_sign(shell: Shell) -> None:
+    array = replace(job_of(failed("2")), array_indices="1-9", pending_indices="3-9")
+    save(shell, array)
+    (shell.work / "12_2.out").write_text("task 2\n")
+    assert "task 12_2 (FAILED) of 8; `jobmon logs 12_N` shows another" in shell.jobmon("logs", "12").stderr
+    save(shell, job_of(succeeded("+0"), failed("+1"), job_id=13))
+    (shell.work / "13.out").write_text("component\n")
+    said = shell.jobmon("logs", "13").stderr
+    assert "component 13+1 (FAILED) of 2; `jobmon logs 13+N` shows another" in said
+
+
 def test_a_job_without_output_says_why(shell: Shell) -> None:
     save(shell, job_of(PENDING))
     assert re.fullmatch(

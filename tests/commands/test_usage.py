@@ -51,6 +51,7 @@ def test_help_of_a_command_is_what_its_option_prints(shell: Shell) -> None:
     of_action = shell.jobmon("help", "patterns", "list").stdout
     assert of_action == shell.jobmon("patterns", "list", "--help").stdout
     assert of_action.startswith("usage: jobmon patterns list")
+    assert shell.jobmon("help", "group", "submit").stdout.startswith("usage: jobmon group submit")
     of_run = shell.jobmon("help", "run", "true")
     assert (of_run.returncode, of_run.stdout) == (2, "")
     assert of_run.stderr == "jobmon: unexpected argument 'true'; see `jobmon help run`\n"

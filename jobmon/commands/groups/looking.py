@@ -38,7 +38,9 @@ def status(options: argparse.Namespace) -> int:
         summary = str(path) if path.exists() else None
         print(json.dumps(group_json(group, runs, progress, summary, now_s), indent=2))
         return 0
-    known = Overview([run.status for run in runs if run.status], [], policy(ctx), progress)
+    statuses = [run.status for run in runs if run.status]
+    intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
+    known = Overview(statuses, [], policy(ctx), progress, intervals_s)
     print(*group_lines(group, runs, known, now_s, stdout_console()), sep="\n")
     return 0
 

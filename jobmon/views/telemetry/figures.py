@@ -63,7 +63,7 @@ def gpus_short(reports: Sequence[AgentReport]) -> str:
 
 
 def gpus_text(reports: Sequence[AgentReport]) -> str:
-    """Return e.g. ``4x 87% (lowest 3%: GPU 2), up to 61.0 of 80.0 GiB, 1.2 kW``; empty without GPUs."""
+    """Return e.g. ``4x 73% (lowest 3%: GPU 2), up to 61.0 of 80.0 GiB, 1.2 kW``; empty without GPUs."""
     found = gpu_summary(reports)
     if found is None:
         return ""

@@ -120,13 +120,15 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
 
 
 def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
-    """Yield what is wrong now, the worst first, and what to do about the worst."""
+    """Yield what is wrong now, the worst first; of the worst also the proof and what to do."""
     for event in live.ongoing:
         letter, usual_style, meaning = LETTERS[event.kind]
         style = Style.BAD if event.is_critical else usual_style
         yield text_line(f"{letter} since {clock(event.at_s, now_s)}: {event.text or meaning}", style)
-        if event.advice and event is live.ongoing[0]:
-            yield text_line(f"  {event.advice.replace('JOBID', live.ref)}")
+        if event is live.ongoing[0]:
+            yield from (text_line(f"  | {line}") for line in event.evidence)
+            if event.advice:
+                yield text_line(f"  {event.advice.replace('JOBID', live.ref)}")
 
 
 def _launch(live: LiveTask, now_s: float) -> Iterator[Line]:

@@ -43,8 +43,8 @@ _VERIFY_FOR_S = 45.0  # likewise, folders are no longer listed; below the limit 
 _SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {
-    True: "Check these files before you use them; they were written by this run, but not to their ends.",
-    False: "Check the outputs before you use them. If fewer are right, correct the job configuration.",
+    True: "Check these files before you use them: this run wrote them, but they are not whole.",
+    False: "Check the outputs before you use them. If nothing is missing, correct the job configuration.",
 }
 _END = "The program ended with exit code 0."
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.decide import interval_s
-from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
+from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissing
 from jobmon_core.domain.tracking.apply_queue import apply_queue
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
@@ -41,12 +42,13 @@ class Overview:
     unreadable: list[Unreadable]
     policy: Policy = Policy()
     progress: Mapping[str, JobProgress] = field(default_factory=dict)  # of running jobs, by state id
+    group_intervals_s: Mapping[str, float] = field(default_factory=dict)  # of members of groups, by state id
 
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None.
 
-        A monitor keeps the intervals that it began with, which may be longer than those configured since: at
-        least the default ones are allowed.
+        A monitor keeps the intervals that it began with. They are not known here and may be longer than those
+        configured now, so data count as old only if they are older than the default interval, too.
         """
         if job.closed or job.answered_s is None:
             return None
@@ -54,6 +56,7 @@ class Overview:
         # a hint of the end shortens the interval; the data may be as old as before it
         before = replace(job, end_hint_s=None)
         usual_s = max(interval_s(before, each, now_s) for each in (self.policy, Policy()))
+        usual_s = max(usual_s, self.group_intervals_s.get(job.id, 0.0))
         return age_s if age_s > usual_s + _ANSWER_S else None
 
 
@@ -69,7 +72,18 @@ def overview(ctx: Context) -> Overview:
         # reading the configuration takes a while, and only the age of jobs that are watched depends on it
         Policy() if all(job.closed for job in jobs) else policy(ctx),
         {job.id: ctx.progress_file(job.id).read() for job in running},
+        {} if all(job.closed for job in jobs) else group_intervals_s(ctx),
     )
+
+
+def group_intervals_s(ctx: Context) -> dict[str, float]:
+    """Return how often the members of all groups are checked (seconds), by state id."""
+    found = dict[str, float]()
+    for name in ctx.groups.names():
+        with suppress(JobmonError):  # `jobmon group status` reports a file that cannot be read
+            group = ctx.groups.load(name)
+            found |= {each.state_id: group.settings.interval_s for each in group.members.values()}
+    return found
 
 
 def policy(ctx: Context) -> Policy:

@@ -106,8 +106,8 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 def _window(task: Task, live: LiveTask, now_s: float) -> Window:
     """Return when the latest run of a task started and ended; the end of one that still runs is now.
 
-    In place of an unknown start stands that of its progress, its first sample or the registration of the job;
-    in place of an unknown end its last sample, or now.
+    If the start is not known, it is that of its progress, else the first sample, else the registration of the
+    job. If the end is not known, it is the last sample, else now.
     """
     samples, final = live.progress.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.array_summary import task_index
-from jobmon_core.app.jobs.overview import Overview, policy, statuses
+from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses
 from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
@@ -69,7 +69,7 @@ class LiveJobs:
         self._progress = ChangedFiles(self._read_progress)
         self._agents = LiveAgents(ctx)
         self._feed = TerminalFeed(ctx)
-        self._policy = policy(ctx)
+        self._policy, self._group_intervals_s = policy(ctx), group_intervals_s(ctx)
         self._known: dict[str, _Known] = {}  # by state id
 
     def log_errors(self, live: LiveTask) -> LogErrors:
@@ -102,7 +102,9 @@ class LiveJobs:
             if state_id in read and known.is_current(*read[state_id], now_s)
         }
         due = [job for job in jobs if job.id not in kept]
-        overview = Overview(statuses(self._ctx, due), [], self._policy)
+        overview = Overview(
+            statuses(self._ctx, due), [], self._policy, group_intervals_s=self._group_intervals_s
+        )
         for status in overview.jobs:
             job, of_job = read[status.job.id]
             is_stale = _is_stale(status, overview, now_s)

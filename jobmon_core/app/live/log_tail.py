@@ -17,7 +17,7 @@ class LogTail:
     """The last `LINES` lines of one log."""
 
     def __init__(self, path: str) -> None:
-        """Follow the log ``path``, which may be missing yet."""
+        """Follow the log ``path``, which may not exist yet."""
         self.path = path
         self._text = OutputText(path)
         self._follower: LogFollower | None = None

@@ -79,7 +79,7 @@ def processes_of_file(path: Path) -> Found:
 
 
 def processes_with_name(ctx: Context, name: str) -> Found:
-    """Return what `find_processes` finds; processes that are watched already only by PID, as ``watched``.
+    """Return what `find_processes` finds; of those that are watched already, only the PIDs, as ``watched``.
 
     Raises:
         UnknownJob: there is none.

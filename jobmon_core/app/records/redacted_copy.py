@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.humanize import size
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 2**20
 _MAX_CARRIED_BYTES = 4 * _BLOCK_BYTES  # of a line, or of a private key, which spans lines
 _HEAD_BYTES, _TAIL_BYTES = 8 * 2**20, 24 * 2**20  # kept of a longer log: hiding secrets takes 1 s for 1 MB
-_KEY_START, _KEY_END = "-----BEGIN", "-----END"
+_KEY_START, _KEY_END = b"-----BEGIN", b"-----END"
+# the end of a private key whose beginning was left out
+_REST_OF_KEY = re.compile(rb"\A(?:(?!-----BEGIN)[\s\S])*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY[^\n]*\n?")
 
 
 def copy_text(source: str, target: Path) -> str:
@@ -38,7 +41,7 @@ def copy_text(source: str, target: Path) -> str:
 
 
 def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) -> None:
-    """Write a JSON object with secrets hidden; of the objects under the keys ``names_only``, only the keys.
+    """Write a JSON object with secrets hidden; of an object named in ``names_only``, only its keys are kept.
 
     Raises:
         OSError: the target cannot be written.
@@ -90,14 +93,22 @@ def _pieces(source: str) -> Iterator[tuple[bytes, int]]:
     The caller writes outside of this function, so a full disk does not count as an unreadable source.
     """
     with regular_file(source) as file:
-        omitted_bytes = max(0, file.size - _HEAD_BYTES - _TAIL_BYTES)
-        head_end = _HEAD_BYTES if omitted_bytes else file.size
+        head_end = tail_start = file.size
+        if file.size > _HEAD_BYTES + _TAIL_BYTES:
+            head_end, tail_start = _next_line(file, _HEAD_BYTES), _next_line(file, file.size - _TAIL_BYTES)
+        omitted_bytes = tail_start - head_end
         for block in _blocks(file, 0, head_end):
             yield _redacted_bytes(block), omitted_bytes
         if omitted_bytes:
             yield f"\n[... {size(omitted_bytes)} left out ...]\n".encode(), omitted_bytes
-            for block in _blocks(file, file.size - _TAIL_BYTES, file.size):
-                yield _redacted_bytes(block), omitted_bytes
+        for number, block in enumerate(_blocks(file, tail_start, file.size)):
+            whole = block if number else _REST_OF_KEY.sub(b"", block)
+            yield _redacted_bytes(whole), omitted_bytes
+
+
+def _next_line(file: RegularFile, at: int) -> int:
+    """Return where a line begins after a position; the position itself inside a very long line."""
+    return at + file.read_at(at, _BLOCK_BYTES).find(b"\n") + 1
 
 
 def _redacted_bytes(block: bytes) -> bytes:
@@ -111,7 +122,7 @@ def _blocks(file: RegularFile, start: int, end: int) -> Iterator[bytes]:
         start += len(chunk)
         carried += chunk
         cut = carried.rfind(b"\n") + 1
-        if (key := carried.rfind(_KEY_START.encode())) >= 0 and carried.find(_KEY_END.encode(), key) < 0:
+        if (key := carried.rfind(_KEY_START)) >= 0 and carried.find(_KEY_END, key) < 0:
             cut = min(cut, key)
         if not cut and len(carried) > _MAX_CARRIED_BYTES:
             cut = len(carried)

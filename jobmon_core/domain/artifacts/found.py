@@ -131,7 +131,7 @@ def _plausible(path: str, *, is_named: bool = False) -> str:
     """
     path = path.rstrip(".:!/")
     is_word = bool(_WORD.fullmatch(path)) and path.lower() not in _NO_PATH
-    is_place = "/" in path if "/" in path.lstrip("/") else is_named and (is_word or path.startswith("/"))
+    is_place = "/" in path.lstrip("/") or (is_named and (is_word or path.startswith("/")))
     is_elsewhere = "://" in path or path.startswith(("-", "/dev/", "/proc/")) or _NOT_OUTPUT.search(path)
     return path if is_place and not is_elsewhere else ""
 

@@ -1,6 +1,6 @@
 """Whether logind kills a user's monitors at logout, from its configuration. Pure. Source: logind.conf(5).
 
-No regular expressions: importing them would delay `jobmon submit`.
+No regular expressions: compiling them would delay `jobmon submit`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Launcher(NamedTuple):
     """A program that starts another one. Names of options have no leading dashes, and ``_`` for ``-``."""
 
     name: str
-    # empty value: a flag; empty or `UNKNOWN`: a value that only the job knows
+    # an empty value: a flag, or a value that only the job knows; `UNKNOWN`: always the latter
     options: Mapping[str, str]
     subject: str = ""  # the word before the program: the image of a container, the duration of `timeout`
 
@@ -37,7 +37,7 @@ _SRUN_VALUED = " ".join(
         *(letter for letter, option in LETTERS.items() if option.argument is Argument.REQUIRED),
         *("mpi", "cpu-bind", "cpu_bind", "epilog", "prolog", "task-epilog", "task-prolog", "het-group"),
         *("jobid", "relative", "r", "W", "T", "threads", "container-image", "container-mounts"),
-        *("container-name", "container-workdir", "X", "slurmd-debug"),
+        *("container-name", "container-workdir", "wait", "slurmd-debug"),
     ]
 )
 _MPI = _Form(

@@ -106,9 +106,9 @@ def _changed(here: str | None, program: Program) -> str | None:
 def _absolute(path: str, here: str | None) -> str | None:
     if path.startswith("~"):
         return None
-    if path.startswith("/"):
-        return posixpath.normpath(path)
-    return posixpath.normpath(posixpath.join(here, path)) if here else None
+    if not path.startswith("/"):
+        return posixpath.normpath(posixpath.join(here, path)) if here else None
+    return posixpath.normpath("/" + path.lstrip("/"))  # else two leading slashes stay, as POSIX allows
 
 
 def _is_of_node(path: str, folder: str) -> bool:
@@ -119,7 +119,7 @@ def _is_of_node(path: str, folder: str) -> bool:
 
 def _is_within(path: str, made: set[str]) -> bool:
     """Whether the script makes a path, or a folder above it."""
-    while path not in ("", "/"):
+    while path.strip("/"):
         if path in made:
             return True
         path = posixpath.dirname(path)

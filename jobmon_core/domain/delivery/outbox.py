@@ -24,7 +24,7 @@ class Tone(StrEnum):
     SUCCESS = "success"  # green
     FAILURE = "failure"  # red
     CANCELLED = "cancelled"  # grey
-    ATTENTION = "attention"  # amber: no job ended, but the user should look
+    ATTENTION = "attention"  # amber: the user should look, though no failure is known
     RESOLVED = "relief"  # blue: what needed attention is over
 
     @property

@@ -157,9 +157,9 @@ _BY_SIGNAL: dict[int, Cause] = {
         "Another process sent the signal, e.g. scancel --signal, timeout or torchrun.",
         "If you did not do this, `sacct -j JOBID` shows the state of each step.",
     ),
-    LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,
-    SLURM_OOM: _OUT_OF_MEMORY,
 }
+# signals of Slurm's own, which no program gets: an exit code 128 + 53 is a program's
+_BY_SLURM_SIGNAL = {LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER, SLURM_OOM: _OUT_OF_MEMORY}
 
 _BY_EXIT_CODE: dict[int, Cause] = {
     126: Cause(
@@ -232,8 +232,8 @@ _LOCAL_BY_SIGNAL: dict[int, Cause] = {
 
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
     """Return the cause that Slurm's state or signal names; None if they name none, e.g. only FAILED."""
-    if evidence.signal in (LAUNCH_IO_FAILED, SLURM_OOM):
-        return _with_details(_BY_SIGNAL[evidence.signal], evidence)
+    if by_slurm := _BY_SLURM_SIGNAL.get(evidence.signal or 0):
+        return _with_details(by_slurm, evidence)
     by_state = {**_BY_STATE, **_LOCAL_BY_STATE} if evidence.is_local else _BY_STATE
     cause = by_state.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:

@@ -123,7 +123,7 @@ class Pattern:
     def is_reported_early(self) -> bool:
         """Whether a match is reported while the job runs: a failure from which it probably ends or hangs.
 
-        A loss that is nan is reported as a divergence, and what the scheduler does by its own states.
+        A loss that is nan is reported as a divergence; the states of the job show what the scheduler does.
         """
         is_elsewhere = self.id in (NAN_LOSS, *_LEFT_TO_RAY) or self.label in SCHEDULER_LABELS
         is_reliable = self.precedence >= MIN_RELIABLE_PRECEDENCE and not is_elsewhere

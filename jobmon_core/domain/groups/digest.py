@@ -100,7 +100,7 @@ def _fields(views: Mapping[str, MemberView]) -> Iterator[Field]:
 
 
 def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:
-    """Yield one line for each cause of failures, the most frequent first."""
+    """Yield one line for each cause, also of doubtful successes, the most frequent first."""
     by_cause: dict[str, list[str]] = {}
     for name, view in views.items():
         if cause := view.never_starts or view.cause:

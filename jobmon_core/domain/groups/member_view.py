@@ -109,7 +109,7 @@ def _state(job: WatchedJob) -> str:
 
 
 def _never_starts(job: WatchedJob) -> str:
-    """Return Slurm's reason why no task that has not ended will ever start; empty if one may, or runs."""
+    """Return Slurm's reason why none of the remaining tasks will ever start; empty if one may, or runs."""
     reasons = {task.reason.strip("()") for task in job.tasks.values() if task.end is None}
     if job.pending_indices:
         reasons.add(job.pending_reason.strip("()"))

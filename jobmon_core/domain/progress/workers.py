@@ -28,7 +28,7 @@ def worker_progress(
 
 
 def worker_rate_per_s(worker: WorkerProgress) -> float | None:
-    """Return the units per second of a worker: as its log prints them, else since jobmon's first look."""
+    """Return the units per second of a worker: as its log prints them, else since it first showed any."""
     progress, first = worker.progress, worker.first
     if progress is None or progress.rate_per_s or first is None or worker.written_s <= first.at_s:
         return progress.rate_per_s if progress else None

@@ -33,7 +33,7 @@ def look(
     """Return the memory after a look at a running job, and whether the job is stalled.
 
     It is stalled if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times
-    its longest pause so far: long steps are no stall, and a job that still prints works. The first look
+    its longest pause so far: long steps are no stall, and neither is a log that still grows. The first look
     at a run never finds a stall.
     """
     if before is None or (step is not None and before.step is not None and step < _NEW_RUN * before.step):

@@ -8,7 +8,7 @@ from itertools import product
 _NAME = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")  # a comma within brackets does not end a name
 _PART = re.compile(r"([^\[\]]+)|\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
-_MOST_OF_RANGE = 100_000  # no cluster has more nodes
+_MAX_RANGE = 100_000  # no cluster has more nodes
 
 
 def node_names(expression: str) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def _numbers(ranges: str) -> list[str]:
     for each in ranges.split(","):
         match = _RANGE.fullmatch(each)
         span = range(int(match[1]), int(match[2]) + 1) if match else range(0)
-        if match and 0 < len(span) <= _MOST_OF_RANGE:
+        if match and 0 < len(span) <= _MAX_RANGE:
             numbers += [f"{number:0{len(match[1])}}" for number in span]
         else:
             numbers.append(each)

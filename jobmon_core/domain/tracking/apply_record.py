@@ -71,6 +71,7 @@ def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
             start_s=None,
             limit_s=None,
             nodes="",
+            restarts=max(0, task.restarts - 1),  # the newer job counted as one
             inquiry=None,
             end=None,
             diagnosis=None,

@@ -18,7 +18,7 @@ _INTERVAL = 0.1  # of `must_last_s`, between two looks
 
 
 def is_due(state: TriageState, now_s: float, must_last_s: float) -> bool:
-    """Return whether to judge again at ``now_s``, after the last look of a state."""
+    """Return whether the next look is due at ``now_s``; the state tells when the last one was."""
     return not 0 <= now_s - state.judged_s < _INTERVAL * must_last_s
 
 
@@ -44,7 +44,8 @@ def triage_events(
         if before is None or is_worse:
             again = verdict.name in reported and not is_worse
             events.append(_event(verdict, now_s, again=again))
-            reported.append(verdict.name)
+            if not verdict.is_quiet:
+                reported.append(verdict.name)
         is_quiet = verdict.is_quiet and (before is None or before.is_quiet)
         held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent, is_quiet)
     for name, each in state.held.items():

@@ -102,8 +102,8 @@ class Situation:
     def standstill_s(self) -> float | None:
         """For how long it has made no progress, or has been silent if it has never shown any.
 
-        A program may hang before its first step, and many show no steps. So without a pace, only a
-        silence as long as that of an idle allocation counts.
+        A program may hang before its first step, and many show no steps. So while fewer than three samples
+        show its pace, only a silence of `Thresholds.idle_s` or longer counts.
         """
         if len(self.history.samples) >= _MIN_STEPS or self.log_idle_s is None:
             return self.pause_s

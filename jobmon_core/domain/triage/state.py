@@ -23,4 +23,4 @@ class TriageState:
     started_s: float = 0.0  # of the run that all this is about
     held: dict[str, Held] = field(default_factory=dict)  # by name; not yet withdrawn
     stacks_wanted: bool = False  # whether the agents were asked for the stacks at the stall that still lasts
-    reported: tuple[str, ...] = ()  # the names of all verdicts that were reported about this run
+    reported: tuple[str, ...] = ()  # the names of all verdicts of this run that were worth a message

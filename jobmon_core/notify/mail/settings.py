@@ -49,7 +49,7 @@ class MailSettings(NamedTuple):
 def parse_channel(section: Section) -> MailSettings | None:
     """Read one channel; report faults to ``section``.
 
-    None if the address has one, or the password lacks a user or would be sent without encryption.
+    None if the address is missing or invalid, the password has no user, or it would be sent unencrypted.
     """
     address = section.parsed("address", _parse_address, required=True)
     sender = section.parsed("from", _parse_address) or ""

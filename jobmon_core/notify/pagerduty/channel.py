@@ -1,9 +1,10 @@
 """Turns a message into an event of PagerDuty's Events API v2: it opens an incident, or resolves one.
 
 Sent without Apprise, which opens an incident for anything but a success. Here a critical message or a warning
-opens the incident of its job, and a message that the job succeeded, was cancelled or is back to normal
-resolves it; PagerDuty accepts that even if none is open. An outage of the scheduler has an incident of its
-own. Anything else is a change event, which notifies nobody.
+opens the incident of its job or array task, and a message that this job or task succeeded, was cancelled or
+is back to normal resolves it; PagerDuty accepts that even if none is open. An outage of the scheduler has an
+incident of its own. Those of groups, notices and patrols, and of tasks whose array ends with one message, are
+resolved by hand. Anything else is a change event, which notifies nobody.
 
 Source: PagerDuty's documentation, "Send an Event", "Send Change Events" and "Events API v2 Overview":
 ``dedup_key`` up to 255 characters, ``summary`` 1024, severity critical, error, warning or info, 512 KB in
@@ -96,7 +97,7 @@ def _payload(entry: OutboxEntry) -> dict[str, Any]:
 
 
 def dedup_key(message: Message) -> str:
-    """Return the key of the incident that a message opens or resolves: one per job and per outage."""
+    """Return the key of the incident of a message: one per job or array task, and one per outage."""
     is_outage = message.kind in ("outage", "outage-over")
     subject = message.id.removesuffix("-over") if is_outage else message.ref
     return f"jobmon-{subject}"[:_MAX_KEY]

@@ -62,7 +62,7 @@ def _has_access(path: str, mode: int) -> bool:
 def _nearest_folder(path: str) -> str:
     """Return the nearest folder above ``path`` that exists."""
     folder = os.path.dirname(path)  # noqa: PTH120 - as above
-    while folder not in ("", "/"):
+    while folder.strip("/"):
         if os.path.isdir(folder):  # noqa: PTH112 - as above
             return folder
         folder = os.path.dirname(folder)  # noqa: PTH120 - as above

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """What a job runs. Paths are absolute patterns (see `log_paths`); times are Unix seconds."""
+    """What a job runs. `stdin` and logs are absolute patterns, see `log_paths`; times are Unix seconds."""
 
     name: str
     command: str  # the script's path or the program, as shown to the user; empty for a script without a file

@@ -10,7 +10,7 @@ from jobmon_core.domain.errors import SchedulerRejected
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEFAULT_URL = "http://127.0.0.1:8265"  # as of `ray job submit`
+DEFAULT_URL = "http://127.0.0.1:8265"  # the default of `ray job submit`
 _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")  # in the order in which `ray job submit` reads them
 _HTTP = "http://"
 

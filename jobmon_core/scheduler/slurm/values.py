@@ -114,6 +114,9 @@ def _last(indices: IndexSet) -> int:
 
 
 def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:
-    """Return the tasks of the array ``job_id`` that a record describes: one index, or an expression."""
+    """Return the tasks of the array ``job_id`` that a record describes.
+
+    ``task`` is one index or an expression of several; if it is invalid, the job as a whole is returned.
+    """
     part = listed_id(f"{job_id}_{task}") or listed_id(f"{job_id}_[{task}]")
     return part or (JobRef(job_id), None)

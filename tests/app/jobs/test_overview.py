@@ -8,6 +8,7 @@ import pytest
 
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.context import Context
+from jobmon_core.domain.groups.model import Group, GroupSettings, Member
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
@@ -50,6 +51,13 @@ def test_the_latest_answer_of_the_host_makes_a_watched_job_fresh(ctx: Context) -
     assert shown(ctx) is None
     answered(ctx, 42)
     assert shown(ctx) == 42
+
+
+def test_the_data_of_a_member_of_a_group_may_be_as_old_as_the_interval_of_the_group(ctx: Context) -> None:
+    settings = GroupSettings(interval_s=600.0)
+    ctx.groups.create(Group("sweep", NOW_S, settings, members={"a": Member(state_id=JOB.id)}))
+    assert shown(ctx) is None
+    assert shown(ctx, replace(JOB, answered_s=NOW_S - 620)) == 620
 
 
 def test_the_state_is_that_of_the_latest_answer_too(ctx: Context) -> None:

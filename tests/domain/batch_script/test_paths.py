@@ -30,6 +30,7 @@ def _found(text: str) -> set[tuple[str, str]]:
         ("cd sub/\npython a.py", {("folder", "/w/sub"), ("program", "/w/sub/a.py")}),
         ("cd $JOB\npython a.py", set()),
         ("cd /x || exit 1\n./y", {("folder", "/x"), ("program", "/x/y")}),
+        ("//x/y > //z", {("program", "/x/y"), ("redirected output", "/z")}),
         ("Rscript --vanilla a.R", {("program", "/w/a.R")}),
         ("sed -n ${SLURM_ARRAY_TASK_ID}p list.txt", {("list", "/w/list.txt")}),
         ('F=$(sed -n "${SLURM_ARRAY_TASK_ID}p" list.txt)', {("list", "/w/list.txt")}),

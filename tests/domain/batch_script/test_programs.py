@@ -25,6 +25,7 @@ def _program(text: str) -> Program:
         ("torchrun --nnodes=1 --nproc-per-node=$SLURM_PROCID train.py", ["torchrun"], ("train.py", "", True)),
         ("python -m torch.distributed.run --nproc_per_node 2 t.py", ["torchrun"], ("t.py", "", True)),
         ("srun -n4 --mpi=pmix -u python t.py", ["srun"], ("t.py", "", False)),
+        ("srun -X --wait 30 python t.py", ["srun"], ("t.py", "", False)),
         ("accelerate launch --multi_gpu --num_processes 4 t.py", ["accelerate"], ("t.py", "", False)),
         ("srun apptainer exec --nv -B /a:/b i.sif python t.py", ["srun", "apptainer"], ("t.py", "", False)),
         ("conda run -n llm --no-capture-output python t.py", ["conda"], ("t.py", "", False)),

@@ -9,6 +9,7 @@ import pytest
 from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.paths import PathUse, Use
 from jobmon_core.domain.batch_script.programs import programs_of
+from jobmon_core.domain.batch_script.python_source import PythonSource
 from jobmon_core.domain.batch_script.request import read_request
 from jobmon_core.domain.checks.facts import (
     Facts,
@@ -16,13 +17,14 @@ from jobmon_core.domain.checks.facts import (
     PastRun,
     PathFact,
     PathKind,
+    PythonFact,
     Quota,
     Room,
     Setup,
     SubmissionAnswer,
 )
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
-from jobmon_core.domain.checks.rules import folders, inputs, safety, script, setup, shell, slurm
+from jobmon_core.domain.checks.rules import folders, gpus, inputs, safety, script, setup, shell, slurm
 
 _GIB = 1024**3
 _FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
@@ -64,6 +66,30 @@ def test_bytes_and_inodes_of_the_file_system(room: Room | None, status: Status) 
 )
 def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
     assert folders.room(_facts(room=_FULL, quota=quota)).status is status
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (
+            "accelerate launch --num_processes=8 t.py",
+            "line 2: accelerate starts 8 workers per node, but the job asks for 4 GPUs per node",
+        ),
+        ("python t.py", "but the job asks for 4 GPUs per node"),
+        (
+            "export CUDA_VISIBLE_DEVICES=5\npython t.py",
+            "CUDA_VISIBLE_DEVICES=5, but the job has 4 GPUs per node, numbered from 0",
+        ),
+    ],
+)
+def test_the_gpus_of_each_node_are_not_called_those_of_the_job(lines: str, text: str) -> None:
+    of_job = f"#!/bin/bash\n{lines}\n"
+    script_ = parse_script(of_job)
+    request = read_request(["--nodes=2", "--gres=gpu:4", "job.sh"], {}, of_job)
+    programs = tuple(programs_of(script_, {}))
+    python = tuple(PythonFact(each, "python", source=PythonSource()) for each in programs)
+    facts = Facts(request, script_, programs=programs, python=python)
+    assert text in " ".join(rule(facts).text for rule in (gpus.workers, gpus.gpu_ids))
 
 
 def test_an_output_folder_of_the_job_configuration_that_is_a_file() -> None:

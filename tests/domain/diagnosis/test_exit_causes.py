@@ -93,6 +93,10 @@ def test_a_node_failure_names_the_nodes() -> None:
     assert "n[1-2]" in diagnosed(SlurmEvidence(state=JobState.NODE_FAIL, nodes="n[1-2]")).explanation
 
 
+def test_a_program_that_exits_with_128_and_53_did_start() -> None:
+    assert implied_cause(SlurmEvidence(state=JobState.FAILED, exit_code=181)) is None
+
+
 def test_a_missing_output_folder_is_the_cause_of_signal_53() -> None:
     found = diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53))
     assert found.cause == "file_not_found.output_folder"

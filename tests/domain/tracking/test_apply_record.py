@@ -59,6 +59,7 @@ def test_a_newer_job_with_the_same_id_proves_nothing_about_the_lost_one() -> Non
         play.later(30).queue().accounting(*rows)
     assert play.end().outcome is Outcome.UNKNOWN
     assert (play.end().started_s, play.end().nodes) == (None, "")  # those that squeue showed were the other's
+    assert play.job.tasks[""].restarts == 0
     assert [entry.message.route for entry in play.job.outbox] == [Route.ERROR]
 
 

@@ -38,6 +38,11 @@ def test_files_folders_and_nothing(tmp_path: Path) -> None:
     assert look_at("/a\0b/c").above == "/"
 
 
+def test_two_slashes_at_the_beginning_are_one() -> None:
+    found = look_at("//none/train.py")
+    assert (found.kind, found.above.rstrip("/")) == (PathKind.MISSING, "")
+
+
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert look_at(str(tmp_path / "pipe"), counts_lines=True).kind is PathKind.OTHER

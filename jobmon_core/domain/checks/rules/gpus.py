@@ -90,7 +90,8 @@ def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None
     nodes = facts.request.nodes or 1
     if machines < nodes and total <= (gpus or 0):
         return None  # one launch on each node, e.g. by srun
-    return _compared(program, total // machines or 1, gpus, "accelerate", " per node" if machines > 1 else "")
+    scope = " per node" if machines > 1 or nodes > 1 else ""
+    return _compared(program, total // machines or 1, gpus, "accelerate", scope)
 
 
 def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -106,7 +107,10 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None
 
 
 def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
-    """Compare the tasks of srun or mpirun with the GPUs of the job, if a Python program gets them."""
+    """Compare the tasks of srun or mpirun with the GPUs of the job, if they run a Python program.
+
+    More processes of mpirun than the job has tasks always fail.
+    """
     total = facts.request.gpus
     srun, mpi = program.launcher("srun"), program.launcher(*MPI_LAUNCHERS)
     if not (srun or mpi) or not gpus or total is None:
@@ -145,14 +149,22 @@ def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
     """Warn if a single process, whose source seems to use only one GPU, gets several."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
-        return passed("gpus", "the job asks for 1 GPU") if gpus == 1 and program.python else None
+        return (
+            passed("gpus", f"the job asks for {_asked(facts, 1)}") if gpus == 1 and program.python else None
+        )
     if _may_use_several(facts, program):
         return None
     return warned(
         "gpus",
-        f"line {program.line}: starts one process, which seems to use one GPU, but the job asks for {gpus}",
+        f"line {program.line}: starts one process, which seems to use one GPU, but the job asks for "
+        f"{_asked(facts, gpus)}",
         f"Ask for 1 GPU, or start it with `torchrun --nproc_per_node={gpus}`.",
     )
+
+
+def _asked(facts: Facts, gpus: int) -> str:
+    """Return e.g. ``4 GPUs``, or ``4 GPUs per node`` of a job on several nodes."""
+    return f"{count(gpus, 'GPU')}{' per node' if (facts.request.nodes or 1) > 1 else ''}"
 
 
 def _number(launcher: Launcher | None, *names: str) -> int | None:
@@ -173,7 +185,7 @@ def gpu_ids(facts: Facts) -> Item:
         if gpus and any(number >= gpus for number in numbers):
             return failed(
                 name,
-                f"{place}: {_VISIBLE}={ids}, but the {count(gpus, 'GPU')} of the job are numbered from 0",
+                f"{place}: {_VISIBLE}={ids}, but the job has {_asked(facts, gpus)}, numbered from 0",
                 "Do not set the variable: Slurm sets it.",
             )
     if fixed := [(place, ids) for place, ids, is_shared in chosen if not is_shared]:

@@ -50,7 +50,9 @@ def shebang(facts: Facts) -> Item:
         return failed(name, f"`#!{program}` is not an absolute path", "Begin the script with #!/bin/bash.")
     found = facts.path(program)
     if found.is_missing:
-        return failed(name, f"the interpreter {program} does not exist here", "Begin it with #!/bin/bash.")
+        return failed(
+            name, f"the interpreter {program} does not exist here", "Name one that exists after `#!`."
+        )
     if found.kind is PathKind.FILE and not found.can_run:
         return failed(name, f"the interpreter {program} cannot be executed", "Name a program after `#!`.")
     return passed(name, f"{program} runs the script")

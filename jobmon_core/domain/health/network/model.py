@@ -38,7 +38,8 @@ class NetworkVerdict:
 class NcclLines:
     """What lines of NCCL (also RCCL) and of its network plugins in the logs of one run say.
 
-    Numbers are numbers of lines: each process prints its own, and Ray leaves out repetitions.
+    Channels, networks and providers are counted in lines: each process prints its own, and Ray leaves out
+    repeated ones.
     """
 
     channels: dict[str, int] = field(default_factory=dict)  # between nodes, by NCCL's name of the network

@@ -1,4 +1,4 @@
-"""The message about messages that were counted instead of being sent."""
+"""The message about messages that were held back."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _percent(progress: Progress) -> int:
 
 
 def _position(progress: Progress) -> str:
-    """Return e.g. ``step 1200 of 5000`` or ``42 %``."""
+    """Return e.g. ``step 1,200 of 5,000`` or ``42 %``."""
     if progress.unit == "%":
         return f"{number(progress.current)} %"
     text = f"{progress.unit} {number(progress.current)}"

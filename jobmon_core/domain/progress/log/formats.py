@@ -20,7 +20,8 @@ class Role(StrEnum):
     METRICS = "metrics"  # loss, learning rate and the like, in any update
 
 
-# what the named groups of an expression may be
+# what the named groups of an expression in a format file may be; `other`: what shows that a match is not a
+# metric of training, e.g. `eval`
 GROUPS = frozenset({
     "n", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed", "eta",
     "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
@@ -52,8 +53,8 @@ class Format:
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
     steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
-    counter: str = ""  # the id of the format whose counter it moves on, if it is not its own
-    metrics: tuple[str, ...] = ()  # the names of what its groups m0, m1 ... find: patterns of the user
+    counter: str = ""  # the id of the format whose counter it advances; empty: its own
+    metrics: tuple[str, ...] = ()  # of the user's own patterns: what their groups m0, m1 ... find
     literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
 
 

@@ -10,7 +10,8 @@ from jobmon_core.scheduler.slurm.site import key_values
 from jobmon_core.scheduler.slurm.site.gpus import gpus_of
 
 _MEGABYTE = 1024**2
-_WHY = re.compile(r" Reason=(.*?)(?: \[[^\[\]]*\])?\s*$")  # the last key; who set it, and when, is left out
+# up to who set it, and when, or to the keys that may follow
+_WHY = re.compile(r" Reason=(.*?)(?= \[[^\[\]]*@[^\[\]]*\]| Comment=| Extra=|\s*$)")
 
 
 def read_partitions(text: str) -> tuple[Partition, ...]:
@@ -37,7 +38,8 @@ def read_nodes(text: str) -> tuple[Node, ...]:
 
 def _node(record: str) -> Node:
     why = _WHY.search(record)
-    usable_cpus = key_values.value(record, "CPUEfctv") or key_values.value(record, "CPUTot")  # before 22.05
+    # Slurm before 22.05 has no CPUEfctv
+    usable_cpus = key_values.value(record, "CPUEfctv") or key_values.value(record, "CPUTot")
     return Node(
         name=key_values.value(record, "NodeName"),
         state=key_values.value(record, "State"),

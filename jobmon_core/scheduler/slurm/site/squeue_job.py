@@ -21,7 +21,7 @@ _EXCLUSIVE = "NO"  # in the column OverSubscribe: no other job may share the nod
 
 
 def read_jobs(text: str) -> tuple[PendingJob, ...]:
-    """Parse all rows; a job's name may contain newlines, which end up in rows that are skipped."""
+    """Parse all rows; a job's name is cut at a newline, and the rest is skipped like any invalid row."""
     rows = (line.split(SEP) for line in text.split("\n"))
     return tuple(job for row in rows if len(row) >= len(JOB_FIELDS) for job in _job(row))
 

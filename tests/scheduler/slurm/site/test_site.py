@@ -29,7 +29,7 @@ NODE = (
     "AvailableFeatures=(null) ActiveFeatures=a100,ib Gres=gpu:a100:4(S:0-1) GresDrain=N/A "
     "GresUsed=gpu:a100:3(IDX:0-2) OS=Linux 6.18 #1 SMP RealMemory=131072 AllocMem=65536 FreeMem=1 "
     "State=MIXED+DRAIN ThreadsPerCore=1 Partitions=doomed CfgTRES=cpu=64 "
-    "Reason=bad disk, a=b [root@1795623471]"
+    "Reason=bad disk, a=b [root@1795623471] Comment=my comment Extra=x y"
 )
 PARTITION = (
     "PartitionName=low AllowQos=ALL QoS=N/A DefaultTime=NONE MaxNodes=UNLIMITED MaxTime=1-00:00:00 "

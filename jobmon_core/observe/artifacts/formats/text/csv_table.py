@@ -26,7 +26,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def check_csv(source: Source, max_bytes: int) -> Content:
-    """Return the content of a table. Of more than ``max_bytes``, the start and the last line are checked."""
+    """Return the content of a table; of one above ``max_bytes``, only the start and the end are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
         raise NotChecked("is UTF-16 text, which jobmon does not check")
@@ -55,7 +55,7 @@ class _Row(NamedTuple):
 
     @property
     def is_remark(self) -> bool:
-        """Whether this may be a remark: a comment, or one word at the end, e.g. ``Total``.
+        """Whether this may be a remark: a comment, or one word that no newline ends, e.g. ``Total``.
 
         A number at the end is more likely the start of a row.
         """
@@ -136,6 +136,7 @@ class _Table:
             raise Truncated(f"ends inside its last row, which has {width} of {self.width} columns")
         elif self._rows:
             where = f"line {row.line:,}" if row.line else "its last line"
+            # e.g. "has 3 columns in line 12, elsewhere 4"
             raise Corrupt(f"has {width} {UNEVEN_ROWS} {where}, elsewhere {self.width}")
 
     def missing(self) -> str:
