@@ -15,7 +15,7 @@ from jobmon_core.analysis.launch.facts import Seen, launch_facts
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.launch.facts import LaunchFacts
-from jobmon_core.domain.launch.model import GPU_SHARING, GPUS, Item, Result
+from jobmon_core.domain.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.slurm.states import JobState
@@ -57,6 +57,10 @@ class Bench:
 
     def items(self) -> dict[str, Item]:
         return {item.name: item for item in follow(self.facts())[0].items}
+
+    def has_busy_gpus(self) -> bool:
+        load = self.items().get(GPU_LOAD)
+        return load is not None and load.result is Result.PASSED
 
 
 def _kill_all(process: psutil.Process) -> None:
@@ -109,6 +113,7 @@ def test_an_unused_gpu_and_two_processes_on_one_are_named(driver: Path, tmp_path
             str(second),
         }
         eventually(lambda: len(found.telemetry.report("n1").latest.gpus[1].own_pids) == 1)
+        eventually(found.has_busy_gpus)  # the first report may hold an average with the time before
         _, (event,) = follow(found.facts())
         assert event.text == "launched: 4/4 workers, 2/2 GPUs in use, 1 warning"
 
