@@ -88,7 +88,7 @@ class CampaignStarter(MonitorStarter):
         return self._logged(KILL_LOG)
 
     def late_attempts(self) -> Counter[str]:
-        """Return how many attempts to send each message took longer than others wait for a digest."""
+        """Return how often a monitor was later for each message than others wait."""
         return self._logged(LATE_LOG)
 
     def _logged(self, name: str) -> Counter[str]:

@@ -51,7 +51,8 @@ def check_delivery(
         events: every event, those of one job in the order in which they happened.
         arrivals: every message that appeared, in order.
         interrupted: how many attempts to send each message a kill interrupted, by message id.
-        late: how many attempts to send each message took so long that a digest counts as interrupted.
+        late: how often a monitor was later for each message than others wait: its attempt took so long that a
+            digest counts as interrupted, or its offer had expired.
     """
     expected = {event.id: event for event in events}
     copies: dict[str, list[Arrival]] = defaultdict(list)
@@ -83,10 +84,10 @@ def check_delivery(
 def _interruptions(
     id_: str, copies: Sequence[Arrival], interrupted: Mapping[str, int], late: Mapping[str, int]
 ) -> int:
-    """Return how many attempts to send a message were interrupted, or were digests that came late."""
+    """Return how many attempts to send a message were interrupted, or late with a digest."""
     digests = {copy.digest_of for copy in copies if copy.digest_of}
     kills = sum(interrupted.get(sender, 0) for sender in {id_, *digests})
-    return kills + sum(late.get(sender, 0) for sender in digests)
+    return kills + sum(late.get(sender, 0) for sender in ({id_, *digests} if digests else ()))
 
 
 def _is_expected(arrival: Arrival, expected: Mapping[str, Event]) -> bool:

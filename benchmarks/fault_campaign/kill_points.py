@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 
 from jobmon_core.domain.delivery.digest import TAKEN_LIMIT_S
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.send_queue import RETURN_WITHIN_S
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
@@ -33,7 +35,7 @@ class KillPoint:
     step: str  # empty: this monitor does not kill itself
     passes_left: int
     log: Path  # gets a line with the step of each kill
-    late_log: Path  # gets the id of each message whose attempt took longer than others wait for a digest
+    late_log: Path  # gets the id of each message for which a monitor was later than others wait
     clock: Clock
     saved: dict[str, WatchedJob] = field(default_factory=dict)  # last saved state, by job
 
@@ -52,13 +54,18 @@ class KillPoint:
         else:
             signal.raise_signal(signal.SIGKILL)
 
-    def note_late_attempts(self, before: WatchedJob, job: WatchedJob) -> None:
-        """Log each attempt that took so long that other monitors considered its digest interrupted."""
-        began_s = {entry.message.id: entry.attempt_since_s for entry in before.outbox}
+    def note_late(self, before: WatchedJob, job: WatchedJob, step: str) -> None:
+        """Log each message for which this monitor was later than others wait: busy machines are slow.
+
+        They consider a digest interrupted if its attempt takes long, and an offer forgotten if its monitor
+        does not return for it.
+        """
+        is_late = _took_long if step == RECEIPT else _returned_late
+        known, now_s = {entry.message.id: entry for entry in before.outbox}, self.clock.now()
         with self.late_log.open("a", encoding="ascii") as file:
             for entry in job.outbox:
-                since_s = began_s.get(entry.message.id)
-                if since_s is not None and self.clock.now() - since_s >= TAKEN_LIMIT_S:
+                old = known.get(entry.message.id)
+                if old and is_late(old, entry, now_s):
                     file.write(f"{entry.message.id}\n")
 
     def query(self, _program: str) -> bool:
@@ -77,10 +84,11 @@ class KillPointStore(JobStore):
         """Save a job, unless a kill prevents it."""
         step = self._step(job) if isinstance(job, WatchedJob) else OBSERVE
         self.kill_point.reach(f"before {step}")
+        before = self.read(self.path(job.id))
         JobStore.save(self, job)
         if isinstance(job, WatchedJob):
-            if step == RECEIPT:
-                self.kill_point.note_late_attempts(self.kill_point.saved[job.id], job)
+            if isinstance(before, WatchedJob):
+                self.kill_point.note_late(before, job, step)
             self.kill_point.saved[job.id] = job
         self.kill_point.reach(f"after {step}")
         if step == ATTEMPT:
@@ -96,6 +104,17 @@ class KillPointStore(JobStore):
         if _attempts(job) > _attempts(before):
             return ATTEMPT
         return RECEIPT if _open_attempts(job) < _open_attempts(before) else OBSERVE
+
+
+def _took_long(old: OutboxEntry, _new: OutboxEntry, now_s: float) -> bool:
+    """Whether an attempt took so long that other monitors considered its digest interrupted."""
+    return old.attempt_since_s is not None and now_s - old.attempt_since_s >= TAKEN_LIMIT_S
+
+
+def _returned_late(old: OutboxEntry, new: OutboxEntry, now_s: float) -> bool:
+    """Whether a monitor came back for an offer when the queue no longer held it."""
+    lost = old.offered_s is not None and new.maybe_delivered and not old.maybe_delivered
+    return lost and now_s >= max(old.next_try_s, old.offered_s or 0.0) + RETURN_WITHIN_S
 
 
 def _attempts(job: WatchedJob) -> int:

@@ -91,6 +91,7 @@ def test_a_late_digest_allows_a_marked_repeat_of_each_of_its_messages() -> None:
     again = replace(OTHER, marked=True)
     assert delivery(*digest, again, B, late={"1/a": 1}).broken == ()
     assert delivery(*digest, again, again, B, late={"1/a": 1}).unexplained == ("2/a",)
+    assert delivery(*digest, again, B, late={"2/a": 1}).broken == (), "its own monitor came back late"
     assert delivery(A, A_AGAIN, B, OTHER, late={"1/a": 1}).unexplained == ("1/a",), "it was sent singly"
 
 

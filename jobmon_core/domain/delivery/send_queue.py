@@ -21,7 +21,7 @@ from jobmon_core.domain.delivery.outbox import (
 )
 
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
-_RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
+RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 # if a monitor died with an open offer, the one that replaces it must see that no digest has sent it
 _OFFER_KEPT_S = 2 * 86_400.0
@@ -142,7 +142,7 @@ def request_turn(
     must_wait = bool(ahead) or queue.shut_until_s > now_s
     turn_s = max(now_s, queue.shut_until_s) + wait_s if must_wait else now_s
     offer = own.offer if must_wait and outgoing.offered_s is not None else None
-    own = Entry(own.created_s, turn_s + _RETURN_WITHIN_S, own.trouble_since_s, offer)
+    own = Entry(own.created_s, turn_s + RETURN_WITHIN_S, own.trouble_since_s, offer)
     queue = replace(queue, entries={**queue.entries, message.id: own})
     if not must_wait:
         return queue, Turn(replace(outgoing, offered_s=None))
@@ -183,7 +183,7 @@ def take_offers(
     """
     queue = queue.current(began_s)
     taken = queue.companions(outgoing, began_s, digest_from)
-    until_s = began_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
+    until_s = began_s + TAKEN_LIMIT_S + RETURN_WITHIN_S
     entries = dict(queue.entries)
     for message_id, entry in taken.items():
         entries[message_id] = replace(
@@ -222,7 +222,7 @@ def record_result(
         entries = {key: entry for key, entry in queue.entries.items() if key != outgoing.message.id}
         return replace(queue, entries=entries)
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
-    own = replace(own, until_s=outgoing.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
+    own = replace(own, until_s=outgoing.next_try_s + RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = outgoing.next_try_s if own.blocks(now_s) else queue.shut_until_s
     released = {message_id: replace(entry, taken_by="") for message_id, entry in taken.items()}
     entries = {**queue.entries, **released, outgoing.message.id: own}
