@@ -31,8 +31,8 @@ way. Then print one line. The exit code says how they ended:
   4  none failed, but the outcome of at least one is not known, and will not be:
      jobmon has no record of it, does not watch it any more, or found no proof
      of how it ended, or a run of the group was not submitted. The line says
-     why, and of a single job mostly also what to do. If there is no record of
-     a named job or group from the start, jobmon waits for nothing, prints no
+     why, and of a single job mostly also what to do. If jobmon has no record
+     of a named job or group from the start, it waits for nothing, prints no
      JSON, and exits with 4.
 
 Without --for, jobmon waits for as long as a job runs or can still start. If your tool or shell has a
