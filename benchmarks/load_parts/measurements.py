@@ -61,8 +61,8 @@ def monitor_per_job(folder: Path, sizes: Sizes) -> tuple[list[Figure], Load]:
     cpu_s = [each.own_s for each in load.cpu]
     return [
         *_requests(f"{sizes.jobs} jobs, {len(pids)} monitors", load, sizes),
-        Figure("PSS of one monitor alone, kB", alone.pss, 12 * MB),
-        Figure("its private memory, kB", alone.private),
+        Figure("private memory of one monitor alone, kB", alone.private, 12 * MB),
+        Figure("its PSS, kB", alone.pss),  # without a bound: a monitor alone pays for all of Python
         Figure(f"PSS of the largest of {sizes.idle} idle monitors, kB", max(m.pss for m in idle), 12 * MB),
         Figure("PSS of the median one, kB", statistics.median(m.pss for m in idle)),
         Figure("private memory of the largest one, kB", max(m.private for m in idle)),
