@@ -8,8 +8,8 @@ Each pair is one ``sbatch`` and one ``jobmon submit`` of the same held job; the 
 next pair, so that pairs do not disturb each other. ``--sbatch-takes`` delays each sbatch, to show how much
 of jobmon's work is done while a slow one runs. ``--where`` adds the time of each step of ``jobmon submit``,
 and that of starting Python with and without jobmon's imports. The times come from a wrapper script for
-sbatch and from the files that jobmon writes; they are accurate to a few ms. jobmon acts as soon as
-sbatch prints the job id, so that a step can start before sbatch has ended and show as slightly negative.
+sbatch and from the files that jobmon writes; they are accurate to a few ms. jobmon acts when
+sbatch has ended, or has printed nothing for half a second after it named the job (``--wait``).
 
 Bounds: less than 120 ms more than sbatch, and less than 12 MB that an idle monitor takes of its own. Its PSS
 adds its share of Python itself, which is much for a monitor alone and little among many. The exit status is

@@ -51,14 +51,14 @@ def _files(*folders: str) -> list[Path]:
 def _fullest_folder() -> Figure:
     folders = Counter(path.parent for path in _files("jobmon_core"))
     folder, number = folders.most_common(1)[0]
-    return Figure(f"Python files of the fullest folder, {_name(folder)}", number, 13)
+    return Figure(f"Python files of the fullest folder, {_name(folder)}", number, 20)
 
 
 def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[Figure]:
     modules = {path: text.count("\n") for path, text in sources.items() if path.name != "__init__.py"}
     yield Figure("lines of a module, median", statistics.median(modules.values()), 120)
     largest = max(modules, key=lambda path: modules[path])
-    yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 350)
+    yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 400)
     functions = {  # length, including the docstring
         (path, node.name): (node.end_lineno or node.lineno) - node.lineno + 1
         for path, tree in trees.items()

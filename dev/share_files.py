@@ -12,17 +12,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobmon.commands.completion import command_models
-from jobmon.parser import DESCRIPTION, EPILOG
-from jobmon.views.command_model import CommandModel, Option, Value
-from jobmon.views.completion import SCRIPTS
-from jobmon_core.observe.patterns.literals import FILE_NAME, OTHERS, REPORTED_EARLY
+from command_model import CommandModel, Option, Value, command_model
+from completion_scripts import SCRIPTS
+
+from jobmon.cli import COMMANDS
+from jobmon.commands.completion import SHELLS
+from jobmon.parser import DESCRIPTION, EPILOG, command_parser
 from jobmon_core.observe.patterns.load import load_patterns
-from jobmon_core.observe.patterns.prefilter import needed_literals
+from jobmon_core.observe.patterns.prefilter import FILE_NAME, OTHERS, REPORTED_EARLY, needed_literals
 
 SHARE = Path(__file__).resolve().parents[1] / "share"
 LITERALS = SHARE.parent / "patterns" / FILE_NAME
-COMPLETION_NAMES = {"bash": "jobmon.bash", "zsh": "_jobmon", "fish": "jobmon.fish"}
 
 _FILES = {
     "$JOBMON_HOME/config.json": "the configuration, written by jobmon init. Without JOBMON_HOME, the folder "
@@ -57,8 +57,8 @@ _EXIT_CODES = {
 
 def share_files() -> dict[str, str]:
     """Return the text of each file by its name in share/."""
-    commands = command_models()
-    scripts = {name: SCRIPTS[shell](commands) for shell, name in COMPLETION_NAMES.items()}
+    commands = [command_model(command_parser(name), summary) for name, summary in COMMANDS.items()]
+    scripts = {name: SCRIPTS[shell](commands) for shell, name in SHELLS.items()}
     return {"jobmon.1": "\n".join((*_manual(commands), "")), **scripts}
 
 

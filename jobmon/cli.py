@@ -23,6 +23,7 @@ GROUPS = {
         "run": "run a command here, or on a host reached by ssh, and watch it",
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
+        "restart": "submit the next attempt of a job, from its newest complete checkpoint",
         "mark": "write a marker, which shows that a stage is done",
         "group": "make, follow and change groups of jobs, such as a sweep",
         "wait": "wait until jobs are over; the exit code says how they ended",
@@ -49,6 +50,7 @@ GROUPS = {
         "health": "say whether a job is healthy: GPUs, network, checkpoints, errors",
         "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
+        "restarts": "list the jobs that are restarted, or the attempts of one",
         "verify": "check that no file of a job or folder is missing or damaged",
         "patrol": "look once at everything watched: one line, and what has changed",
         "handover": "write a page for someone who takes over the jobs",
@@ -71,6 +73,13 @@ _LOG_VARIABLES = (
     *("JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE"),
     *("TRAINING_MONITOR_LOG_LEVEL", "TRAINING_MONITOR_LOG_FILE"),
 )
+# with texts that are not jobmon's to read; and `watch`, which would start a monitor for each task
+_NO_LISTS = ("run", "rerun", "chain", "mark", "group", "note", "notify", "watch")
+_OF_OTHER_PROGRAMS = {
+    **dict.fromkeys(("ls", "list", "ps", "jobs", "queue"), "status"),
+    "tail": "logs -f JOB",
+    "version": "--version",
+}
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
@@ -99,6 +108,11 @@ def _run(argv: list[str]) -> int:
         from jobmon import log  # rarely wanted
 
         argv = log.set_up(argv, os.environ)
+    return run(argv)
+
+
+def run(argv: list[str]) -> int:
+    """Run one command; return its exit code."""
     name = argv[0] if argv else ""
     if name == "submit":
         from jobmon.commands import submit
@@ -110,9 +124,13 @@ def _run(argv: list[str]) -> int:
         return check.run(argv[1:])
     # only now, since `submit` is quicker without argparse
     from jobmon.parser import build_parser, command_parser, load_command
+    from jobmon_core.domain.slurm.job_ids import each_task
 
     if name in COMMANDS:
-        return load_command(name).run(command_parser(name).parse_args(argv[1:]))
+        words = argv[1:]
+        if name not in _NO_LISTS:
+            words = [each for word in words for each in each_task(word)]
+        return load_command(name).run(command_parser(name).parse_args(words))
     overview = build_parser(GROUPS)
     if not name:
         overview.print_help(sys.stderr)
@@ -127,8 +145,8 @@ def _unknown_command(name: str) -> str:
     """Return the error text for an unknown command; it suggests a command with a similar name."""
     from difflib import get_close_matches
 
-    if name == "version":
-        return "unknown command 'version'; `jobmon --version` shows the version"
+    if name in _OF_OTHER_PROGRAMS:
+        return f"unknown command {name!r}; did you mean `jobmon {_OF_OTHER_PROGRAMS[name]}`?"
     similar = get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
     hint = f"did you mean '{similar[0]}'?" if similar else "`jobmon --help` lists the commands"
     return f"unknown command {name!r}; {hint}"

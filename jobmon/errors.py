@@ -8,7 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon import streams
+from jobmon_core.app.outcome import ERRORS
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NOT_USABLE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "written"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ESTALE), "used"),
+}
 _MIN_COLUMNS = 20  # a terminal without a size has 0
-_CONTROL_CODES = dict.fromkeys((*range(10), *range(11, 32), *range(127, 160)), " ")  # all but newline
 _MISSING_PACKAGE = 78  # EX_CONFIG
 # module -> its package on PyPI, where the names differ
 _PACKAGES = {
@@ -38,9 +42,10 @@ class UsageError(JobmonError):
 def say(text: str) -> None:
     """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr.
 
-    Control codes become spaces: names and command lines, even of other users, must not control the terminal.
+    What is not visible becomes a space: names and command lines, even of other users, must not control the
+    terminal.
     """
-    _print(f"jobmon: {text.translate(_CONTROL_CODES)}")
+    _print(f"jobmon: {visible(text)}")
     if log := sys.modules.get("jobmon.log"):  # loaded only if the user asks for a log
         log.said(text)
 
@@ -77,6 +82,7 @@ def _wrapped(text: str) -> str:
 
 def report(error: JobmonError, prefix: str = "") -> int:
     """Print an error, without the tokens of webhook URLs, and return its exit code."""
+    ERRORS.append(error)
     say(_masked(f"{prefix}{error}"))
     return error.exit_code
 
@@ -107,14 +113,17 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 
 def _report_unexpected(error: Exception) -> int:
-    """Report a missing package, a full disk or, as a bug, anything else; return the exit code."""
+    """Report a missing package, a full disk, a file that cannot be used or, as a bug, anything else.
+
+    Returns the exit code.
+    """
     streams.flush_stdout()
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
         say(f"the Python package {_PACKAGES.get(module, module)} is missing; {_how_to_install()}")
         return _MISSING_PACKAGE
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        say(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
+    if isinstance(error, OSError) and error.errno in _NOT_USABLE:
+        say(f"{error.filename or 'the output'} cannot be {_NOT_USABLE[error.errno]}: {error.strerror}")
         return StorageFailed.exit_code
     say(f"internal error; please report it with {_write_report()}")
     return _BUG

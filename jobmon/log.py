@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
@@ -18,6 +19,7 @@ from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TextIO
 
 LEVELS = {
     "debug": logging.DEBUG,
@@ -54,6 +56,20 @@ def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
     return rest
 
 
+def set_up_in_python(environment: Mapping[str, str]) -> None:
+    """Begin the log that the variables of the other monitor ask for, as there: without a file, on stdout."""
+    level, file = (environment.get(names[1], "").strip() for names in (_LEVEL_VARIABLES, _FILE_VARIABLES))
+    _begin_in_python(level, file)
+
+
+@cache
+def _begin_in_python(level: str, file: str) -> None:
+    try:
+        _begin(level, file, sys.stdout)
+    except UsageError as error:
+        say(f"{error}; nothing is logged")
+
+
 def said(text: str) -> None:
     """Log what the command says on stderr, unless the log is there, too."""
     if not any(handler.get_name() == _ON_STDERR for handler in _LOG.handlers):
@@ -83,8 +99,10 @@ def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
     return next((value for name in names if (value := environment.get(name, "").strip())), "")
 
 
-def _begin(level: str, file: str) -> None:
-    """Log from ``level`` on (empty: info) to ``file`` (empty: stderr); if both are empty, log nothing.
+def _begin(level: str, file: str, stream: TextIO | None = None) -> None:
+    """Log from ``level`` on (empty: info) to ``file``; if both are empty, log nothing.
+
+    Without a file, the log goes to ``stream``, by default stderr.
 
     Raises:
         UsageError: there is no such level, or the file cannot be written.
@@ -101,8 +119,8 @@ def _begin(level: str, file: str) -> None:
         except OSError as error:
             raise UsageError(f"the log {file} cannot be written: {error.strerror}") from error
     else:
-        handler = logging.StreamHandler(sys.stderr)
-        handler.set_name(_ON_STDERR)
+        handler = logging.StreamHandler(stream or sys.stderr)
+        handler.set_name(_ON_STDERR if stream is None else "")
     handler.setFormatter(logging.Formatter(_FORMAT))
     _LOG.addHandler(handler)
     _LOG.setLevel(number)

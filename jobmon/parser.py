@@ -37,8 +37,11 @@ examples:
 class Command(Protocol):
     """The interface of a command's module. ``run`` of `submit` and `check` takes the arguments unparsed."""
 
+    DESCRIPTION: str
+    EPILOG: str  # examples, and what follows the list of options
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's arguments, its description and its examples."""
+        """Declare the command's arguments."""
 
     def run(self, options: argparse.Namespace) -> int:
         """Run the command; return the exit code."""
@@ -71,8 +74,9 @@ def build_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentPa
 
 def command_parser(name: str) -> argparse.ArgumentParser:
     """Build the parser of one command, and import its module."""
-    parser = _Parser(prog=f"jobmon {name}")
-    load_command(name).add_arguments(parser)
+    command = load_command(name)
+    parser = _Parser(prog=f"jobmon {name}", description=command.DESCRIPTION, epilog=command.EPILOG)
+    command.add_arguments(parser)
     return parser
 
 

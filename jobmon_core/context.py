@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
-from jobmon_core.scheduler.base import BackendResources
+from jobmon_core.scheduler.base import BackendResources, ManualCommands
 from jobmon_core.store.home import Home
 from jobmon_core.system.clock import Clock
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.health.model import ClusterResources
     from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.domain.notes import JobNotes
+    from jobmon_core.domain.restart.processes_left import ProcessesLeft
     from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.domain.telemetry.model import Sample
     from jobmon_core.domain.tracking.model import WatchedJob
@@ -31,20 +33,21 @@ if TYPE_CHECKING:
         AgentLaunch,
         AgentRequest,
         JobControl,
+        MachineFolders,
         RemoteJobs,
         Scheduler,
         Submitter,
     )
     from jobmon_core.store.channels import DeadChannels
-    from jobmon_core.store.groups.group_files import GroupStore
-    from jobmon_core.store.job_files.notes import NotesFile
-    from jobmon_core.store.job_files.run_record import RunRecordFile
+    from jobmon_core.store.group_files import GroupStore
+    from jobmon_core.store.job_files import ProgressFile, RunRecordFile
     from jobmon_core.store.jobs import JobStore
+    from jobmon_core.store.json_file import JsonFile
+    from jobmon_core.store.lineages import LineageStore
     from jobmon_core.store.messages.alerts import AlertFiles
     from jobmon_core.store.messages.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord, RequestFile
-    from jobmon_core.store.progress_file import ProgressFile
     from jobmon_core.store.shared_answers import SharedAnswer
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -127,21 +130,22 @@ class Context:
 
     def progress_file(self, state_id: str) -> ProgressFile:
         """Return the progress file of the job with this state id."""
-        from jobmon_core.store.progress_file import ProgressFile
+        from jobmon_core.store.job_files import ProgressFile
 
         return ProgressFile(self.home.progress_file(state_id))
 
     def run_record(self, state_id: str) -> RunRecordFile:
         """Return the record of what the job with this state id runs."""
-        from jobmon_core.store.job_files.run_record import RunRecordFile
+        from jobmon_core.store.job_files import RunRecordFile
 
         return RunRecordFile(self.home.run_file(state_id))
 
-    def notes(self, state_id: str) -> NotesFile:
+    def notes(self, state_id: str) -> JsonFile[JobNotes]:
         """Return the user's notes about the job with this state id."""
-        from jobmon_core.store.job_files.notes import NotesFile
+        from jobmon_core.domain.notes import MAX_FILE_BYTES, JobNotes
+        from jobmon_core.store.json_file import JsonFile
 
-        return NotesFile(self.home.note_file(state_id))
+        return JsonFile(self.home.note_file(state_id), JobNotes, MAX_FILE_BYTES)
 
     def telemetry(self, state_id: str, task: str) -> TaskTelemetry:
         """Return what agents measured of one task of a job; ``task`` is its key, empty for the whole job."""
@@ -184,9 +188,16 @@ class Context:
     @property
     def groups(self) -> GroupStore:
         """The groups of jobs."""
-        from jobmon_core.store.groups.group_files import GroupStore  # many users have none
+        from jobmon_core.store.group_files import GroupStore  # many users have none
 
         return GroupStore(self.home.groups)
+
+    @property
+    def lineages(self) -> LineageStore:
+        """The lineages of jobs that may be restarted."""
+        from jobmon_core.store.lineages import LineageStore  # likewise
+
+        return LineageStore(self.home.lineages)
 
     @property
     def dead_channels(self) -> DeadChannels:
@@ -223,6 +234,13 @@ class Context:
             raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
         return remote_jobs(self.backend_resources(backend), service)
 
+    def manual_commands(self, job: WatchedJob) -> ManualCommands:
+        """Return how a user looks at a job of a service, stops it and starts it again; nothing for others."""
+        backend = BACKENDS.get(job.backend) if job.remote else None
+        if backend is None:
+            return ManualCommands()
+        return backend.manual_commands(self.backend_resources(job.backend), job.cluster, job.job_id, job.name)
+
     def cluster_resources(self, backend: str, service: str) -> ClusterResources | Unreachable | None:
         """Query what a service, e.g. a Ray cluster, has and what its jobs hold; None if it counts none."""
         query = find_backend(backend).cluster_resources
@@ -237,6 +255,28 @@ class Context:
         """Return what the latest look showed of a job's outputs; None if they can be read here."""
         files_of = find_backend(job.backend).machine_files
         return files_of(self.backend_resources(job.backend), job.job_id) if files_of else None
+
+    def machine_markers(self, job: WatchedJob) -> dict[str, bool] | None:
+        """Return whether the latest look showed a job's markers; None if they can be looked for here."""
+        markers_of = find_backend(job.backend).machine_markers
+        return markers_of(self.backend_resources(job.backend), job.job_id) if markers_of else None
+
+    def machine_folders(self, job: WatchedJob) -> MachineFolders | None:
+        """Return what reads folders on a job's machine; None if its files can be read here, or not at all."""
+        folders_of = find_backend(job.backend).machine_folders
+        return (
+            folders_of(self.backend_resources(job.backend), job.cluster, job.job_id) if folders_of else None
+        )
+
+    def processes_left(self, job: WatchedJob) -> ProcessesLeft | Unreachable | None:
+        """Look for processes of a job's lineage on its machine; None if its end proves that none is left."""
+        query, place = (
+            find_backend(job.backend).processes_left,
+            job.attempt,
+        )
+        if query is None or place is None:
+            return None
+        return query(self.backend_resources(job.backend), job.cluster, job.job_id, place.lineage)
 
     def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
         """Return the ways to start agents beside a task of this backend, the best first."""

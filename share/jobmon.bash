@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit chain check run watch rerun restart mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints restarts verify patrol handover init test-alerts test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -12,12 +12,13 @@ _jobmon() {
         patterns) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
     esac
     case $command in
-        "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config --group" words= kind="file" ;;
+        "submit") options="-h --help --backend --sentinel --no-agent --checked --job-config --group --restart --restart-on --max-restarts --resume-arg --set-aside --checkpoint-dir" words= kind="file" ;;
         "chain") options="-h --help --backend --after" words= kind="text" ;;
-        "check") options="-h --help --all --backend --json --on-node --wait" words= kind="file" ;;
-        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --host --chdir --files --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="file" ;;
-        "watch") options="-h --help --host --error --output --again --follow --backend --address --all --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
+        "check") options="-h --help --all --backend --json --on-node --restart --wait" words= kind="file" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --strict --host --chdir --files --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout --restart --restart-on --max-restarts --resume-arg --set-aside" words= kind="file" ;;
+        "watch") options="-h --help --host --error --output --again --follow --backend --address --all --pid --pid-file --process --each --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --no-agent --launch-timeout" words= kind="job" ;;
         "rerun") options="-h --help --yes" words= kind="job" ;;
+        "restart") options="-h --help --from --dry-run --yes --off --hold --release --drill --at" words= kind="job" ;;
         "mark") options="-h --help -s --status --note" words= kind="text" ;;
         "group") options="-h --help" words="add submit status list wait log cancel hold release resubmit-failed forget" ;;
         "group add") options="-h --help --name --as --interval --messages --then --stop-after --hold-when-broken" words= kind="text" ;;
@@ -39,7 +40,7 @@ _jobmon() {
         "ack") options="-h --help" words= kind="job" ;;
         "replay") options="-h --help" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
-        "forget") options="-h --help --given-up" words= kind="job" ;;
+        "forget") options="-h --help --given-up --messages" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run --yes" ;;
         "status") options="-h --help --failed --running --pending --name --since --limit --all --watch --json" words= kind="job" ;;
         "top") options="-h --help --once --ascii" words= kind="job" ;;
@@ -53,26 +54,32 @@ _jobmon() {
         "health") options="-h --help --pod --namespace -n --checkpoints --json" words= kind="job" ;;
         "why") options="-h --help --json" words= kind="job" ;;
         "checkpoints") options="-h --help --json" words= kind="job" ;;
+        "restarts") options="-h --help --json" words= kind="job" ;;
         "verify") options="-h --help --against --count --size --sha256 --records --json" words= kind="job" ;;
-        "patrol") options="-h --help --json --to --install --uninstall --unattended --every --yes" words= kind="job" ;;
+        "patrol") options="-h --help --json --to --install --uninstall --yes --unattended --every" words= kind="job" ;;
         "handover") options="-h --help --output -o" words= kind="job" ;;
         "init") options="-h --help --phone --no-check" ;;
         "test-alerts") options="-h --help" words= kind="text" ;;
         "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
-        "recover") options="-h --help --install --uninstall --quiet --yes --stay" ;;
+        "recover") options="-h --help --install --uninstall --yes --quiet --stay" ;;
         "patterns") options="-h --help" words="list check test" ;;
         "patterns list") options="-h --help --json" words= kind="text" ;;
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit chain check run watch rerun restart mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints restarts verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
         "submit --backend") options= words="slurm local ray" kind= ;;
         "submit --job-config") options= words= kind="file" ;;
         "submit --group") options= words= kind="text" ;;
+        "submit --restart") words= kind="text" ;;
+        "submit --restart-on") options= words= kind="text" ;;
+        "submit --max-restarts") options= words= kind="text" ;;
+        "submit --resume-arg") options= words= kind="text" ;;
+        "submit --checkpoint-dir") options= words= kind="text" ;;
         "chain --backend") options= words="slurm local" kind= ;;
         "chain --after") options= words= kind="job" ;;
         "check --backend") options= words="slurm local" kind= ;;
@@ -96,6 +103,10 @@ _jobmon() {
         "run --stall-timeout") options= words= kind="text" ;;
         "run --check-interval") options= words= kind="text" ;;
         "run --launch-timeout") options= words= kind="text" ;;
+        "run --restart") words= kind="text" ;;
+        "run --restart-on") options= words= kind="text" ;;
+        "run --max-restarts") options= words= kind="text" ;;
+        "run --resume-arg") options= words= kind="text" ;;
         "watch --host") options= words= kind="text" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
@@ -119,18 +130,20 @@ _jobmon() {
         "watch --stall-timeout") options= words= kind="text" ;;
         "watch --check-interval") options= words= kind="text" ;;
         "watch --launch-timeout") options= words= kind="text" ;;
+        "restart --from") options= words= kind="text" ;;
+        "restart --at") options= words= kind="text" ;;
         "mark -s"|"mark --status") options= words= kind="text" ;;
         "mark --note") options= words= kind="text" ;;
         "group add --name") options= words= kind="text" ;;
         "group add --as") options= words= kind="text" ;;
         "group add --interval") options= words= kind="text" ;;
         "group add --messages") options= words="all failures none" kind= ;;
-        "group add --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group add --then") options= words="submit chain check run watch rerun restart mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints restarts verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "group add --stop-after") options= words= kind="text" ;;
         "group submit --backend") options= words= kind="text" ;;
         "group submit --interval") options= words= kind="text" ;;
         "group submit --messages") options= words="all failures none" kind= ;;
-        "group submit --then") options= words="submit chain check run watch rerun mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
+        "group submit --then") options= words="submit chain check run watch rerun restart mark group wait note notify archive mute ack replay cancel forget prune status top show logs progress report efficiency diagnose diff health why checkpoints restarts verify patrol handover init test-alerts test-discord inbox recover patterns where help completion" kind= ;;
         "group submit --stop-after") options= words= kind="text" ;;
         "group wait --for") options= words= kind="text" ;;
         "group log -n"|"group log --lines") options= words= kind="text" ;;
@@ -162,8 +175,8 @@ _jobmon() {
     if [[ $command == submit ]]; then  # what follows the options of jobmon is for sbatch
         for ((i = 2; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
-                -h|--help|--sentinel|--no-agent|--checked) ;;
-                --backend|--job-config|--group) ((i++)) ;;
+                -h|--help|--sentinel|--no-agent|--checked|--set-aside) ;;
+                --backend|--job-config|--group|--restart|--restart-on|--max-restarts|--resume-arg|--checkpoint-dir) ((i++)) ;;
                 *) options= ;;
             esac
         done

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,10 @@ _MAX_NAME = 60  # characters of a value in the name of a test
 _numbers = itertools.count()
 _WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
 _GROUPS, _WAITING, _OTHERS = 0.25, 0.9, 1.0  # the part of the run after which all of them have started
+
+# xdist sets it in its workers; here, because test modules copy the environment when they are imported
+os.environ.pop("COLUMNS", None)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and what tests start would inherit that
 
 settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
 settings.load_profile("jobmon")

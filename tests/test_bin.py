@@ -34,6 +34,14 @@ def test_bin_jobmon_works_through_a_link_and_adds_nothing_to_the_environment(tmp
     assert "PYTHONPATH" not in log.read_text(encoding="utf-8")
 
 
+def test_modules_in_the_current_folder_are_not_run(tmp_path: Path) -> None:
+    for module in ("copy", "json", "jobmon"):
+        (tmp_path / f"{module}.py").write_text(f"open('ran-{module}', 'w')\n", encoding="utf-8")
+    done = run(str(CHECKOUT / "bin" / "jobmon"), "status", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.glob("ran-*")) == []
+
+
 def test_a_missing_package_is_named_with_what_to_do() -> None:
     done = run(sys.executable, "-S", "-m", "jobmon", "status", cwd=CHECKOUT)
     assert done.returncode == 78

@@ -1,21 +1,24 @@
-"""The campaign: jobs run, monitors watch the jobs and are killed, `recover` replaces the monitors."""
+"""The campaign: jobs run, monitors watch the jobs, are killed or freeze, and are replaced."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from random import Random
 
 from benchmarks.fault_campaign.cluster import ReplayedCluster, ended, pending, running
 from benchmarks.fault_campaign.flaky_discord import FlakyDiscord
 from benchmarks.fault_campaign.forkserver import MonitorProcesses
-from benchmarks.fault_campaign.kill_points import STEPS
+from benchmarks.fault_campaign.frozen_hosts import FrozenHosts
+from benchmarks.fault_campaign.kill_points import FREEZE_STEPS, STEPS
 from benchmarks.fault_campaign.member import (
     CLUSTER,
+    FREEZE_LOG,
     KILL_LOG,
     LATE_LOG,
     NO_ENVIRONMENT,
@@ -24,8 +27,10 @@ from benchmarks.fault_campaign.member import (
     MonitorSpec,
 )
 from benchmarks.fault_campaign.scenario import Scenario
+from jobmon_core.app.jobs.forget import forget
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -35,9 +40,10 @@ _STEP_S = 0.01
 _RECOVER_EVERY_S = 0.02
 _MAX_JOBS = 40  # at the same time
 _JOBS_PER_MONITOR = 5
-_SHARE_AT_STEPS = 0.6  # of the kills; the others come at random moments
-_KILLS_AHEAD = 0.25  # how far the share of kills runs ahead of the share of messages that arrived
+_SHARE_AT_STEPS = 0.6  # of the kills and freezes; the others come at random moments
+_AHEAD = 0.25  # how far the share of kills and freezes runs ahead of the share of messages that arrived
 _MAX_PASSES = 6
+_END_S = 30.0  # for the monitors to notice that all jobs are gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +51,14 @@ class Plan:
     """What a campaign must reach, and its limits."""
 
     kills: int
+    freezes: int
     seed: int
     speed: float  # of the clock, compared with the real one
     limit_s: float
 
 
 class CampaignStarter(MonitorStarter):
-    """Starts monitors through the fork server; gives some of them a kill point."""
+    """Starts monitors through the fork server; gives some of them a point at which to stop."""
 
     def __init__(
         self, ctx: CampaignContext, clock: FastClock, processes: MonitorProcesses, seed: int
@@ -60,8 +67,8 @@ class CampaignStarter(MonitorStarter):
         super().__init__(ctx)
         self._ctx, self._clock, self._processes = ctx, clock, processes
         self.random = Random(seed)  # noqa: S311 - campaigns must be repeatable
-        self._kill_points = 0  # so far
-        self.step_kills_wanted = 0.0
+        self._points: Counter[str] = Counter()  # so far, by log
+        self.wanted_at_steps = {FREEZE_LOG: 0.0, KILL_LOG: 0.0}
         self.interrupted: Counter[str] = Counter()  # attempts to send that a kill interrupted, by message
 
     def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
@@ -74,18 +81,22 @@ class CampaignStarter(MonitorStarter):
         for first in range(0, len(job_ids), _JOBS_PER_MONITOR):
             chunk = tuple(job_ids[first : first + _JOBS_PER_MONITOR])
             for job_id in chunk:
-                outbox = self._ctx.store.load(job_id).outbox
-                self.interrupted.update(
-                    entry.message.id for entry in outbox if entry.attempt_since_s is not None
-                )
-            acquired += self._processes.start(self._spec(chunk))
+                self._note_interrupted(job_id)
+            acquired += self._processes.start(self._spec(chunk))[1]
         if not acquired:
             raise AlreadyWatched("other monitors own these jobs")
         return tuple(acquired)
 
-    def kills_at_steps(self) -> Counter[str]:
-        """Return how many monitors killed themselves at each step."""
-        return self._logged(KILL_LOG)
+    def start_elsewhere(self, host: str, job_ids: Collection[str]) -> ForkServerProcess | None:
+        """Start one monitor that has another host name; return it, None if it got none of the jobs."""
+        for job_id in job_ids:
+            self._note_interrupted(job_id)
+        process, acquired = self._processes.start(replace(self._spec(tuple(job_ids)), host=host))
+        return process if acquired else None
+
+    def at_steps(self, log: str) -> Counter[str]:
+        """Return how many monitors killed themselves (`KILL_LOG`) or froze (`FREEZE_LOG`) at each step."""
+        return self._logged(log)
 
     def late_attempts(self) -> Counter[str]:
         """Return how often a monitor was later for each message than others wait."""
@@ -96,13 +107,22 @@ class CampaignStarter(MonitorStarter):
         return Counter(log.read_text(encoding="ascii").splitlines()) if log.exists() else Counter()
 
     def _spec(self, job_ids: tuple[str, ...]) -> MonitorSpec:
-        kill_step = ""
-        expected = sum(bool(spec.kill_step) for spec in self._processes.running.values())
-        if self.kills_at_steps().total() + expected < self.step_kills_wanted:
-            kill_step = STEPS[self._kill_points % len(STEPS)]
-            self._kill_points += 1
+        step, freezes = "", False
+        for log, steps in ((FREEZE_LOG, FREEZE_STEPS), (KILL_LOG, STEPS)):
+            if not step and self._is_short_of(log):
+                step, freezes = steps[self._points[log] % len(steps)], log == FREEZE_LOG
+                self._points[log] += 1
         passes, seed = self.random.randint(1, _MAX_PASSES), self.random.randrange(2**32)
-        return MonitorSpec(self._ctx.home.root, job_ids, self._clock, seed, kill_step, passes)
+        return MonitorSpec(self._ctx.home.root, job_ids, self._clock, seed, step, passes, freezes)
+
+    def _is_short_of(self, log: str) -> bool:
+        specs = self._processes.running.values()
+        expected = sum(bool(spec.kill_step) and spec.freezes == (log == FREEZE_LOG) for spec in specs)
+        return self.at_steps(log).total() + expected < self.wanted_at_steps[log]
+
+    def _note_interrupted(self, job_id: str) -> None:
+        outbox = self._ctx.store.load(job_id).outbox
+        self.interrupted.update(entry.message.id for entry in outbox if entry.attempt_since_s is not None)
 
 
 @dataclass(slots=True)
@@ -112,6 +132,7 @@ class _RunningJob:
     scenario: Scenario
     stage: int = -1
     seen_ns: int = 0  # modification time of its state file
+    is_over: bool = False
 
 
 class Campaign:
@@ -125,6 +146,8 @@ class Campaign:
         self.cluster = ReplayedCluster(home / CLUSTER)
         self.cluster.folder.mkdir()
         self.starter = CampaignStarter(self.ctx, self.clock, processes, plan.seed)
+        start, random = self.starter.start_elsewhere, self.starter.random
+        self.hosts = FrozenHosts(self.ctx, processes, start, random)
         self.random_kills = 0
         self.given_up: list[str] = []
         self._jobs: dict[str, _RunningJob] = {}
@@ -136,18 +159,36 @@ class Campaign:
         waiting, events = list(reversed(scenarios)), sum(len(scenario.events) for scenario in scenarios)
         self._last = scenarios[-1]
         deadline_s, recover_s = time.monotonic() + self.plan.limit_s, 0.0
-        while (waiting or self._jobs) and time.monotonic() < deadline_s:
+        while (waiting or self._jobs or self.hosts.frozen) and time.monotonic() < deadline_s:
             progress = len({arrival.id for arrival in self.discord.arrivals}) / events
-            kills_wanted = self.plan.kills * min(1.0, progress + _KILLS_AHEAD)
-            self.starter.step_kills_wanted = kills_wanted * _SHARE_AT_STEPS
+            share = min(1.0, progress + _AHEAD)
+            self.starter.wanted_at_steps = {
+                FREEZE_LOG: self.plan.freezes * share * _SHARE_AT_STEPS,
+                KILL_LOG: self.plan.kills * share * _SHARE_AT_STEPS,
+            }
             self._submit_more(waiting)
             self._advance()
-            self._kill(kills_wanted)
+            self._reap()
+            self._freeze(self.plan.freezes * share)
+            self._kill(self.plan.kills * share)
+            self.hosts.advance()
             if time.monotonic() >= recover_s:
                 list(RecoverJobs(self.ctx, self.starter).recover())
                 recover_s = time.monotonic() + _RECOVER_EVERY_S
             time.sleep(_STEP_S)
         return not (waiting or self._jobs)
+
+    def survivors(self) -> int:
+        """Return how many monitors run on although no job is left."""
+        deadline_s = time.monotonic() + _END_S
+        while self.processes.running and time.monotonic() < deadline_s:
+            self.processes.reap()
+            time.sleep(_STEP_S)
+        return len(self.processes.running)
+
+    def returned(self) -> list[str]:
+        """Return the jobs that have a state file although they were forgotten."""
+        return [path.stem for path in self.ctx.store.paths() if path.stem not in self._jobs]
 
     def unfinished(self) -> list[str]:
         """Describe each job that has not ended."""
@@ -185,11 +226,12 @@ class Campaign:
         """Move each job to its next stage once its monitor has seen the current one."""
         for state_id, running_job in list(self._jobs.items()):
             changed_ns = self.ctx.store.path(state_id).stat().st_mtime_ns
-            if changed_ns == running_job.seen_ns:
+            if changed_ns == running_job.seen_ns and not running_job.is_over:
                 continue
             running_job.seen_ns = changed_ns
             job = self.ctx.store.load(state_id)
-            if job.closed and not any(entry.is_open for entry in job.outbox):
+            running_job.is_over = job.closed and not any(entry.is_open for entry in job.outbox)
+            if running_job.is_over:
                 self._close(state_id, job)
             elif self._was_seen(running_job, job):
                 self._next_stage(running_job)
@@ -200,8 +242,9 @@ class Campaign:
             return False  # real jobs advance by themselves
         if stage < len(scenario.pending_reasons):
             return f":{scenario.pending_reasons[stage]}" in job.alerted
-        if scenario is self._last and self.processes.killed < self.plan.kills:
-            return False  # until the last kill there must be a monitor to kill
+        is_short = self.processes.killed < self.plan.kills or self.hosts.count < self.plan.freezes
+        if scenario is self._last and is_short:
+            return False  # until the last kill and freeze there must be a monitor for it
         tasks_running = sum(task.raw_state == "RUNNING" for task in job.tasks.values())
         return stage == len(scenario.pending_reasons) and tasks_running == len(scenario.ends)
 
@@ -217,22 +260,41 @@ class Campaign:
         self.cluster.write(scenario.job_id, answers)
 
     def _close(self, state_id: str, job: WatchedJob) -> None:
-        """Remove a job that has no more messages to send; keep those that were given up."""
+        """Forget a job that has no more messages to send, once its monitor has left it."""
+        removals = list(forget(self.ctx, JobRef(job.job_id), drop_given_up=True))
+        if not all(removal.removed for removal in removals):
+            return
         self.given_up += [f"{entry.message.id}: {entry.given_up}" for entry in job.outbox if entry.given_up]
         self.cluster.remove(job.job_id)
-        self.ctx.store.path(state_id).unlink()
         del self._jobs[state_id]
+
+    def _reap(self) -> None:
+        for spec in self.processes.reap():
+            if spec.host:
+                self.hosts.silence(spec.host, spec.job_ids)
 
     def _kill(self, wanted: float) -> None:
         """Kill a monitor at a random moment if too few were killed so far."""
-        self.processes.reap()
-        near_the_end = wanted >= self.plan.kills  # a monitor may end before it reaches its kill point
-        victims = [
-            process for process, spec in self.processes.running.items() if near_the_end or not spec.kill_step
-        ]
-        expected = len(self.processes.running) - len(victims)
-        if victims and self.processes.killed + expected < wanted and self.starter.random.random() < 1 / 2:
-            victim = self.starter.random.choice(victims)
+        victim = self._victim(wanted, self.plan.kills, self.processes.killed)
+        if victim:
             victim.kill()
             victim.join()
             self.random_kills += 1
+
+    def _freeze(self, wanted: float) -> None:
+        """Freeze a monitor at a random moment if too few froze so far."""
+        victim = self._victim(wanted, self.plan.freezes, self.hosts.count)
+        if victim:
+            self.hosts.freeze(victim)
+
+    def _victim(self, wanted: float, planned: int, so_far: int) -> ForkServerProcess | None:
+        """Return a monitor to kill or to freeze now; None if enough were, or enough will do it themselves."""
+        near_the_end = wanted >= planned  # a monitor may end before it reaches its step
+        running = {
+            each: spec for each, spec in self.processes.running.items() if each not in self.hosts.frozen
+        }
+        victims = [process for process, spec in running.items() if near_the_end or not spec.kill_step]
+        expected = len(running) - len(victims)
+        if victims and so_far + expected < wanted and self.starter.random.random() < 1 / 2:
+            return self.starter.random.choice(victims)
+        return None

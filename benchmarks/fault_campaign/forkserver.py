@@ -26,8 +26,8 @@ class MonitorProcesses:
     running: dict[ForkServerProcess, MonitorSpec] = field(default_factory=dict)
     killed: int = 0
 
-    def start(self, spec: MonitorSpec) -> tuple[str, ...]:
-        """Start a monitor; return the jobs that it acquired."""
+    def start(self, spec: MonitorSpec) -> tuple[ForkServerProcess, tuple[str, ...]]:
+        """Start a monitor; return it, and the jobs that it acquired."""
         receiver, sender = _FORKSERVER.Pipe(duplex=False)
         process = _FORKSERVER.Process(target=run_monitor, args=(spec, sender))
         process.start()
@@ -35,13 +35,13 @@ class MonitorProcesses:
         self.running[process] = spec
         with receiver:
             job_ids: tuple[str, ...] = receiver.recv()
-        return job_ids
+        return process, job_ids
 
-    def reap(self) -> None:
-        """Forget the processes that ended, and count those that were killed."""
-        for process in [process for process in self.running if not process.is_alive()]:
-            self.killed += process.exitcode == -signal.SIGKILL
-            del self.running[process]
+    def reap(self) -> list[MonitorSpec]:
+        """Forget the processes that ended, and count those that were killed; return those that ended."""
+        ended = [process for process in self.running if not process.is_alive()]
+        self.killed += sum(process.exitcode == -signal.SIGKILL for process in ended)
+        return [self.running.pop(process) for process in ended]
 
     def close(self) -> None:
         """Kill every monitor that runs."""

@@ -1,15 +1,16 @@
-"""The named steps of monitoring a job at which a monitor of a campaign kills itself."""
+"""The named steps of monitoring a job at which a monitor of a campaign kills or freezes itself."""
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from jobmon_core.domain.delivery.digest import TAKEN_LIMIT_S
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.delivery.send_queue import RETURN_WITHIN_S
+from jobmon_core.domain.delivery.send_queue import RETURN_WITHIN_S, TAKEN_LIMIT_S
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
@@ -23,24 +24,27 @@ STEPS = (
     SEND,
     *(f"{moment} {RECEIPT}" for moment in ("before", "after")),
 )
+# a freeze between the look at the owner record and the new state is worse than a kill there
+FREEZE_STEPS = (*STEPS, *(f"within {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT, RECEIPT)))
 _MAX_SEND_S = 0.06  # a kill during a send comes within this time of its start
 _UNANSWERED_QUERIES = 0.05  # share
 
 
 @dataclass(slots=True)
 class KillPoint:
-    """Kills this process when it reaches ``step`` for the ``passes_left``-th time."""
+    """Kills or freezes this process when it reaches ``step`` for the ``passes_left``-th time."""
 
     random: Random
-    step: str  # empty: this monitor does not kill itself
+    step: str  # empty: this monitor neither kills nor freezes itself
+    freezes: bool
     passes_left: int
-    log: Path  # gets a line with the step of each kill
+    log: Path  # gets a line with the step of each kill or freeze
     late_log: Path  # gets the id of each message for which a monitor was later than others wait
     clock: Clock
     saved: dict[str, WatchedJob] = field(default_factory=dict)  # last saved state, by job
 
     def reach(self, step: str) -> None:
-        """Record that the monitor reached a step; this may kill it."""
+        """Record that the monitor reached a step; this may kill or freeze it."""
         if step != self.step:
             return
         self.passes_left -= 1
@@ -48,9 +52,16 @@ class KillPoint:
             return
         with self.log.open("a", encoding="ascii") as file:
             file.write(f"{step}\n")
+        self.step = ""
         if step == SEND:
-            signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGKILL))
+            signal.signal(signal.SIGALRM, lambda *_: self._stop())
             signal.setitimer(signal.ITIMER_REAL, self.random.uniform(0.001, _MAX_SEND_S))
+        else:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self.freezes:
+            os.killpg(0, signal.SIGSTOP)  # with what it has forked, as if its host froze
         else:
             signal.raise_signal(signal.SIGKILL)
 
@@ -80,12 +91,17 @@ class KillPointStore(JobStore):
 
     kill_point: KillPoint
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         """Save a job, unless a kill prevents it."""
         step = self._step(job) if isinstance(job, WatchedJob) else OBSERVE
+
+        def check() -> None:
+            check_owner()
+            self.kill_point.reach(f"within {step}")
+
         self.kill_point.reach(f"before {step}")
         before = self.read(self.path(job.id))
-        JobStore.save(self, job)
+        JobStore.save(self, job, check)
         if isinstance(job, WatchedJob):
             if isinstance(before, WatchedJob):
                 self.kill_point.note_late(before, job, step)

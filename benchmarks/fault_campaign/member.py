@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +26,8 @@ from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock, Wake
 
 NO_ENVIRONMENT: Mapping[str, str] = {}
-KILL_LOG, LATE_LOG = "kills", "late"  # files in jobmon's home
+KILL_LOG, FREEZE_LOG, LATE_LOG = "kills", "freezes", "late"  # files in jobmon's home
+_CLONE_NEWUTS = 0x04000000  # from sched.h; `os.unshare` needs Python 3.12
 CLUSTER = "cluster"
 
 
@@ -46,7 +49,7 @@ class FastClock(Clock):
 
 @dataclass(frozen=True, slots=True)
 class MonitorSpec:
-    """The jobs of one monitor, and where it kills itself; see `KillPoint`."""
+    """The jobs of one monitor, and where it kills or freezes itself; see `KillPoint`."""
 
     home: Path
     job_ids: tuple[str, ...]
@@ -54,6 +57,8 @@ class MonitorSpec:
     seed: int
     kill_step: str
     passes: int
+    freezes: bool = False  # instead of killing itself
+    host: str = ""  # the name of the host that it believes to run on; empty: of this one
 
 
 class CampaignContext(Context):
@@ -76,9 +81,22 @@ class CampaignContext(Context):
         return ReplayedScheduler(ReplayedCluster(self.home.root / CLUSTER), query)
 
 
+def move_to_host(name: str) -> None:
+    """Give this process, and nothing else, another host name.
+
+    Raises:
+        OSError: this is not permitted here.
+    """
+    if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUTS):
+        raise OSError(ctypes.get_errno(), "this process may not have a host name of its own")
+    socket.sethostname(name)
+
+
 def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
     """Acquire the jobs, send their ids over ``acquired``, and monitor them until they end."""
     os.setsid()
+    if spec.host:
+        move_to_host(spec.host)
     home = Home(spec.home)
     locks = acquire_jobs(home, spec.job_ids)
     acquired.send(tuple(locks))
@@ -87,8 +105,8 @@ def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     random = Random(f"{spec.seed} {os.getpid()}")  # noqa: S311 - chooses failures, not secrets
-    kill_log, late_log = home.root / KILL_LOG, home.root / LATE_LOG
-    kill_point = KillPoint(random, spec.kill_step, spec.passes, kill_log, late_log, spec.clock)
+    log, late_log = home.root / (FREEZE_LOG if spec.freezes else KILL_LOG), home.root / LATE_LOG
+    kill_point = KillPoint(random, spec.kill_step, spec.freezes, spec.passes, log, late_log, spec.clock)
     process_state = ProcessState(home, dict(locks))
     ctx = CampaignContext(home, NO_ENVIRONMENT, process_state, spec.clock)
     ctx.kill_point = kill_point

@@ -15,6 +15,7 @@ from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.store.home import Home
+from jobmon_core.store.owner import Owner
 from jobmon_core.system.runner import NotStarted, Ran, Runner
 from tests.support.clock import FakeClock
 
@@ -65,7 +66,7 @@ class RunningJobs(Runner):
             return Ran(tuple(argv), 0, _RECORD.format(id=argv[-1], at=_STARTED_S), "")
         return Ran(tuple(argv), 0, "ClusterName = load\n", "")
 
-    def run_attached(self, argv: Sequence[str], *_callbacks: Callable[..., None] | None) -> NotStarted:
+    def run_attached(self, argv: Sequence[str], *_callbacks: Callable[..., object] | None) -> NotStarted:
         """Start nothing."""
         return NotStarted(tuple(argv), "not replayed")
 
@@ -90,6 +91,8 @@ def poll_cpu_s(jobs: int, polls: int = 10) -> float:
         ctx = _Context(Home(Path(folder)), {}, clock=clock)
         ctx.runner = RunningJobs(jobs)
         names = [_save(ctx, _FIRST_JOB + number) for number in range(jobs)]
+        for name in names:
+            ctx.owner_record(name).claim(Owner.this_process())
         factory = MonitorFactory(ctx)
         monitors = [factory.job_monitor(name, lambda _: None) for name in names]
         took_s = []

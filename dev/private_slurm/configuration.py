@@ -169,7 +169,6 @@ def cgroup_conf(settings: Settings) -> str:
     """Return the cgroup.conf."""
     return _text(
         "CgroupPlugin=cgroup/v1",
-        "CgroupAutomount=no",
         f"CgroupMountpoint={settings.layout.cgroup_mount}",
         f"ConstrainRAMSpace={YES_NO[settings.cgroup_memory]}",
         f"ConstrainSwapSpace={YES_NO[settings.cgroup_memory and cgroups.can_limit_swap()]}",

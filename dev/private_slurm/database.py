@@ -24,6 +24,7 @@ OPTIONS = (
     "--innodb-flush-method=nosync",
     "--innodb-doublewrite=0",
     "--innodb-lock-wait-timeout=900",
+    "--loose-innodb-snapshot-isolation=OFF",  # of MariaDB 11.6 and newer: slurmdbd expects none
 )
 
 

@@ -16,13 +16,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jobmon.api.explanation import Evidence, Explanation, Problem
     from jobmon.api.logs import diagnose, progress
     from jobmon.api.messages import mark, notify
-    from jobmon.api.records import Job, JobResult, Progress, Sent, WaitResult
+    from jobmon.api.records import Attempt, Job, JobResult, Progress, Restart, Sent, WaitResult
+    from jobmon.api.restarts import attempts, restart
     from jobmon.api.submitting import submit, watch
     from jobmon.api.watched import health, jobs, status, wait
-    from jobmon_core.app.from_python.explanation import Evidence, Explanation, Problem
-    from jobmon_core.app.live.phase import JobPhase
+    from jobmon_core.app.live.tasks import JobPhase
     from jobmon_core.app.waiting.result import Result
     from jobmon_core.domain.channels import Level
     from jobmon_core.domain.errors import (
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AlreadyReported",
     "AlreadyWatched",
+    "Attempt",
     "CommandBusy",
     "Confidence",
     "ConfigInvalid",
@@ -62,6 +64,7 @@ __all__ = [
     "Outcome",
     "Problem",
     "Progress",
+    "Restart",
     "Result",
     "SchedulerMissing",
     "SchedulerRejected",
@@ -72,12 +75,14 @@ __all__ = [
     "UnknownGroup",
     "UnknownJob",
     "WaitResult",
+    "attempts",
     "diagnose",
     "health",
     "jobs",
     "mark",
     "notify",
     "progress",
+    "restart",
     "status",
     "submit",
     "wait",
@@ -90,10 +95,11 @@ _DEFINED_IN = {
     "jobmon.api.watched": "health jobs status wait",
     "jobmon.api.logs": "diagnose progress",
     "jobmon.api.messages": "mark notify",
-    "jobmon.api.records": "Job JobResult Progress Sent WaitResult",
+    "jobmon.api.records": "Attempt Job JobResult Progress Restart Sent WaitResult",
+    "jobmon.api.restarts": "attempts restart",
     "jobmon.api.submitting": "submit watch",
-    "jobmon_core.app.from_python.explanation": "Evidence Explanation Problem",
-    "jobmon_core.app.live.phase": "JobPhase",
+    "jobmon.api.explanation": "Evidence Explanation Problem",
+    "jobmon_core.app.live.tasks": "JobPhase",
     "jobmon_core.app.waiting.result": "Result",
     "jobmon_core.domain.channels": "Level",
     "jobmon_core.domain.errors": "AlreadyReported AlreadyWatched CommandBusy ConfigInvalid JobmonError "

@@ -35,6 +35,12 @@ def file_names(names: FileName | Sequence[FileName]) -> tuple[str, ...]:
     return tuple(os.fspath(name) for name in each)
 
 
+def options(**given: object) -> list[str]:
+    """Return options of a command: those that have a value, which may be True for one that takes none."""
+    named = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value}
+    return [name if value is True else f"{name}={value}" for name, value in named.items()]
+
+
 def words(arguments: tuple[JobName | Path, ...]) -> list[str]:
     """Return arguments as the command line has them."""
     return [os.fspath(each) if isinstance(each, os.PathLike) else str(each) for each in arguments]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import words
-from jobmon.api.records import Progress
+from jobmon.api.arguments import tell, words
+from jobmon.api.explanation import Explanation
+from jobmon.api.records import Progress, record_from
 from jobmon.commands.jobs_or_files import named_jobs
-from jobmon_core.app.from_python.call import call
-from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Diagnose
+from jobmon_core.app.from_python import call, open_context
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.progress import LogProgress, logs_of_job
 from jobmon_core.domain.errors import JobmonError
@@ -19,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon.api.arguments import JobName
-    from jobmon_core.app.from_python.explanation import Explanation
     from jobmon_core.app.jobs.progress import ProgressReport
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 
 def diagnose(*what: JobName | Path) -> Explanation:
@@ -34,15 +33,8 @@ def diagnose(*what: JobName | Path) -> Explanation:
         SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
         JobmonError: the job has not started yet, none of the files can be read, or several jobs are named.
     """
-    ctx = open_context()
-    names = words(what)
-    refs = named_jobs(ctx, names)
-    if len(refs) > 1 or not names:
-        raise JobmonError("diagnose takes one job, or the log files of one program")
-    reply, _ = call(Diagnose(str(refs[0])) if refs else Diagnose(files=tuple(names)))
-    if reply.explanation is None:
-        raise JobmonError("the diagnosis is missing in the reply of jobmon's process")
-    return reply.explanation
+    refs = _one_job(open_context(), what, "diagnose")
+    return call(Explanation, ["diagnose", "--", *(map(str, refs) if refs else words(what))], tell)
 
 
 def progress(*what: JobName | Path) -> Progress:
@@ -56,12 +48,9 @@ def progress(*what: JobName | Path) -> Progress:
         JobmonError: the job has no log yet, several tasks of it have started, or several jobs are named.
     """
     ctx = open_context()
-    names = words(what)
-    refs = named_jobs(ctx, names)
-    if len(refs) > 1 or not names:
-        raise JobmonError("progress takes one job, or the log files of one program")
+    refs = _one_job(ctx, what, "progress")
     if not refs:
-        return progress_record(LogProgress(tuple(names)).read(ended=True))
+        return progress_record(LogProgress(tuple(words(what))).read(ended=True))
     job, ref = find_job(ctx, str(refs[0]))
     tasks = logs_of_job(ctx, job, ref)
     if len(tasks) > 1:
@@ -71,33 +60,30 @@ def progress(*what: JobName | Path) -> Progress:
     return progress_record(logs.estimated(logs.read(ended=True), ctx.clock.now()))
 
 
+def _one_job(ctx: Context, what: tuple[JobName | Path, ...], function: str) -> list[JobRef]:
+    """Return the one job that is named; an empty list if log files are."""
+    refs = named_jobs(ctx, words(what)) if what else []
+    if len(refs) > 1 or not what:
+        raise JobmonError(f"{function} takes one job, or the log files of one program")
+    return refs
+
+
 def progress_record(report: ProgressReport) -> Progress:
     """Return the record of what logs show."""
-    common = Progress(
-        is_over=report.is_over,
-        updated_s=report.updated_s,
-        logs=report.logs,
-        unread=report.unread,
-        pause_s=report.pause_s,
-    )
     found, estimate = report.progress, report.estimate
+    common = {name: getattr(report, name) for name in ("is_over", "updated_s", "logs", "unread", "pause_s")}
     if found is None:
-        return common
-    return replace(
-        common,
-        current=found.current,
-        total=found.total,
-        unit=found.unit,
-        fraction=found.fraction,
-        epoch=found.epoch,
-        epochs=found.epochs,
-        loss=found.loss,
-        learning_rate=found.learning_rate,
+        return Progress(**common)
+    shortest_s, longest_s = report.range_s or (None, None)
+    return record_from(
+        Progress,
+        found,
+        **common,
         metrics=dict(found.metrics),
         rate_per_s=estimate.rate_per_s or found.rate_per_s,
         average_rate_per_s=estimate.average_rate_per_s,
         remaining_s=report.remaining_s,
-        shortest_s=estimate.shortest_s,
-        longest_s=estimate.longest_s,
+        shortest_s=shortest_s,
+        longest_s=longest_s,
         confidence=estimate.confidence if estimate.remaining_s is not None else None,
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from jobmon.api.arguments import options, tell
 from jobmon.api.records import Sent
 from jobmon_core.app.chains.mark import write_marker
-from jobmon_core.app.from_python.call import call
-from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Notify
-from jobmon_core.app.messages.notify import Notified
+from jobmon_core.app.from_python import call, open_context
+from jobmon_core.app.messages.send import Notified
 from jobmon_core.domain.channels import Level
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,10 +40,9 @@ def notify(text: str, *, title: str = "", level: Level | str = Level.INFO, wait_
     except ValueError as error:
         names = ", ".join(each.value for each in Level)
         raise JobmonError(f"{level!r} is not a level; expected one of {names}") from error
-    reply, _ = call(Notify(text, title, level.value, wait_s))
-    if reply.stored is None:
-        raise StorageFailed("the message was not saved")
-    sent = Notified(reply.stored, reply.was_hidden)
+    about = options(level=level.value, title=title, wait=f"{max(wait_s, 0):g}")
+    # after an empty word, since `-` alone stands for stdin
+    sent = call(Notified, ["notify", *about, "--", "", text], tell)
     return Sent(
         channels=sent.channels,
         is_pending=sent.stored.is_open,

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from jobmon_core.app.live.phase import JobPhase
+    from _typeshed import DataclassInstance
+
+    from jobmon_core.app.live.tasks import JobPhase
     from jobmon_core.app.waiting.result import Result
     from jobmon_core.domain.progress.model import Confidence
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.lifecycle.health import Health
+
+R = TypeVar("R", bound="DataclassInstance")
+
+
+def record_from(kind: type[R], source: object, **given: Any) -> R:  # noqa: ANN401 - fields of any type
+    """Return a record of ``kind`` with the fields that are given, and the others as ``source`` has them."""
+    others = {each.name: getattr(source, each.name) for each in fields(kind) if each.name not in given}
+    return kind(**others, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +60,42 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """When jobmon submits a job again after a failure, and how: the keys of ``restart`` in ``jobmon.yaml``.
+
+    It takes the place of what that file says. None: the default, see docs/restarts.md.
+    """
+
+    mode: str = "on"  # "observe" only says what it would have done
+    on: Sequence[str] = ()  # causes or budgets, e.g. ["preempted", "node"]; empty: all that the rules restart
+    max: Mapping[str, int] | None = None  # restarts by budget
+    max_restarts: int | None = None  # in all
+    delay: Sequence[float] | None = None  # before the first restart, and at most; seconds
+    resume_arg: str = ""  # words for the script from the second attempt on; ``{path}`` is the checkpoint
+    never_on_exit: Sequence[int] | None = None  # exit codes
+    again_on_exit: Sequence[int] | None = None
+    grow: Mapping[str, float] | None = None  # factors for "memory" and "time", after a proven lack of it
+    checkpoint_dir: str = ""  # where the job saves; by default as the job configuration or its log says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One submission of a job that is restarted."""
+
+    number: int  # from 0
+    job_id: str
+    cause: str = ""  # of its end: the id of a failure pattern, or of a cause of the scheduler
+    verdict: str = ""  # what followed its end: finished, restart, stop or ask; empty before
+    why: str = ""  # the reason of that
+    resumed_from: str = ""  # the checkpoint; empty if it began from the start
+    start_step: int | None = None
+    last_step: int | None = None
+    lost_steps: int | None = None  # which the next attempt repeated
+    started_s: float | None = None
+    ended_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
     """How waiting for one job ended."""
 
@@ -79,6 +125,9 @@ class Progress:
     fraction: float | None = None  # 0 to 1
     epoch: float | None = None
     epochs: float | None = None
+    batch: float | None = None  # of the innermost counter
+    batches: float | None = None
+    unclear: tuple[str, ...] = ()  # what counters say that contradict each other
     loss: float | None = None  # may be nan or inf
     learning_rate: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)

@@ -5,31 +5,33 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import absolute, tell
+from jobmon.api.arguments import absolute, file_names, options, tell
 from jobmon.api.records import Job
 from jobmon.api.watched import record_of, status
-from jobmon_core.app.from_python.call import call
-from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Submit, SubmitToRay, Watch, WatchProcesses, WatchRemote
+from jobmon_core.app.from_python import call, open_context
+from jobmon_core.app.outcome import Watched
 from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StateUnreadable
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError, StateUnreadable
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon.api.arguments import FileName, JobName
-    from jobmon_core.app.from_python.request import Request
+    from jobmon.api.records import Restart
 
 
 # what `watch` watches -> the arguments that suit it, besides the job or the processes and `job_config`
+_PROCESSES, _ON_HOST, _ON_RAY = "processes", "a job on another host", "a job of Ray"
+_HERE = "a job of Slurm or of the local backend"
 _ARGUMENTS = {
-    "processes": ("name", "log"),
-    "a job on another host": ("host", "again"),
-    "a job of Ray": ("backend", "address", "again"),
-    "a job of Slurm or of the local backend": ("backend", "stdout", "stderr", "again"),
+    _PROCESSES: ("name", "log"),
+    _ON_HOST: ("host", "again"),
+    _ON_RAY: ("backend", "address", "again"),
+    _HERE: ("backend", "stdout", "stderr", "again"),
 }
 
 
@@ -40,6 +42,7 @@ def submit(
     job_config: FileName | None = None,
     agent: bool = True,
     sentinel: bool = False,
+    restart: Restart | None = None,
     address: str = "",
     ray: Mapping[str, object] | None = None,
 ) -> Job:
@@ -55,6 +58,7 @@ def submit(
         group: the name of a group to add the job to; it is made if there is none.
         job_config: a YAML file about the job; by default ``jobmon.yaml`` beside the script.
         agent: whether jobmon may measure the job's GPUs, memory and processes beside it.
+        restart: when and how jobmon submits the job again after a failure; else as ``job_config`` says.
         sentinel: whether to submit a tiny job as well, which reports the end if the monitor is gone.
         address: the dashboard of the Ray cluster; by default as Ray's variables say.
         ray: what else Ray's job API takes, e.g. ``{"entrypoint_num_gpus": 1, "runtime_env": {...}}``.
@@ -66,27 +70,34 @@ def submit(
         ConfigInvalid: the configuration has faults; nothing was submitted.
         JobmonError: an argument does not suit the backend, or the command for Ray is missing.
     """
-    words = tuple(os.fspath(each) for each in arguments)
-    config = absolute(job_config)
+    command = [os.fspath(each) for each in arguments]
+    own = options(backend=backend, group=group, job_config=absolute(job_config))
+    own += _restart_options(restart) if restart else []
     if _is_for_ray(backend):
         if sentinel:
             raise JobmonError("sentinel is not for jobs of Ray")
-        return _watched(SubmitToRay(_description(words, ray or {}), address, config, group))
+        if not command:
+            raise JobmonError('submit needs the command to run on the Ray cluster, e.g. "python", "train.py"')
+        own += options(address=address, job_json=_json(ray) if ray else "")
+        return watched("submit", *own, "--", *command)
     if ray or address:
         raise JobmonError('address and ray are for jobs of Ray; add backend="ray"')
-    return _watched(Submit(words, backend or "", sentinel, agent, config, group))
+    return watched("submit", *own, *options(sentinel=sentinel, no_agent=not agent), *command)
+
+
+def _restart_options(restart: Restart) -> list[str]:
+    section = {name: value for name, value in asdict(restart).items() if value not in (None, "", ())}
+    folder = section.pop("checkpoint_dir", None)
+    return options(restart=json.dumps(section), checkpoint_dir=absolute(folder))
 
 
 def _is_for_ray(backend: str | None) -> bool:
     return is_ray(backend or open_context().configuration().backend)
 
 
-def _description(words: tuple[str, ...], ray: Mapping[str, object]) -> str:
-    """Return what Ray's job API takes, as JSON."""
-    if not words:
-        raise JobmonError('submit needs the command to run on the Ray cluster, e.g. "python", "train.py"')
+def _json(ray: Mapping[str, object]) -> str:
     try:
-        return json.dumps({**ray, "entrypoint": words[0] if len(words) == 1 else shlex.join(words)})
+        return json.dumps(dict(ray))
     except (TypeError, ValueError) as error:
         raise JobmonError(f"ray has a value that is not JSON: {error}") from error
 
@@ -108,8 +119,9 @@ def watch(
     """Watch a job that was not submitted through jobmon, or processes of this host; return its record.
 
     ``watch(8123)`` watches a job, whether pending, running or ended. ``watch(pid=os.getpid())`` watches
-    the calling program itself. For a job of Slurm, of the local backend or of Ray that is watched already, it
-    returns the record, unless an argument would then be ignored.
+    the calling program itself. For a job of Slurm, of the local backend or of Ray that is watched already,
+    and for a job that has ended and was reported, it returns the record, unless an argument would then be
+    ignored.
 
     Args:
         job: the id of the job, array task or het job component.
@@ -130,7 +142,7 @@ def watch(
         AlreadyWatched: the job is watched already, and an argument would be ignored, or it is a job on
             another host; or the monitor of a job of Slurm or of the local backend is dead (`jobmon recover`
             restarts it); or a process is watched already.
-        AlreadyReported: it ended and was reported, and ``again`` is False.
+        AlreadyReported: it ended and was reported, and an argument would be ignored without ``again``.
         SchedulerUnavailable: the scheduler does not answer.
         JobmonError: an argument does not suit what is to be watched.
     """
@@ -138,32 +150,45 @@ def watch(
         raise JobmonError("watch takes either a job, e.g. watch(8123), or processes, e.g. watch(pid=4711)")
     given: dict[str, object] = {"name": name, "log": log, "stdout": stdout, "stderr": stderr, "again": again}
     given |= {"backend": backend, "address": address, "host": host}
+    what = _PROCESSES if pid is not None else _what(host, backend)
+    _refuse_others(what, given)
+    about = options(again=again, name=name, host=host, backend=backend, address=address)
+    about += options(output=absolute(stdout), error=absolute(stderr), job_config=absolute(job_config))
     if pid is not None:
-        _refuse_others("processes", given)
-        pids = (pid,) if isinstance(pid, int) else tuple(pid)
-        return _watched(WatchProcesses(pids, _paths(log), name, absolute(job_config)))
-    if host or _is_for_ray(backend):
-        _refuse_others("a job on another host" if host else "a job of Ray", given)
-        return _watched(WatchRemote(str(job), host, address, again, absolute(job_config)))
-    _refuse_others("a job of Slurm or of the local backend", given)
-    request = Watch(
-        str(job), backend or "", absolute(stdout), absolute(stderr), again, job_config=absolute(job_config)
-    )
-    return _watch_job(request)
+        pids = (pid,) if isinstance(pid, int) else pid
+        logs = [absolute(each) for each in file_names(log or ())]
+        return watched("watch", "--pid", *map(str, pids), *(["--log", *logs] if logs else []), *about)
+    command = ["watch", *about, "--", *(_split(str(job)) if host else [str(job)])]
+    return _watched_or_known(command, what, str(job), has_options=bool(stdout or stderr or job_config))
 
 
-def _watch_job(request: Watch) -> Job:
-    """Watch a job of Slurm or of the local backend; return its record, also if it is watched already.
+def _what(host: str, backend: str | None) -> str:
+    """Return what kind of job is to be watched, a key of `_ARGUMENTS`."""
+    if host:
+        return _ON_HOST
+    return _ON_RAY if _is_for_ray(backend) else _HERE
+
+
+def _watched_or_known(command: Sequence[str], what: str, job: str, *, has_options: bool) -> Job:
+    """Watch a job; return its record, also if it ended and was reported, or is watched already.
 
     Raises:
-        AlreadyWatched: its monitor is dead, or the request has an option, which would be ignored.
+        AlreadyReported: the job has options, which would be ignored.
+        AlreadyWatched: likewise; or it is on another host; or it is one of Slurm or of the local backend, and
+            its monitor is dead.
     """
     try:
-        return _watched(request)
+        return watched(*command)
+    except AlreadyReported as reported:
+        if has_options:
+            raise
+        ctx = open_context()
+        return record_of(ctx, ctx.store.load(reported.state_id))
     except AlreadyWatched:
-        found = status(request.job)
-        has_options = request.stdout or request.stderr or request.job_config
-        if found.monitor not in (Health.ALIVE, Health.REMOTE) or has_options:
+        if has_options or what == _ON_HOST:
+            raise
+        found = status(job)
+        if what == _HERE and found.monitor not in (Health.ALIVE, Health.REMOTE):
             raise
         return found
 
@@ -175,19 +200,18 @@ def _refuse_others(watched: str, given: Mapping[str, object]) -> None:
             raise JobmonError(f"{name} is not for {watched}; these are: {', '.join(_ARGUMENTS[watched])}")
 
 
-def _paths(log: FileName | Sequence[FileName] | None) -> tuple[str, ...]:
-    if log is None:
-        return ()
-    return (absolute(log),) if isinstance(log, str | os.PathLike) else tuple(map(absolute, log))
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise JobmonError(f"{text!r}: {error}") from error
 
 
-def _watched(request: Request) -> Job:
-    """Do what the request says, log what a command would print, and return the record of the job."""
-    reply, printed = call(request)
-    for text in (*printed.splitlines(), *reply.messages):
-        tell(text)
+def watched(*command: str) -> Job:
+    """Run a command that watches a job, log what it prints on stderr, and return the record of the job."""
+    found = call(Watched, command, tell)
     ctx = open_context()
     try:
-        return record_of(ctx, ctx.store.load(reply.state_id))
+        return record_of(ctx, ctx.store.load(found.state_id))
     except StateUnreadable:  # it is submitted all the same: an error would make the caller submit again
-        return Job(job_id=reply.job, monitor=Health.DEAD)
+        return Job(job_id=found.job, monitor=Health.DEAD)

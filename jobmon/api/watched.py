@@ -7,30 +7,29 @@ from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import tell, words
 from jobmon.api.records import Job, JobResult, WaitResult
-from jobmon.views.model import cause, doubt, leading, pending_reason, run_time_s, state
-from jobmon_core.app.from_python.call import call
-from jobmon_core.app.from_python.context import open_context
-from jobmon_core.app.from_python.request import Health
-from jobmon_core.app.from_python.restart import restart_monitors
+from jobmon.views.model import cause, doubt, leading, run_time_s, status_json
+from jobmon_core.app.from_python import call, open_context, restart_monitors
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview, statuses
-from jobmon_core.app.live.phase import phase_of
-from jobmon_core.app.waiting.group_targets import target_finder, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
-from jobmon_core.app.waiting.wait import WaitForJobs
+from jobmon_core.app.waiting.wait import WaitForJobs, target_finder, wait_until_complete
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.health.model import HealthReport
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import Health as MonitorState
 
 if TYPE_CHECKING:
     from jobmon.api.arguments import JobName
     from jobmon_core.context import Context
-    from jobmon_core.domain.health.model import HealthReport
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
+# the fields of a record that are those of the same name in `jobmon status --json`
+_AS_IN_JSON = (
+    *("job_id", "name", "phase", "outcome", "exit_code", "signal", "monitor", "undelivered"),
+    *("backend", "cluster", "partition", "limit_s", "restarts"),
+)
 
 
 def jobs() -> tuple[Job, ...]:
@@ -107,8 +106,7 @@ def health(*jobs: JobName) -> tuple[HealthReport, ...]:
     """
     if not jobs:
         raise JobmonError("health takes jobs or groups, e.g. health(8123)")
-    reply, _ = call(Health(tuple(words(jobs))))
-    return reply.health
+    return call(tuple[HealthReport, ...], ["health", "--", *words(jobs)], tell)
 
 
 def record_of(ctx: Context, job: WatchedJob) -> Job:
@@ -125,32 +123,17 @@ def record_of(ctx: Context, job: WatchedJob) -> Job:
 
 def job_record(status: JobStatus, progress: JobProgress | None, now_s: float) -> Job:
     """Return the record of a job as of ``now_s`` (Unix seconds)."""
-    job = status.job
-    task = leading(job)
-    end = task.end if task else None
-    outage = None if job.closed else current_outage(job)
-    is_pending = any(JobState.from_slurm(each).phase is Phase.WAITING for each in state(job).split())
+    job, task = status.job, leading(status.job)
+    known = status_json(status, now_s, progress)
     return Job(
-        job_id=str(job.ref),
-        name=job.name,
-        state=str(state(job)),
-        phase=phase_of(status, progress, now_s),
-        outcome=job.outcome,
-        exit_code=end.exit_code if end else None,
-        signal=(end.signal or None) if end else None,
+        **{name: known[name] for name in _AS_IN_JSON},
+        state=str(known["state"]),
         cause=cause(job),
         doubt=doubt(job),
-        pending_reason=pending_reason(job) if is_pending and not job.closed else "",
-        monitor=status.health,
-        backend=job.backend,
-        cluster=job.cluster,
-        partition=job.partition,
-        elapsed_s=run_time_s(task, now_s) if task and (end or not job.closed) else None,
-        limit_s=task.limit_s if task else None,
-        restarts=task.restarts if task else 0,
-        as_of_s=job.answered_s,
-        stale_since_s=outage.since_s if outage else None,
-        undelivered=job.undelivered,
+        pending_reason=known["pending_reason"] or "",
+        elapsed_s=run_time_s(task, now_s) if task and (task.end or not job.closed) else None,
+        as_of_s=known["as_of"],
+        stale_since_s=known["stale_since"],
         tasks=tuple(str(ref_of(job.job_id, key)) for key in job.tasks),
         stdout=job.logs.stdout,
         stderr=job.logs.stderr,

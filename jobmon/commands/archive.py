@@ -29,7 +29,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("--checkpoint", action="store_true", help="also copy the checkpoint to resume from")
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument(

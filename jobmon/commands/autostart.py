@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import stdout_console
+from jobmon.commands.common import is_confirmed, stdout_console
+from jobmon.commands.results import print_lines
 from jobmon.errors import say
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
 
@@ -16,48 +17,44 @@ if TYPE_CHECKING:
     from jobmon_core.domain.autostart.command import MethodStatus
 
 _NOT_CHANGED = 1  # exit code
+_BEST = "best"
 
 
-BEST = "best"
-
-
-def add_install_arguments(modes: argparse._ActionsContainer) -> None:
-    """Declare ``--install`` and ``--uninstall``."""
+def add_install_arguments(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Declare ``--install``, ``--uninstall`` and ``--yes``; return the group of the exclusive ones."""
+    modes = parser.add_mutually_exclusive_group()
     modes.add_argument(
         "--install",
         nargs="?",
-        const=BEST,
-        choices=(BEST, *(method.value for method in AutostartMethod)),
+        const=_BEST,
+        choices=(_BEST, *(method.value for method in AutostartMethod)),
         metavar="METHOD",
         help="run automatically; METHOD is cron, systemd, scrontab or best (default): the best available",
     )
     modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
+    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
+    return modes
 
 
-def wanted_method(text: str) -> AutostartMethod | None:
-    """Return the method that the user names; None for the best one."""
-    return None if text == BEST else AutostartMethod(text)
-
-
-def install(autostart: Autostart, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
+def install(autostart: Autostart, wanted: str, *, confirmed: bool) -> int:
     """Make this machine run a command regularly; return the exit code, 1 if the user does not confirm it.
 
     Raises:
-        AutostartUnavailable: the ``wanted`` method (None: every method) cannot be used here.
+        AutostartUnavailable: the ``wanted`` method (``best``: every method) cannot be used here.
     """
     statuses = autostart.statuses()
-    method = wanted or autostart.recommended(statuses)
+    method = autostart.recommended(statuses) if wanted == _BEST else AutostartMethod(wanted)
     status = next(each for each in statuses if each.method is method)
     if status.unavailable_because:
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
     print("methods on this machine:")
     for each in statuses:
-        print(*stdout_console().prose(status_line(each), hanging="    "), sep="\n")
+        print_lines(stdout_console().prose(status_line(each), hanging="    "))
     if status.never_runs_because:
         name = autostart.regular.name
         say(f"warning: {status.never_runs_because}: {method} does not run `{name}` until that changes")
     installer = autostart.installers[method]
-    print(*installer.preview(), sep="\n")
+    print_lines(installer.preview())
     for name in autostart.omitted_secrets:
         say(f"${name} is a secret and is not stored; what {method} starts will not have it")
     if not _confirm(confirmed=confirmed):
@@ -76,7 +73,7 @@ def uninstall(autostart: Autostart, *, confirmed: bool) -> int:
         print("nothing is installed; nothing was changed")
         return 0
     for installer in installed:
-        print(*installer.installed_entries(), sep="\n")
+        print_lines(installer.installed_entries())
     if not _confirm(confirmed=confirmed):
         return _NOT_CHANGED
     for installer in installed:
@@ -100,8 +97,4 @@ def _confirm(*, confirmed: bool) -> bool:
     if not sys.stdin.isatty():
         say("nothing was changed: stdin is not a terminal; use --yes to apply the changes")
         return False
-    print("apply these changes? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return True
-    say("nothing was changed")
-    return False
+    return is_confirmed("apply these changes?", "nothing was changed")

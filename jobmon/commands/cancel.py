@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, result_text
-from jobmon.errors import say
-from jobmon.views.console import one_line
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.commands.results import Errors, print_change
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.jobs.find import find_ref
-from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = """\
+Stop watching jobs. The jobs themselves keep running; `scancel` ends a job of Slurm, and Ctrl-C one of
+`jobmon run`."""
+EPILOG = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Stop watching jobs. The jobs themselves keep running; `scancel` ends a job of Slurm, and Ctrl-C one "
-        "of `jobmon run`."
-    )
-    parser.epilog = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
 
 
@@ -29,18 +28,8 @@ def run(options: argparse.Namespace) -> int:
 
     It is 1 for a job that needs no monitor any more.
     """
-    ctx = open_context()
-    exit_code = 0
+    ctx, errors = open_context(), Errors()
     for argument in options.job:
-        try:
-            result = cancel(ctx, find_ref(ctx, argument))
-        except JobmonError as error:
-            say(str(error))
-            exit_code = max(exit_code, error.exit_code)
-        else:
-            if result.is_changed:
-                print(result_text(result.subject, result.action))
-            else:
-                say(one_line(f"{result.subject}: {result.action}"))
-                exit_code = max(exit_code, 1)
-    return exit_code
+        with errors.reported():
+            errors.add(print_change(cancel(ctx, find_ref(ctx, argument))))
+    return errors.exit_code

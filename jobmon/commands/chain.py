@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
@@ -12,11 +13,9 @@ from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.domain.humanize import count
-from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 DESCRIPTION = """\
 Submit several jobs at once, each of which starts when the one before it has succeeded, and watch all of
@@ -38,7 +37,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
         choices=backend_names(),
@@ -65,36 +63,18 @@ def run(options: argparse.Namespace) -> int:
     except InvalidStage as error:
         return report(error, "nothing was submitted: ")
     ctx = open_context()
-    starter = MonitorStarter(ctx)
-    chain = Chain(ctx, starter, _say_once(), stages, options.backend, options.after)
+    # cached: each text is printed only once, even if several stages cause it
+    chain = Chain(ctx, cache(say), stages, options.backend, options.after)
     exit_code = 1
     try:
         exit_code = chain.submit()
     except (ConfigInvalid, SchedulerMissing) as error:
         return report(error, "" if chain.jobs else "nothing was submitted: ")
     finally:
-        starter.discard()
-        say(_summary(chain) if exit_code == 0 else _rest(chain))
+        jobs = f"{count(len(chain.jobs), 'stage')}: {' -> '.join(map(str, chain.jobs))}"
+        done = f"a chain of {jobs}; each starts when the one before it succeeds"
+        say(done if exit_code == 0 else _rest(chain))
     return exit_code
-
-
-def _say_once() -> Callable[[str], None]:
-    """Return a function that prints each text for the user only once, even if several stages cause it."""
-    said: set[str] = set()
-
-    def say_once(text: str) -> None:
-        if text not in said:
-            said.add(text)
-            say(text)
-
-    return say_once
-
-
-def _summary(chain: Chain) -> str:
-    jobs = " -> ".join(str(ref) for ref in chain.jobs)
-    return (
-        f"a chain of {count(len(chain.jobs), 'stage')}: {jobs}; each starts when the one before it succeeds"
-    )
 
 
 def _rest(chain: Chain) -> str:

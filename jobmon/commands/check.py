@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.commands.common import jobmon_command, open_context, stderr_console, stdout_console
+from jobmon.commands.common import console_of, jobmon_command, open_context, stdout_console
 from jobmon.commands.job_options import seconds
+from jobmon.commands.restart_options import RESTART, restart_change
+from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission
@@ -17,7 +18,9 @@ from jobmon_core.domain.checks.check_all import check_all
 from jobmon_core.domain.checks.model import FAILED, exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.domain.job_settings import JobSettings
 
 DESCRIPTION = """\
 Look for what would make a job fail, or waste its time, before it is submitted: the script and its options,
@@ -26,13 +29,17 @@ checkpoints, exit codes, packages and variables. Without
 --on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
 The command line is that of `jobmon submit`: sbatch options come before the script. jobmon's own
-options come first; --all, --json and --on-node may also come last. The exit code is 0 if all is well, 1 with
-warnings, 2 with failures.
+options come first; --all, --json, --on-node and --restart may also come last. The exit code is 0 if all is
+well, 1 with warnings, 2 with failures.
 
 --on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds
 what only a compute node can show: imports, CUDA and its driver, GPU memory, network. The job runs only the
 lines that set up the environment (export, module load, conda activate, source venv/bin/activate), not your
 programs. Ctrl-C cancels it.
+
+--restart adds what would make a restart fail: checkpoints on a disk of the node, a program that is not told
+where to resume, saves that are too rare, and others that start the job again. A job configuration that turns
+restarts on implies it.
 
 --json prints one object:
   exit_code   0, 1 or 2
@@ -47,7 +54,7 @@ examples:
   jobmon check --on-node train.sbatch
   jobmon check train.sbatch --json | jq '.items[] | select(.status == "fail")'
   jobmon submit --checked train.sbatch"""
-_FLAGS = ("--all", "--json", "--on-node")
+_FLAGS = ("--all", "--json", "--on-node", RESTART)
 _VALUED = ("--backend", "--wait")
 _WAIT_S = 120.0
 
@@ -62,8 +69,9 @@ class _Options(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
     parser.usage = "jobmon check [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("--all", action="store_true", help="also show the items that do not apply, and why")
+    parser.add_argument(
+        "--all", action="store_true", help="also show what is in order, and what does not apply"
+    )
     parser.add_argument(
         "--backend",
         choices=("slurm", "local"),
@@ -73,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
     parser.add_argument(
         "--on-node", action="store_true", help="also check a compute node, with a job of a few seconds"
+    )
+    parser.add_argument(
+        RESTART, action="store_true", help="also check whether `submit --restart` could resume the job"
     )
     parser.add_argument(
         "--wait",
@@ -94,29 +105,37 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     own = _own_options(list(arguments))
     ctx = open_context()
-    submission = CheckSubmission(ctx, jobmon_command())
+    change = restart_change("on", {}) if RESTART in own.flags else None
+    submission = CheckSubmission(ctx, jobmon_command(), change=change)
     facts = submission.facts(own.backend, own.rest)
     items = check_all(facts)
-    if "--on-node" in own.flags:
+    if "--on-node" in own.flags and not facts.unknown_option:
         from jobmon_core.app.checks.on_node import CheckNode
 
         items += tuple(CheckNode(ctx, say).check(submission.backend(own.backend), facts, own.wait_s))
     if "--json" in own.flags:
-        print(json.dumps(checks_json(items), indent=2))
+        print_json(checks_json(items))
     else:
-        print(*check_lines(items, stdout_console(), shows_all="--all" in own.flags), sep="\n")
+        print_lines(check_lines(items, stdout_console(), shows_all="--all" in own.flags))
     return exit_code(items)
 
 
-def refuses(backend: str | None, arguments: Sequence[str]) -> bool:
-    """Return whether an item fails; what fails or warns is shown on stderr."""
-    submission = CheckSubmission(open_context(), jobmon_command())
+def refuses(
+    backend: str,
+    arguments: Sequence[str],
+    change: Callable[[JobSettings], JobSettings] | None = None,
+) -> bool:
+    """Return whether an item fails; what fails or warns is shown on stderr.
+
+    ``change`` is what the options about restarts change in the job configuration.
+    """
+    submission = CheckSubmission(open_context(), jobmon_command(), change=change)
     items = submission.check(backend, arguments)
-    for line in problem_lines(items, stderr_console()):
+    for line in problem_lines(items, console_of(sys.stderr)):
         print(line, file=sys.stderr)
     is_refused = exit_code(items) == FAILED
     if is_refused:
-        say("nothing was submitted; `jobmon check` shows the whole list")
+        say("nothing was submitted; `jobmon check --all` shows the whole list")
     return is_refused
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
-from jobmon.commands.jobs_or_folders import job_or_folder
+from jobmon.commands.jobs_or_files import job_or_folder
+from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.views.checkpoints import checkpoint_lines, checkpoints_json
 from jobmon_core.app.artifacts.checkpoints import checkpoints_in, checkpoints_of
 
 if TYPE_CHECKING:
     import argparse
-
-    from jobmon_core.app.artifacts.checkpoints import CheckpointList
 
 DESCRIPTION = """\
 List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash
@@ -21,8 +19,8 @@ while saving leaves one that only looks finished. If none is certainly complete,
 marked. jobmon knows the layouts of PyTorch (also distributed), the Hugging Face Trainer, accelerate,
 Lightning, NeMo, DeepSpeed, Megatron, verl, orbax and flax, TensorFlow and Keras, and GROMACS. It reads
 names, sizes, markers and the structure of files, never their pickled content. For a job, it looks where the
-job configuration says; else where the log or the script says that checkpoints are saved; else in and below
-the job's working directory. The folder may be a checkpoint itself."""
+job configuration says, else where the log or the script says that checkpoints are saved, and lists only those
+that the job saved between its start and its end. The folder may be a checkpoint itself."""
 EPILOG = """\
 The exit code is 0 if there is a checkpoint that is complete or may be, else 1; if the tasks of a job use
 several folders, it is 0 only if each has one. --json prints one object, a list for several folders: job_id
@@ -38,7 +36,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -47,24 +44,15 @@ def run(options: argparse.Namespace) -> int:
     """Print the checkpoints; return 0 if each folder has one that is complete or may be, else 1."""
     ctx = open_context()
     target = job_or_folder(ctx, options.what)
-    lists = (
-        [checkpoints_in(ctx, target)]
-        if isinstance(target, str)
-        else checkpoints_of(ctx, target.job, target.ref)
-    )
+    lists = [checkpoints_in(ctx, target)] if isinstance(target, str) else checkpoints_of(ctx, *target)
     now_s, console = ctx.clock.now(), stdout_console()
     if options.json:
-        objects = [checkpoints_json(each, now_s) for each in lists]
-        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+        print_json(one_or_all([checkpoints_json(each, now_s) for each in lists]))
     else:
         for number, each in enumerate(lists):
             if number:
                 print()
             if each.ref and each.job:
                 print(console.bold(f"{each.ref} {each.job.name}".rstrip()))
-            print(*checkpoint_lines(each, now_s, console), sep="\n")
-    return 0 if all(map(_has_complete, lists)) else 1
-
-
-def _has_complete(listed: CheckpointList) -> bool:
-    return listed.found.newest_complete is not None
+            print_lines(checkpoint_lines(each, now_s, console))
+    return 0 if all(each.found.newest_complete for each in lists) else 1

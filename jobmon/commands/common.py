@@ -7,14 +7,20 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from jobmon.errors import say
-from jobmon.views.console import Console, one_line
+from jobmon.errors import UsageError, say
+from jobmon.views.console import Console
 from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.visible_text import one_line
+
+if TYPE_CHECKING:
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
@@ -40,18 +46,23 @@ def period_s(text: str) -> float:
     return int(match[1]) * _SECONDS[match[2]]
 
 
-def natural(text: str) -> int:
-    """Parse a whole number of 0 or more; raise ArgumentTypeError if it is not one."""
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+def natural(text: str, least: int = 0, most: int | None = None) -> int:
+    """Parse a whole number from ``least`` to ``most``; raise ArgumentTypeError if it is not one."""
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if number < least or (most is not None and number > most):
+        limits = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
+    return number
 
 
-def positive(text: str) -> int:
-    """Parse a whole number of 1 or more; raise ArgumentTypeError if it is not one."""
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return int(text)
+positive = partial(natural, least=1)
+
+
+def add_verb(verbs: Verbs, name: str, summary: str, **defaults: object) -> argparse.ArgumentParser:
+    """Add the parser of a verb of a command, e.g. of ``jobmon group``; its options have ``defaults``, too."""
+    parser = verbs.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    parser.set_defaults(**defaults)
+    return parser
 
 
 def absolute(path: Path | None) -> str:
@@ -63,13 +74,19 @@ def jobmon_command() -> tuple[str, ...]:
     """Return the command that started jobmon, with an absolute path."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
-        return sys.executable, "-m", "jobmon"
+        return sys.executable, "-P", "-m", "jobmon"  # -P: cron starts it in the user's home
     return (str(program.absolute()),)
 
 
 def open_context() -> Context:
     """Return the context of the user who runs this command."""
     return Context.open(os.environ)
+
+
+def require_terminal(*, is_confirmed: bool) -> None:
+    """Raise UsageError if jobmon would have to ask, and cannot."""
+    if not is_confirmed and not sys.stdin.isatty():
+        raise UsageError("stdin is not a terminal, so jobmon cannot ask: add --yes")
 
 
 def is_confirmed(question: str, otherwise: str) -> bool:
@@ -86,16 +103,18 @@ def is_confirmed(question: str, otherwise: str) -> bool:
 
 
 def stdout_console() -> Console:
-    """Return the console of stdout; on a terminal, it has a width and, unless they are off, colours."""
-    return _console(sys.stdout)
+    """Return the console of stdout."""
+    return console_of(sys.stdout)
 
 
-def stderr_console() -> Console:
-    """Return the console of stderr, as `stdout_console` does."""
-    return _console(sys.stderr)
+def table_console() -> Console:
+    """Return `stdout_console`; on a pipe, with the width that the user sets with $COLUMNS."""
+    console, columns = stdout_console(), os.environ.get("COLUMNS", "")
+    return console if console.width or not columns.isdecimal() else replace(console, width=int(columns))
 
 
-def _console(stream: TextIO) -> Console:
+def console_of(stream: TextIO) -> Console:
+    """Return the console of a stream; on a terminal, it has a width and, unless they are off, colours."""
     if not stream.isatty():
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

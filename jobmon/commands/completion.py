@@ -1,24 +1,22 @@
-"""``jobmon completion``: print the completion script of a shell, made from the parsers."""
+"""``jobmon completion``: print the completion script of a shell, which dev/share_files.py has made."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from jobmon.cli import COMMANDS
 from jobmon.commands.common import open_context
-from jobmon.parser import command_parser
-from jobmon.views.command_model import command_model
-from jobmon.views.completion import SCRIPTS
+from jobmon_core.app.jobs.find import all_jobs
+from jobmon_core.app.where import completion_script
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon.views.command_model import CommandModel
-
+SHELLS = {"bash": "jobmon.bash", "zsh": "_jobmon", "fish": "jobmon.fish"}  # the script of each
 DESCRIPTION = """\
-Print the completion script of a shell; it completes commands, options, files and job ids. pip also
+Print the completion script of a shell; it completes commands, options, files and jobs. pip also
 puts the scripts into share/ beside the folder of the program; where your shell does not look there,
-as after pipx or uv, use one of the examples. "jobs" prints the job ids that the scripts offer."""
+as after pipx or uv, use one of the examples. "jobs" prints the ids and names that the scripts offer."""
 EPILOG = """\
 examples:
   mkdir -p ~/.local/share/bash-completion/completions
@@ -28,24 +26,20 @@ examples:
   mkdir -p ~/.config/fish/completions
   jobmon completion fish > ~/.config/fish/completions/jobmon.fish"""
 
+_SIMPLE = re.compile(r"[\w.+@%-]+")  # a name that no shell splits or expands
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("shell", choices=(*SCRIPTS, "jobs"), help="bash, zsh, fish or jobs")
+    parser.add_argument("shell", choices=(*SHELLS, "jobs"), help="bash, zsh, fish or jobs")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script, or the job ids."""
+    """Print the script, or the ids and names of jobs."""
     if options.shell == "jobs":
         ctx = open_context()
         if (ctx.home.root / "state").is_dir():
-            for job_id in sorted(ctx.store.job_ids(), reverse=True):
-                print(job_id)
+            names = {name for job in all_jobs(ctx) for name in job.names if _SIMPLE.fullmatch(name)}
+            print(*sorted(ctx.store.job_ids(), reverse=True), *sorted(names), sep="\n")
     else:
-        print(SCRIPTS[options.shell](command_models()), end="")
+        print(completion_script(SHELLS[options.shell]), end="")
     return 0
-
-
-def command_models() -> tuple[CommandModel, ...]:
-    """Return the models of all commands."""
-    return tuple(command_model(command_parser(name), summary) for name, summary in COMMANDS.items())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
+from jobmon.api.explanation import explanation_of
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
+from jobmon.commands.results import Errors, print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
 from jobmon_core.app.diagnose import DiagnoseCommand, Report
+from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.app.patterns import read_own_patterns, titles
-from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ Explain why a job failed: the cause, the log lines that prove it, and what to do
 say first what is wrong with it now, by its logs and by what agents measure. Works for any log file too,
 without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
 for an array, the worst task is explained. A name stands for the newest watched job of that name,
-`latest` for the newest of all. An argument that is an existing file is a log; - is standard input."""
+`latest` for the newest of all. An argument that is an existing file is a log, unless it is the
+script of a watched job; - is standard input."""
 EPILOG = """\
 The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.
 `jobmon patrol` has an exit code by the worst problem of all watched jobs.
@@ -41,7 +43,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one run")
     parser.add_argument(
         "--stacks",
@@ -72,27 +73,28 @@ def run(options: argparse.Namespace) -> int:
         report = command.of_files(options.what, override, sys.stdin.buffer)
         for reason in report.unread:
             say(reason)
-        _print(ctx, [report], as_json=options.json, as_list=False)
+        _print(ctx, [report], options)
         return 1 if report.unread else 0
-    reports, exit_code = [], 0
+    if len(jobs) == 1:
+        _print(ctx, [command.of_job(jobs[0], override, with_stacks=options.stacks)], options)
+        return 0
+    reports, errors = [], Errors()
     for ref in jobs:
-        try:
+        with errors.reported():
             reports.append(command.of_job(ref, override, with_stacks=options.stacks))
-        except JobmonError as error:
-            if len(jobs) == 1:
-                raise
-            say(str(error))
-            exit_code = max(exit_code, error.exit_code)
-    _print(ctx, reports, as_json=options.json, as_list=len(jobs) > 1)
-    return exit_code
+    _print(ctx, reports, options, as_list=True)
+    return errors.exit_code
 
 
-def _print(ctx: Context, reports: list[Report], *, as_json: bool, as_list: bool) -> None:
-    if as_json:
+def _print(
+    ctx: Context, reports: list[Report], options: argparse.Namespace, *, as_list: bool = False
+) -> None:
+    ANSWERS.extend(map(explanation_of, reports))
+    if options.json:
         objects = [report_json(report) for report in reports]
-        print(json.dumps(objects if as_list else objects[0], indent=2))
+        print_json(objects if as_list else objects[0])
         return
     for number, report in enumerate(reports):
         pattern_titles = titles(read_own_patterns(ctx)) if report.diagnosis.symptoms else {}
         lines = report_lines(report, pattern_titles, stdout_console())
-        print(*([""] if number else []), *lines, sep="\n")
+        print_lines(["", *lines] if number else lines)

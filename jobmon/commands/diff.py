@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.commands.results import print_result
 from jobmon.views.runs import diff_json, diff_lines
 from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
 
@@ -47,7 +47,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument(
         "other",
@@ -62,8 +61,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what differs."""
     found = diff_runs(open_context(), options.job, options.other)
-    if options.json:
-        print(json.dumps(diff_json(found), indent=2))
-    else:
-        print(*diff_lines(found, stdout_console()), sep="\n")
+    print_result(options, diff_json, diff_lines, found)
     return 0

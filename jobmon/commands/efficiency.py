@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context, period_s
+from jobmon.commands.results import print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
-from jobmon_core.app.efficiency.collect import collect
+from jobmon_core.app.jobs.efficiency import collect
 from jobmon_core.app.jobs.selection import RECENT_S
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ named by their ids, too. Without JOB, the watched jobs that ended in the last 7 
 EPILOG = """\
 The figures are those of seff: CPU is the processor time of all steps as a share of elapsed time x allocated
 CPUs; MEMORY is the largest step, i.e. the sum of the peaks of its tasks, as a share of the memory of all
-nodes. Slurm samples the memory, so short peaks are missed. Of a requeued job, the last run counts.
+nodes. Slurm samples the memory, so short peaks are missed. Of a requeued job, the last run counts. A job that
+was restarted, or restarts another one, stands for all attempts of its lineage.
 
 GPU is the mean utilisation: from jobmon's agents beside the job, or from a summary of jobstats in
 accounting. `max 83%` comes from gres/gpuutil, of which accounting has only the highest value.
@@ -58,7 +59,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"{JOB_HELP}, or a group")
     parser.add_argument(
         "--since",
@@ -76,8 +76,6 @@ def run(options: argparse.Namespace) -> int:
     found = collect(ctx, options.job, 0.0 if period is None else ctx.clock.now() - period)
     for problem in found.problems:
         say(problem)
-    if options.json:
-        print(json.dumps(efficiency_json(found.runs), indent=2))
-    elif found.runs or not found.problems:
-        print(*efficiency_lines(found.runs, stdout_console()), sep="\n")
+    if options.json or found.runs or not found.problems:
+        print_result(options, efficiency_json, efficiency_lines, found.runs)
     return 1 if found.problems else 0

@@ -8,13 +8,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, natural, period_s, positive
+from jobmon.commands.common import JOB_HELP, add_verb, natural, period_s, positive
 from jobmon_core.domain.groups.model import DEFAULT_INTERVAL_S, MemberMessages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+    from jobmon.commands.common import Verbs
 
 DESCRIPTION = """\
 A group is a set of jobs that belong together, such as a sweep: one table, one log, one message when
@@ -59,7 +59,6 @@ tasks) and problem (why its state file cannot be read; then the other keys are m
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_editing(verbs)
     _add_looking(verbs)
@@ -80,8 +79,7 @@ def _verb(
     verbs: Verbs, name: str, summary: str, command: str, *, has_name: bool = True
 ) -> argparse.ArgumentParser:
     """Add the parser of a verb; ``command`` is its function, e.g. ``looking.status``."""
-    parser = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-    parser.set_defaults(verb=command)
+    parser = add_verb(verbs, name, summary, verb=command)
     if has_name:
         parser.add_argument("name", metavar="NAME", help="the name of the group")
     return parser
@@ -119,6 +117,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     settings = parser.add_argument_group("options of the group", _SETTINGS)
     settings.add_argument(
         "--interval",
+        dest="interval_s",
         type=_interval_s,
         metavar="TIME",
         help="how often Slurm is asked about its jobs, and a STATUS_CHECK is written to its log; replaces "
@@ -181,7 +180,8 @@ def _add_changing(verbs: Verbs) -> None:
         "release": "release the pending jobs of a group",
     }
     for name, summary in changes.items():
-        changing = _verb(verbs, name, summary, f"changing.{name}")
+        changing = _verb(verbs, name, summary, "changing.change_runs")
+        changing.set_defaults(change=name)
         if name == "release":
             changing.description = _RELEASE
         _add_yes(changing)

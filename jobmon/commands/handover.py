@@ -12,14 +12,14 @@ from jobmon.commands.common import JOB_HELP, jobmon_command, open_context
 from jobmon.errors import say
 from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core import __version__
-from jobmon_core.app.handover.collect import collect
+from jobmon_core.app.handover_facts import collect
 from jobmon_core.app.jobs.report import write_report
-from jobmon_core.app.patrol.targets import named_state_ids
+from jobmon_core.app.patrol.look import named_state_ids
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.app.handover.collect import Handover
+    from jobmon_core.app.handover_facts import Handover
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -39,7 +39,6 @@ _EXPORTED = ("SLURM_CONF",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"only about these: a group, {JOB_HELP}")
     parser.add_argument(
         "--output", "-o", default="", metavar="FILE", help="write the page into this file (default: stdout)"

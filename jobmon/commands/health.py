@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.commands.results import print_result
 from jobmon.errors import UsageError
-from jobmon.views.health.as_json import health_json
-from jobmon.views.health.lines import health_lines, table_of_health
-from jobmon_core.app.health.collect import PodOptions, collect_health, health_with_pods
+from jobmon.views.health import all_health_json, health_json, health_lines, table_of_health
+from jobmon_core.app.health.collect import collect_health, health_with_pods
+from jobmon_core.app.outcome import ANSWERS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
-
-    from jobmon_core.domain.health.model import HealthReport
 
 DESCRIPTION = """\
 Say whether a job is healthy, in one look: its state, progress and throughput, GPUs that it holds but does not
@@ -67,7 +64,6 @@ _UNHEALTHY, _NOT_KNOWN = 1, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"a group, {JOB_HELP}")
     parser.add_argument(
         "--pod",
@@ -96,19 +92,16 @@ def run(options: argparse.Namespace) -> int:
     if not options.pod and (options.namespace or options.checkpoints):
         raise UsageError(f"{'--namespace' if options.namespace else '--checkpoints'} requires --pod")
     ctx = open_context()
-    pods = PodOptions(tuple(options.pod), options.namespace, options.checkpoints)
-    found = health_with_pods(ctx, options.job, pods) if options.pod else collect_health(ctx, options.job)
-    if options.json:
-        objects = [health_json(report) for report in found.reports]
-        print(json.dumps(objects[0] if found.names_one_job else objects, indent=2))
-    elif found.names_one_job:
-        print(*health_lines(found.reports[0], stdout_console()), sep="\n")
+    if options.pod:
+        pods = (options.pod, options.namespace, options.checkpoints)
+        reports = [health_with_pods(ctx, options.job, *pods)]
     else:
-        print(*table_of_health(found.reports, stdout_console()), sep="\n")
-    return _exit_code(found.reports)
-
-
-def _exit_code(reports: Sequence[HealthReport]) -> int:
+        reports = [*collect_health(ctx, options.job)]
+    ANSWERS.append(reports)
+    if len(reports) == 1:
+        print_result(options, health_json, health_lines, reports[0])
+    else:
+        print_result(options, all_health_json, table_of_health, reports)
     if any(report.healthy is False for report in reports):
         return _UNHEALTHY
     return _NOT_KNOWN if any(report.healthy is None for report in reports) else 0

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = "Show the help of a command; without one, list the commands."
+EPILOG = "examples:\n  jobmon help submit\n  jobmon help group submit"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show the help of a command; without one, list the commands."
-    parser.epilog = "examples:\n  jobmon help submit\n  jobmon help group submit"
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command")
     parser.add_argument("action", nargs="?", metavar="ACTION", help="an action of `group` or `patterns`")
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
-from typing import NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
+from jobmon.commands.common import natural
 from jobmon.errors import interrupted, say
 from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.app.setup import open_inbox
+
+if TYPE_CHECKING:
+    import argparse
 
 _MAX_PORT = 65_535
 DESCRIPTION = """\
 Receive messages on this machine and print them as Discord would show them, until Ctrl-C.
 Prints a webhook URL for each channel: paste them into `jobmon init` in another terminal. The URLs
 work only on this machine and only while this command runs."""
+EPILOG = "examples:\n  jobmon inbox\n  jobmon inbox --port 8080"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = DESCRIPTION
-    parser.epilog = "examples:\n  jobmon inbox\n  jobmon inbox --port 8080"
+    port = partial(natural, most=_MAX_PORT)
     parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port to listen on (default: any free port)"
+        "--port", type=port, default=0, metavar="N", help="port to listen on (default: any free port)"
     )
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > _MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port number (0 to {_MAX_PORT})")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:

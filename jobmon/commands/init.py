@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import shutil
 import sys
 import textwrap
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from jobmon.cli import main
 from jobmon.commands.common import jobmon_command, open_context, stdout_console
+from jobmon.commands.results import print_lines
 from jobmon.errors import interrupted, say
+from jobmon.views.terminal import has_unicode
 from jobmon.views.text_width import fill
 from jobmon_core.app import setup
 from jobmon_core.app.autostart import Autostart
@@ -41,11 +44,23 @@ PRIVACY = """\
 A webhook URL is a password: it is not shown while you paste it, and jobmon
 keeps it in a file that only you can read.
 """
+PHONE = """\
+Messages reach a phone without an account through ntfy (https://ntfy.sh), which shows whatever is sent to a
+topic. The name of the topic is the only password: keep it, and its QR code, to yourself."""
+STEPS = (
+    "1. On the phone, install the app ntfy, or do without: the page works in a browser too.",
+    "2. Scan the code, or subscribe to the topic in the app:",
+)
+WITHOUT_CODE = (STEPS[0], "2. In the app, subscribe to the topic:")
+SHORT = (
+    "Because others run the server, messages to this channel say only which job ended and how. With "
+    '"details": "full", they also contain the cause and log lines.'
+)
+DESCRIPTION = f"{WHAT}\n{HOW_TO}\n{PRIVACY}\nOn a pipe, give both URLs, one per line."
+EPILOG = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt\n  jobmon init --phone"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = f"{WHAT}\n{HOW_TO}\n{PRIVACY}\nOn a pipe, give both URLs, one per line."
-    parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt\n  jobmon init --phone"
     parser.add_argument(
         "--phone",
         action="store_true",
@@ -63,9 +78,7 @@ def run(options: argparse.Namespace) -> int:
     """
     ctx = open_context()
     if options.phone:
-        from jobmon.commands.init_phone import connect_phone
-
-        code = connect_phone(ctx)
+        code = _connect_phone(ctx)
         _send_undelivered(ctx)
         return code
     if not sys.stdin.isatty():
@@ -76,7 +89,9 @@ def run(options: argparse.Namespace) -> int:
     kept = "; it exists, and its other settings are kept" if exists else ""
     _tell(f"{file}{kept}. Ctrl-C quits and saves nothing.", "")
     try:
-        success, error = _ask_urls(checks=not options.no_check)
+        checks = not options.no_check
+        success = _ask_url("1 of 2: URL for successes", checks=checks)
+        error = _ask_url("2 of 2: URL for everything else (Enter: the same)", success, checks=checks)
     except (KeyboardInterrupt, EOFError):
         return interrupted("stopped; nothing was saved")
     _save(ctx, success, error)
@@ -100,12 +115,6 @@ def _read_pipe(ctx: Context) -> int:
     print(f"{done} {ctx.home.config}; `jobmon test-discord` tests the webhooks")
     _send_undelivered(ctx)
     return 0
-
-
-def _ask_urls(*, checks: bool) -> tuple[str, str]:
-    """Ask for both URLs on the terminal."""
-    success = _ask_url("1 of 2: URL for successes", checks=checks)
-    return success, _ask_url("2 of 2: URL for everything else (Enter: the same)", success, checks=checks)
 
 
 def _offer_more(ctx: Context) -> None:
@@ -223,3 +232,33 @@ def _tell(*texts: str) -> None:
 
 def _columns() -> int:
     return min(shutil.get_terminal_size().columns, _MAX_COLUMNS)
+
+
+def _connect_phone(ctx: Context) -> int:
+    """Make the topic, unless there is one, show it, and send examples; return the exit code."""
+    from jobmon.commands.test_alerts import send_samples
+    from jobmon.views.qr_code import qr_lines
+    from jobmon_core.app.channels.phone import CHANNEL, set_up_phone
+
+    console = stdout_console()
+    topic = set_up_phone(ctx)
+    print_lines([*console.prose(PHONE), ""])
+    code = qr_lines(topic.url, colour=console.colour, ascii_only=not has_unicode(os.environ))
+    print_lines([*(code or console.prose("(For a QR code here, run `pip install 'jobmon[alerts]'`.)")), ""])
+    for step in STEPS if code else WITHOUT_CODE:
+        print_lines(console.prose(step, hanging="   "))
+    places = {"topic": topic.topic, "server": topic.server, "page": topic.url}
+    print_lines([*(f"     {name:<7} {place}" for name, place in places.items()), ""])
+    print_lines([*console.prose(SHORT), ""])
+    saved = "Saved as" if topic.is_new else "This is"
+    print(*console.prose(f"{saved} channel {CHANNEL!r} in {ctx.home.config}."), sep="\n", flush=True)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            input("Press Enter when the phone shows the topic; then examples are sent. ")
+        except (KeyboardInterrupt, EOFError):
+            return interrupted("no examples were sent; `jobmon test-alerts phone` sends them")
+    exit_code = send_samples(ctx, (CHANNEL,))
+    if exit_code:
+        undo = f'to undo this, remove {CHANNEL!r} from "channels" in {ctx.home.config}'
+        say(f"the channel stays configured; `jobmon test-alerts {CHANNEL}` tries it again; {undo}")
+    return exit_code

@@ -84,6 +84,7 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
         configured = read_settings(options.job_config, say)
     else:
         configured = settings_beside(script, say, "local") or JobSettings()
+    is_here = not getattr(options, "host", "")  # else a folder there
     given = {
         "name": options.job_name,
         "num_workers": options.num_workers,
@@ -91,7 +92,7 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
         "total_items": options.total_items,
         "output_dir": absolute(options.output_dir),
         "log_dir": absolute(options.log_dir),
-        "checkpoint_dir": absolute(options.checkpoint_dir),
+        "checkpoint_dir": absolute(options.checkpoint_dir) if is_here else str(options.checkpoint_dir or ""),
         "output_pattern": options.output_pattern,
         "log_pattern": options.log_pattern,
         "checkpoint_pattern": options.checkpoint_pattern,

@@ -1,4 +1,4 @@
-"""The arguments of commands that take jobs or log files."""
+"""The arguments of commands that take jobs or log files, or a job or a folder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError
 from jobmon_core.app.diagnose import parse_job
-from jobmon_core.app.jobs.find import STDIN, find_ref_by_name
+from jobmon_core.app.jobs.find import STDIN, find_job, find_ref_by_name
 from jobmon_core.domain.errors import UnknownJob
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 
 def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
@@ -24,9 +25,11 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     """
     refs = [parse_job(argument) or find_ref_by_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
-    if not jobs and len(arguments) == 1 and _cannot_be_file(arguments[0]):
+    first = arguments[0]
+    is_path = first == STDIN or set("/.") & set(first) or os.path.lexists(first)
+    if not jobs and len(arguments) == 1 and not is_path:
         raise UnknownJob(
-            f"{arguments[0]!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
+            f"{first!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
         )
     if not jobs or len(jobs) == len(refs):
         return jobs
@@ -38,6 +41,24 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")
 
 
-def _cannot_be_file(argument: str) -> bool:
-    """Whether no such file exists and the argument does not look like a path: it has no ``/`` and no dot."""
-    return argument != STDIN and not set("/.") & set(argument) and not os.path.lexists(argument)
+def job_or_folder(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef] | str:
+    """Return the watched job and the part of it that an argument names, else the path of a folder or file.
+
+    The path is absolute.
+
+    Raises:
+        UsageError: it is a path at which there is nothing.
+        UnknownJob: it is neither.
+    """
+    exists = os.path.lexists(argument)
+    path = os.path.abspath(argument)  # noqa: PTH100 - without resolving links, as the user wrote it
+    if "/" in argument or argument in (".", ".."):
+        if not exists:
+            raise UsageError(f"{argument}: no such folder")
+        return path
+    try:
+        return find_job(ctx, argument)
+    except UnknownJob as error:
+        if exists:
+            return path
+        raise UnknownJob(f"{error}; no folder {argument!r} exists either") from error

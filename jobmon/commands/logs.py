@@ -10,7 +10,7 @@ from jobmon.errors import say
 from jobmon.views.model import age, pending_reason
 from jobmon.views.output import OutputScreen
 from jobmon_core.app.jobs.array_summary import is_waiting
-from jobmon_core.app.jobs.ending import state_text
+from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines
@@ -46,7 +46,6 @@ _INTERVAL_S = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument("-f", "--follow", action="store_true", help="keep printing what the job writes")
     parser.add_argument(
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if options.monitor:
         return _show_monitor_log(ctx, job, options)
     output = job_output(ctx, job, ref)
-    if output is None and options.follow and not job.closed:
+    if output is None and options.follow and not (job.closed or job.ended):
         say(f"{_not_started(ctx, job, ref)}; waiting for its output (Ctrl-C stops waiting)")
         job = wait_for_start(ctx, job, ref)
         output = job_output(ctx, job, ref)
@@ -154,7 +153,8 @@ def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
 
 
 def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
-    if job.concluded_s is not None:
+    named = [task for task in job.tasks.values() if ref.key in ("", task.key)]
+    if job.concluded_s is not None or (named and all(task.end or ending_of(task) for task in named)):
         return f"job {ref} ended, but is not known to have started, so jobmon knows of no output"
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"

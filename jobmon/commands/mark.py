@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
+from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import natural, open_context
 from jobmon_core.app.chains.mark import write_marker
+
+if TYPE_CHECKING:
+    import argparse
 
 DESCRIPTION = """\
 Write a marker: a small file whose existence shows that something is done. It appears in one step, never
@@ -30,9 +34,9 @@ _MAX_STATUS = 255
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    status = partial(natural, most=_MAX_STATUS)
     parser.add_argument(
-        "-s", "--status", type=_status, default=0, metavar="N", help="the exit status to record (default: 0)"
+        "-s", "--status", type=status, default=0, metavar="N", help="the exit status to record (default: 0)"
     )
     parser.add_argument("--note", default="", metavar="TEXT", help="a note to put into the marker")
     parser.add_argument("name", metavar="NAME", help="the path of the marker")
@@ -42,9 +46,3 @@ def run(options: argparse.Namespace) -> int:
     """Write the marker and print its path."""
     print(write_marker(open_context(), options.name, options.status, options.note))
     return 0
-
-
-def _status(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) <= _MAX_STATUS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an exit status (0 to {_MAX_STATUS})")
-    return int(text)

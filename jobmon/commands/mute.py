@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, period_s, result_text
+from jobmon.commands.results import print_json
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
 from jobmon_core.app.alerts.mute import mute, muted, unmute
@@ -30,7 +31,6 @@ _MAX_S = 30 * 86_400.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("target", nargs="?", metavar="JOB|GROUP|all", help=f"a group, `all`, or {JOB_HELP}")
     parser.add_argument(
         "time", nargs="?", type=_time_s, metavar="TIME", help="e.g. 30m, 2h or 1d; at most 30d"
@@ -67,11 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(mutes: list[Muted], now_s: float, *, as_json: bool) -> int:
     if as_json:
-        import json
-
-        print(
-            json.dumps([{"subject": each.subject, "muted_until": each.until_s} for each in mutes], indent=2)
-        )
+        print_json([{"subject": each.subject, "muted_until": each.until_s} for each in mutes])
         return 0
     for each in mutes:
         print(result_text(each.subject, f"muted until {clock(each.until_s or 0.0, now_s)}"))

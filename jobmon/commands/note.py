@@ -22,7 +22,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the note; several words are joined")
 

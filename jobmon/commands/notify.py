@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import natural, open_context
+from jobmon.commands.common import open_context
+from jobmon.commands.job_options import seconds
 from jobmon.errors import UsageError, say
-from jobmon.views.console import one_line
-from jobmon_core.app.messages.notify import Notified, notify
+from jobmon_core.app.messages.send import Notified, notify
+from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.domain.channels import Level
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -43,7 +45,6 @@ _MAX_STDIN = 1 << 20  # characters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "-l",
         "--level",
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--title", default="", metavar="TITLE", help="the title (default: see below)")
     parser.add_argument(
         "--wait",
-        type=natural,
+        type=_wait_s,
         default=10,
         metavar="SECONDS",
         help="how long to wait for the channels (default: 10); 0: save the message and return",
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Send the message, print one line about it, and return the exit code."""
     sent = notify(open_context(), Level(options.level), options.title, _text(options.text), options.wait)
+    ANSWERS.append(sent)
     if sent.was_hidden:
         say("a part that looks like a password or a token was replaced by [hidden]")
     line, exit_code = _result(sent)
@@ -74,6 +76,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(line)
     return exit_code
+
+
+def _wait_s(text: str) -> float:
+    return 0.0 if text == "0" else seconds(text)
 
 
 def _text(words: list[str]) -> str:

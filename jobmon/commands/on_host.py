@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context
 from jobmon.commands.job_options import job_settings
+from jobmon.commands.restart_options import given_values, restart_change
 from jobmon.errors import UsageError, say
-from jobmon.views.console import one_line
+from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.domain.hosts.target import EXPECTED, Target
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ _MAX_COMMAND = 200  # characters of a command line that are shown
 _NOTHING = JobSettings()
 # the settings about files, processes or GPUs of this machine
 _LOCAL = (
-    *("output_dir", "log_dir", "checkpoint_dir", "output_pattern", "log_pattern", "checkpoint_pattern"),
+    *("output_dir", "log_dir", "output_pattern", "log_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
 )
 _OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a folder there are counted
@@ -62,6 +64,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
         settings=_settings_there(settings, has_files=bool(target.files)),
         again=options.again,
     )
+    ANSWERS.append(Watched(str(job.ref), job.id))
     if job.command:
         say(one_line(f"{options.host}: {job.command}")[:_MAX_COMMAND])
     if not job.logs.stdout:
@@ -77,23 +80,20 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
 def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     """Start a command on a host and watch it; return the exit code of jobmon, not that of the command."""
     from jobmon_core.app.remote.run_on_host import run_on_host  # only with --host
+    from jobmon_core.app.restarts.first_attempt import first_attempt
+    from jobmon_core.app.runs.submit_request import SubmitRequest
+    from jobmon_core.domain.restart.settings import RunOptions
 
     _refuse(options, ("output", "error", "gpu_ids"))
     ctx = open_context()
-    starter = MonitorStarter(ctx)
-    try:
-        output_dir = options.files or ""
-        started = run_on_host(
-            ctx,
-            starter,
-            options.host,
-            command,
-            workdir=options.chdir or "",
-            output_dir=output_dir,
-            settings=_settings_there(job_settings(options), has_files=bool(output_dir)),
-        )
-    finally:
-        starter.discard()
+    folders = RunOptions(workdir=options.chdir or "", output_dir=options.files or "")
+    settings = _settings_there(job_settings(options), has_files=bool(folders.output_dir))
+    restart = restart_change(options.restart, given_values(options))
+    request = SubmitRequest(BACKEND, tuple(command), restart=restart, run=folders)
+    attempt = first_attempt(ctx, request, settings, say)
+    started = run_on_host(
+        ctx, MonitorStarter(ctx), options.host, command, folders, settings=settings, attempt=attempt
+    )
     job = started.job
     if started.problem:
         say(f"it is not known whether the command was started: {started.problem}")
@@ -122,7 +122,7 @@ def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSett
     local = [name for name in _LOCAL if not (has_files and name == _OF_COUNTED_FILES)]
     ignored = [name for name in local if getattr(settings, name) != getattr(_NOTHING, name)]
     if ignored:
-        say(f"ignored for a job on another host, of which jobmon reads only the log: {', '.join(ignored)}")
+        say(f"ignored for a job on another host: {', '.join(ignored)}")
     kept = replace(settings, **{name: getattr(_NOTHING, name) for name in ignored})
     if kept.done:
         kept = replace(kept, done=replace(kept.done, marker="", artifact="") if kept.done.log else None)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon.commands.autostart import add_install_arguments, install, uninstall, wanted_method
-from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s, stdout_console
+from jobmon.commands.autostart import add_install_arguments, install, uninstall
+from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s
+from jobmon.commands.results import print_result
 from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
-from jobmon.views.patrol.as_json import patrol_json
-from jobmon.views.patrol.facts import seen_job
-from jobmon.views.patrol.lines import patrol_lines
-from jobmon_core.app.patrol.look import look
-from jobmon_core.app.patrol.memory import read_memory, save_memory
-from jobmon_core.app.patrol.targets import named_state_ids
+from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
+from jobmon_core.app.patrol.look import look, named_state_ids
+from jobmon_core.app.patrol.send import read_memory, save_memory
 from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.patrol.compare import compare, remembered
@@ -78,14 +75,12 @@ class _Result:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
     parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
-    modes = parser.add_mutually_exclusive_group()
-    add_install_arguments(modes)
+    modes = add_install_arguments(parser)
     modes.add_argument(
         "--unattended",
         action="store_true",
@@ -97,7 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help=f"with --install: how often, e.g. 15m, 1h, 1d (default: {DEFAULT_MINUTES}m)",
     )
-    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -149,10 +143,8 @@ def _tell(ctx: Context, result: _Result, reader: str, options: argparse.Namespac
             plain += remove_entries(_autostart(ctx))
         if not options.to:
             log_patrol(ctx, plain)
-    elif options.json:
-        print(json.dumps(patrol_json(patrol), indent=2))
     else:
-        print(*patrol_lines(patrol, stdout_console()), sep="\n")
+        print_result(options, patrol_json, patrol_lines, patrol)
     severity = patrol.severity
     try:
         if options.to:
@@ -195,4 +187,4 @@ def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
         raise JobmonError(
             "nothing is watched, so a patrol has nothing to look at; submit or watch a job first"
         )
-    return install(autostart, wanted_method(options.install), confirmed=options.yes)
+    return install(autostart, options.install, confirmed=options.yes)

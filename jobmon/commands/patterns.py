@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import add_verb, open_context, stdout_console
+from jobmon.commands.results import print_lines, print_result
 from jobmon.errors import say
-from jobmon.views.console import one_line
 from jobmon.views.patterns import check_lines, pattern_lines, patterns_json, test_lines
 from jobmon_core.app.patterns import (
     check,
@@ -18,6 +17,7 @@ from jobmon_core.app.patterns import (
     read_own_patterns,
     test_on_log,
 )
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -39,9 +39,8 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     actions = parser.add_subparsers(metavar="list|check|test", required=True)
-    listing = _add(actions, "list", "show every pattern in use", _list)
+    listing = add_verb(actions, "list", "show every pattern in use", action=_list)
     listing.add_argument(
         "word",
         nargs="*",
@@ -50,12 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and lower case are the same",
     )
     listing.add_argument("--json", action="store_true", help="print the patterns as a JSON list")
-    checking = _add(
-        actions,
-        "check",
-        "report every fault of a pattern file, and test its patterns on their examples",
-        _check,
-    )
+    faults = "report every fault of a pattern file, and test its patterns on their examples"
+    checking = add_verb(actions, "check", faults, action=_check)
     checking.add_argument(
         "file",
         nargs="?",
@@ -63,8 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="default: your patterns.json, if any, and the shipped file",
     )
-    testing = _add(actions, "test", "show which lines of a log the patterns match", _test)
+    testing = add_verb(actions, "test", "show which lines of a log the patterns match", action=_test)
     testing.add_argument("file", metavar="FILE", help="log file")
+    for verb in (listing, checking, testing):
+        verb.epilog = EPILOG
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,30 +70,12 @@ def run(options: argparse.Namespace) -> int:
     return action(options)
 
 
-def _add(
-    actions: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    summary: str,
-    action: Callable[[argparse.Namespace], int],
-) -> argparse.ArgumentParser:
-    sub = actions.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=EPILOG,
-    )
-    sub.set_defaults(action=action)
-    return sub
-
-
 def _list(options: argparse.Namespace) -> int:
     own = read_own_patterns(open_context())
     _say_note(own.note)
     entries = [entry for entry in effective_patterns(own) if entry.contains(options.word)]
-    if options.json:
-        print(json.dumps(patterns_json(entries), indent=2))
-    elif entries:
-        print(*pattern_lines(entries, stdout_console()), sep="\n")
+    if options.json or entries:
+        print_result(options, patterns_json, pattern_lines, entries)
     else:
         say(f"no pattern contains {' and '.join(map(repr, options.word))}")
     return 0
@@ -104,10 +83,11 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Print the faults on stdout, because they are the result; return 1 if there are any."""
-    files = (options.file,) if options.file else files_in_use(own_pattern_file(open_context()))
+    own = None if options.file else own_pattern_file(open_context())
+    files = (options.file,) if options.file else files_in_use(own)
     faulty = False
-    for checked in check(files):
-        print(*check_lines(checked), sep="\n")
+    for checked in check(files, own):
+        print_lines(check_lines(checked))
         faulty = faulty or bool(checked.faults)
     return 1 if faulty else 0
 
@@ -115,8 +95,7 @@ def _check(options: argparse.Namespace) -> int:
 def _test(options: argparse.Namespace) -> int:
     own = read_own_patterns(open_context())
     _say_note(own.note)
-    result = test_on_log(options.file, own)
-    print(*test_lines(result, stdout_console()), sep="\n")
+    print_lines(test_lines(test_on_log(options.file, own), stdout_console()))
     return 0
 
 

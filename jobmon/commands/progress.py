@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
+from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
-from jobmon.views.launch import launch_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
-from jobmon.views.telemetry.as_json import live_json
+from jobmon.views.running import launch_json
+from jobmon.views.telemetry.figures import live_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
-from jobmon_core.app.live.phase import phase_of
+from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.app.live.telemetry import tasks_with_agents
 
 if TYPE_CHECKING:
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
-Show how far along a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
-speed and the time that is left. 12 is a job, 12_3 an array task; a name stands for the newest watched
-job of that name, `latest` for the newest of all. An argument that is an existing file is a log, and needs
-no job and no Slurm: several files are the logs of one program, e.g. its stdout and stderr; the counts of
-files named worker_0.log, worker_1.log ... are summed. A trainer_state.json of the Hugging Face Trainer is
-read too. - is standard input. Nothing needs to be configured."""
+Show how far along a job or any program is: what its log says of steps, epochs or items, loss, learning
+rate, speed and the time that is left. 12 is a job, 12_3 an array task; a name stands for the newest watched
+job of that name, `latest` for the newest of all. An argument that is an existing file is a log, unless it
+is the script of a watched job. Logs need no job and no Slurm: several files are the logs of one program,
+e.g. its stdout and stderr; the counts of files named worker_0.log, worker_1.log ... are summed. A
+trainer_state.json of the Hugging Face Trainer is read too. - is standard input. Nothing needs to be
+configured."""
 EPILOG = """\
 The time left is the estimate by the job's monitor; without one, what the log itself says.
 The exit code is 0 if all files could be read, else 1.
@@ -53,7 +55,6 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one program")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="go on as the log grows, until Ctrl-C or the end of input"
@@ -109,7 +110,7 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
         print(stdout_console().bold(f"{ref} {job.name}".rstrip()))
         _print(report, now_s, as_json=False)
     if options.json:
-        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+        print_json(one_or_all(objects))
     return exit_code
 
 
@@ -123,9 +124,9 @@ def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str
 
 def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(report_json(report, now_s), indent=2))
+        print_json(report_json(report, now_s))
     elif report.progress is not None:
-        print(*progress_lines(report, report.progress, now_s, stdout_console()), sep="\n")
+        print_lines(progress_lines(report, report.progress, now_s, stdout_console()))
     elif len(report.unread) < len(report.logs):
         say(NOTHING_FOUND)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import is_confirmed, open_context, period_s
 from jobmon.errors import say
-from jobmon.views.console import one_line
 from jobmon.views.model import stamp
 from jobmon_core.app.jobs.forget import prune
 from jobmon_core.app.jobs.selection import last_change_s
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,6 @@ _UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--older-than",
         type=period_s,
@@ -78,8 +77,7 @@ def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
     period = next(
         count(int(older_than_s // unit_s), name) for name, unit_s in _UNITS if not older_than_s % unit_s
     )
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    jobs = one_line(f"{count(len(names), 'job')} ({', '.join(names[:_NAMES_SHOWN])}{more})")
+    jobs = one_line(f"{count(len(names), 'job')} ({listed(names, _NAMES_SHOWN)})")
     return is_confirmed(f"Remove the records of {jobs}, older than {period}?", "nothing was removed")
 
 

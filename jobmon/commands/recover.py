@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.autostart import add_install_arguments, install, uninstall, wanted_method
+from jobmon.commands.autostart import add_install_arguments, install, uninstall
 from jobmon.commands.common import jobmon_command, open_context, result_text, stdout_console
+from jobmon.commands.results import print_lines
 from jobmon.errors import UsageError
+from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.humanize import count
@@ -37,13 +39,10 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
-    modes = parser.add_mutually_exclusive_group()
-    add_install_arguments(modes)
+    modes = add_install_arguments(parser)
     modes.add_argument(
         "--quiet", action="store_true", help="print only changes; exit 0 if another command restarts monitors"
     )
-    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
     parser.add_argument(
         "--stay",
         action="store_true",
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         methods = Autostart.of(ctx, jobmon_command())
         if options.uninstall:
             return uninstall(methods, confirmed=options.yes)
-        return install(methods, wanted_method(options.install), confirmed=options.yes)
+        return install(methods, options.install, confirmed=options.yes)
     if options.yes:
         raise UsageError("--yes requires --install or --uninstall")
     _recover(ctx, quiet=options.quiet)
@@ -73,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
     """Restart monitors; print what was done or could not be done, and count the jobs with living monitors."""
-    hosts: list[str] = []
+    hosts, changed = list[str](), list[str]()
     printed = 0
     try:
         for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
@@ -82,11 +81,14 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
             elif result.is_changed or not quiet:
                 print(result_text(result.subject, result.action), flush=True)
                 printed += result.is_job
+            if result.is_changed and result.is_job:
+                changed.append(f"{result.subject}: {result.action}")
     except CommandBusy:
         if not quiet:  # the autostart tries again in a few minutes
             raise
+    ANSWERS.append(changed)
     if not quiet and (hosts or not printed):
-        print(*stdout_console().prose(_summary(hosts, is_rest=printed > 0)), sep="\n")
+        print_lines(stdout_console().prose(_summary(hosts, is_rest=printed > 0)))
 
 
 def _summary(hosts: Sequence[str], *, is_rest: bool) -> str:

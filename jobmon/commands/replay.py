@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, result_text
-from jobmon.errors import say
-from jobmon.views.console import one_line
+from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.commands.results import Errors, print_change
 from jobmon_core.app.alerts.replay import replay
-from jobmon_core.domain.errors import JobmonError
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
 
 
@@ -34,19 +31,9 @@ def run(options: argparse.Namespace) -> int:
 
     It is 1 for a job that has no given-up message or is not watched any more.
     """
-    ctx = open_context()
+    ctx, errors = open_context(), Errors()
     starter = MonitorStarter(ctx)
-    exit_code = 0
     for argument in options.job:
-        try:
-            result = replay(ctx, starter, argument)
-        except JobmonError as error:
-            say(str(error))
-            exit_code = max(exit_code, error.exit_code)
-            continue
-        if result.is_changed:
-            print(result_text(result.subject, result.action))
-        else:
-            say(one_line(f"{result.subject}: {result.action}"))
-            exit_code = max(exit_code, 1)
-    return exit_code
+        with errors.reported():
+            errors.add(print_change(replay(ctx, starter, argument)))
+    return errors.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import replace
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import UsageError, say
-from jobmon.views.report.as_json import report_json
+from jobmon.views.report.facts import report_json
 from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.terminal import has_unicode
 from jobmon.views.top.drawing import ASCII, UNICODE
@@ -58,7 +58,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
     parser.add_argument("--json", action="store_true", help="print JSON, as described below")
@@ -80,9 +79,9 @@ def run(options: argparse.Namespace) -> int:
         write_report(Path(options.html), page)
         say(f"report written to {options.html}")
     if options.json:
-        print(json.dumps(report_json(data), indent=2))
+        print_json(report_json(data))
     elif not options.html:
         console = stdout_console()
         console = replace(console, width=min(console.width or WIDTH, WIDTH))
-        print(*report_lines(data, console, UNICODE if has_unicode(os.environ) else ASCII), sep="\n")
+        print_lines(report_lines(data, console, UNICODE if has_unicode(os.environ) else ASCII))
     return 0

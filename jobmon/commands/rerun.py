@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, stdout_console
-from jobmon.errors import UsageError, say
+from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, require_terminal, stdout_console
+from jobmon.errors import say
 from jobmon.views.runs import rerun_lines
-from jobmon_core.app.runs.rerun import in_recorded_folder, plan_rerun
+from jobmon_core.app.runs.recorded import in_recorded_folder
+from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.app.submit import SubmitJob
-from jobmon_core.lifecycle.start import MonitorStarter
-
-if TYPE_CHECKING:
-    from jobmon_core.app.runs.rerun import RerunPlan
-    from jobmon_core.context import Context
 
 DESCRIPTION = """\
 Submit again what a job ran: the recorded script, with its options and arguments, in the folder that the job
@@ -39,7 +34,6 @@ _YES = "--yes"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon rerun [--yes] JOB [SBATCH-OPTIONS]"
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", metavar="JOB", help=JOB_HELP)
     parser.add_argument(
         "sbatch_options",
@@ -54,30 +48,11 @@ def run(options: argparse.Namespace) -> int:
     """Show the plan, ask, submit. Return the exit code of sbatch, or 1 if the user declined."""
     sbatch_options = [each for each in options.sbatch_options if each != _YES]  # sbatch has no such option
     is_already_confirmed = options.yes or len(sbatch_options) < len(options.sbatch_options)
-    if not is_already_confirmed and not sys.stdin.isatty():
-        raise UsageError("stdin is not a terminal, so jobmon cannot ask: add --yes")
+    require_terminal(is_confirmed=is_already_confirmed)
     ctx = open_context()
     plan = plan_rerun(ctx, options.job, sbatch_options)
     print(*rerun_lines(plan, stdout_console()), sep="\n", file=sys.stderr, flush=True)
     if not (is_already_confirmed or is_confirmed("Submit it?", "nothing was submitted")):
         return 1
-    return _submit(ctx, plan)
-
-
-def _submit(ctx: Context, plan: RerunPlan) -> int:
-    starter = MonitorStarter(ctx)
-    submit_job = SubmitJob(
-        ctx,
-        starter,
-        say,
-        add_sentinel=None,
-        job_config=plan.job_config,
-        no_agent=plan.no_agent,
-        script_path=plan.script.path,
-    )
-    try:
-        with in_recorded_folder(ctx, plan) as arguments:
-            code = submit_job.submit(plan.backend, arguments)
-    finally:
-        starter.discard()
-    return code if code >= 0 else 128 - code  # as a shell reports a death by a signal
+    with in_recorded_folder(ctx, plan.recorded) as arguments:
+        return SubmitJob(ctx, say, plan.request(arguments)).submission().shell_code

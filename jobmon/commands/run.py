@@ -6,16 +6,17 @@ import argparse
 
 from jobmon.commands.common import open_context
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
+from jobmon.commands.restart_options import add_restart_arguments, given_values, restart_change
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.processes.run import RunCommand, command_script
 from jobmon_core.domain.errors import CommandMissing, ConfigInvalid
-from jobmon_core.lifecycle.start import MonitorStarter
 
 DESCRIPTION = """\
 Run a command on this machine and watch it as jobmon watches a job. What it prints is copied to
 stdout and to a log file. Its stderr goes there too, as in Slurm; with --error, it goes to stderr and
 to a file of its own. The exit code is that of the command (128 + n after signal n): any other than
-0 means that it did not end well."""
+0 means that it did not end well. If its success is doubtful, stderr and the message say so;
+with --strict, the exit code is then 1."""
 EPILOG = """\
 The command runs in a session of its own. Each Ctrl-C reaches it, as if it ran without jobmon.
 SIGTERM cancels it: it gets SIGTERM, and SIGKILL 30 seconds later. If the terminal is closed or
@@ -23,6 +24,9 @@ jobmon is killed, the command goes on in the background, and a message tells how
 read a file or a pipe from stdin, but not the terminal. Python does not buffer its output
 (PYTHONUNBUFFERED=1), so that it appears at once. When the command ends, processes that it left running
 are killed, as in Slurm.
+
+With --restart, further attempts run in the background, with the environment of the first one; they read
+nothing from stdin, and append to the log that --output names. `jobmon restarts` shows them.
 
 With --host, the command starts on another host, in the background: in tmux (session jobmon-ID) where
 that is installed, else in a session of its own. It gets the environment of a plain `ssh HOST`;
@@ -36,12 +40,12 @@ examples:
   jobmon run --name sweep-7 --output logs/sweep-7.log -- ./simulate input.dat
   jobmon run --gpu-ids 0 1 --total-items 50000 -- python embed.py
   jobmon run --error train.err -- python train.py > /dev/null
+  jobmon run --restart --resume-arg '--resume {path}' -- python train.py
   jobmon run --host box --chdir /data/exp7 -- python train.py"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon run [OPTIONS] -- COMMAND [ARGS]"
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--name",
         "--job-name",
@@ -58,7 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-e", "--error", metavar="FILE", help="a log file of its own for stderr")
     parser.add_argument(
-        "--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs to use: sets CUDA_VISIBLE_DEVICES"
+        "--gpu-ids",
+        type=gpu_id,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="the GPUs to use: sets CUDA_VISIBLE_DEVICES",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit code 1 after a doubtful success (see `jobmon status --help`), or one that nobody analysed",
     )
     group = parser.add_argument_group("on another host, by ssh")
     group.add_argument(
@@ -73,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--files", metavar="FOLDER", help="with --host: the folder there whose files are counted as outputs"
     )
     add_job_options(parser)
+    add_restart_arguments(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command to run")
 
 
@@ -81,6 +96,8 @@ def run(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("no command given; `jobmon run -- COMMAND` runs one")
+    if options.host and options.strict:
+        raise UsageError("--strict is not for --host, which only starts the command")
     if options.host:
         from jobmon.commands.on_host import run_there
 
@@ -88,13 +105,12 @@ def run(options: argparse.Namespace) -> int:
     for name in ("chdir", "files"):
         if getattr(options, name):
             raise UsageError(f"--{name} names a folder of another host; it requires --host")
-    ctx = open_context()
-    starter = MonitorStarter(ctx)
     output, error = options.output or "", options.error or ""
     try:
         settings = job_settings(options, command_script(command))
-        return RunCommand(ctx, starter, say).run(command, settings, output=output, error=error)
+        restart = restart_change(options.restart, given_values(options))
+        return RunCommand(open_context(), say).run(
+            command, settings, output=output, error=error, strict=options.strict, restart=restart
+        )
     except (ConfigInvalid, CommandMissing) as error:
         return report(error, "nothing was started: ")
-    finally:
-        starter.discard()

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
-from jobmon.errors import say
-from jobmon.views.alerts import alert_rows, alerts_json
+from jobmon.commands.results import Errors, print_json, print_lines
+from jobmon.views.delivery import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
-from jobmon.views.launch import launch_json
+from jobmon.views.diagnosis import findings_json, findings_rows
 from jobmon.views.model import details_json
-from jobmon.views.notes import findings_json, findings_rows
 from jobmon.views.progress import metrics_json
-from jobmon.views.telemetry.as_json import live_json
-from jobmon_core.app.alerts.about import job_alerts
+from jobmon.views.restarts import lineage_rows, place_json
+from jobmon.views.running import launch_json
+from jobmon.views.telemetry.figures import live_json
+from jobmon_core.app.alerts.mute import job_alerts
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.overview import current_status
-from jobmon_core.app.live.step_usage import with_step_usage
-from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents
+from jobmon_core.app.jobs.overview import current_status, lineages_of
+from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents, with_step_usage
 from jobmon_core.app.records.note import job_memory
-from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
     import argparse
@@ -65,6 +63,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   known_failure
              job_id, at and note of an earlier job that failed in the same way
              and has a note; null if there is none
+  lineage    of a job that is restarted: id, attempt (from 0), attempt_count,
+             before and after (jobs), and decision, as in `jobmon restarts
+             --json`; null if it is not an attempt of one
   changes    what changed since the job last worked, in one line
   muted_until, acknowledged_at
              until when `jobmon mute` keeps its messages back, and when you
@@ -80,7 +81,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
     parser.add_argument(
         "--all", action="store_true", help="show all tasks of an array, also those without a problem"
@@ -90,26 +90,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print each job, even after an error with another one; return the highest exit code."""
-    ctx, console = open_context(), stdout_console()
-    exit_code, objects, first = 0, [], True
+    ctx, console, errors = open_context(), stdout_console(), Errors()
+    found, objects = [], []
     for argument in options.job:
-        try:
-            job, ref = find_job(ctx, argument)
-        except JobmonError as error:
-            say(str(error))
-            exit_code = max(exit_code, error.exit_code)
-            continue
+        with errors.reported():
+            found.append(find_job(ctx, argument))
+    for number, (job, ref) in enumerate(found):
         status = current_status(ctx, job)
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
         memory = job_memory(ctx, status.job, ref.key)
+        lineage = lineages_of(ctx, [job]).get(job.id)
         if options.json:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
-            alerts = alerts_json(job_alerts(ctx, status.job))
+            alerts = alerts_json(job_alerts(ctx, status.job)) | place_json(lineage, status.job)
             details |= launch_json(tasks) | metrics_json(tasks) | findings_json(memory) | alerts
             objects.append(details)
             continue
         agents = with_step_usage(status.job, task_agents(ctx, status.job))
+        rows = (*findings_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s))
         lines = detail_lines(
             status,
             ref.key,
@@ -117,11 +116,10 @@ def run(options: argparse.Namespace) -> int:
             console,
             progress,
             agents=agents,
-            memory=(*findings_rows(memory), *alert_rows(job_alerts(ctx, status.job), now_s)),
+            memory=(*rows, *lineage_rows(lineage, status.job, now_s)),
             all_tasks=options.all,
         )
-        print(*([] if first else [""]), *lines, sep="\n")
-        first = False
+        print_lines(["", *lines] if number else lines)
     if options.json and objects:
-        print(json.dumps(objects if len(options.job) > 1 else objects[0], indent=2))
-    return exit_code
+        print_json(objects if len(options.job) > 1 else objects[0])
+    return errors.exit_code

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console, table_console
+from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import UsageError, say
-from jobmon.views.alerts import alerts_json
+from jobmon.views.delivery import alerts_json
 from jobmon.views.model import clock, status_json
-from jobmon.views.telemetry.as_json import live_json
-from jobmon_core.app.alerts.about import job_alerts
-from jobmon_core.app.alerts.mute import muted
+from jobmon.views.telemetry.figures import live_json
+from jobmon_core.app.alerts.mute import job_alerts, muted
 from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
@@ -55,7 +54,7 @@ an active job. A row with data older than one polling interval shows its own age
 
 The STATE of an array has the number of its tasks in each state. A terminal gets a table that fits, with
 squeue's short names of states where the long ones do not fit (F:2 R:1 CD:7 is 2 FAILED, 1 RUNNING, 7
-COMPLETED); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
+COMPLETED); a pipe gets all columns, uncut unless $COLUMNS is set. $NO_COLOR turns colours off.
 
 examples:
   jobmon status
@@ -70,7 +69,6 @@ _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help=f"list only these jobs, however old: {JOB_HELP}"
     )
@@ -122,11 +120,11 @@ def run(options: argparse.Namespace) -> int:
     for ref in unknown:
         say(no_record(ref))
     if options.json:
-        print(json.dumps([_as_json(ctx, each, known, now_s) for each in selected.jobs], indent=2))
+        print_json([_as_json(ctx, each, known, now_s) for each in selected.jobs])
     elif not unknown or len(unknown) < len(selection.refs):
         from jobmon.views.status import status_lines
 
-        print(*status_lines(selected, known, now_s, stdout_console()), sep="\n")
+        print_lines(status_lines(selected, known, now_s, table_console()))
         for notice in _notices(ctx, selected):
             say(notice)
     return 1 if unknown else 0

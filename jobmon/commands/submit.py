@@ -8,19 +8,27 @@ from __future__ import annotations
 import os
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from jobmon.commands.restart_options import (
+    CHECKPOINT_DIR,
+    RESTART,
+    SET_ASIDE,
+    TAKES,
+    add_restart_arguments,
+    restart_change,
+)
 from jobmon.errors import UsageError, interrupted, report, say
+from jobmon_core.app.outcome import ANSWERS, Watched
+from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import Invalid, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.new_job import NewJob
 
 DESCRIPTION = """\
 Submit a job exactly as sbatch does, then watch it in the background.
@@ -34,19 +42,18 @@ examples:
   jobmon submit --array=1-20%4 sweep.sbatch
   jobmon submit --sentinel -t 7-00 train.sbatch
   jobmon submit --checked train.sbatch
+  jobmon submit --restart --resume-arg '--resume {path}' train.sbatch
   jobmon submit --group sweep1 train.sbatch --lr 0.1
   jobmon submit --backend local train.sbatch
   jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
-_NOT_OF_RAY = ("--sentinel", "--checked")
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
+    """Declare the options for the help, the completion and the manual; `_read_options` parses them."""
     parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
         choices=("slurm", "local", "ray"),
@@ -78,6 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "docs/configuration.md (default: jobmon.yaml beside the script, if there is one)",
     )
     parser.add_argument("--group", metavar="NAME", help="add the job to a group, see `jobmon help group`")
+    add_restart_arguments(parser)
+    parser.add_argument(CHECKPOINT_DIR, metavar="DIR", help="where the job saves its checkpoints")
     parser.add_argument(
         "script",
         nargs="*",
@@ -95,45 +104,41 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _submit(arguments: list[str]) -> int:
-    own = _own_options(arguments)
-    backend, rest = own.backend, own.rest
-    if _is_for_ray(backend):
+    request, is_checked = _read_options(arguments)
+    if _is_for_ray(request.backend):
         from jobmon.commands.submit_ray import submit_to_ray
 
-        refused = [option for option in _NOT_OF_RAY if own.has(option)]
-        return submit_to_ray(rest, own.job_config, own.group, refused)
+        given = {"--sentinel": request.sentinel, "--checked": is_checked}
+        refused = [option for option, is_given in given.items() if is_given]
+        return submit_to_ray(request, refused)
+    rest = request.arguments
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
-    if own.is_checked:
+    if is_checked:
         from jobmon.commands.check import refuses
 
-        if refuses(backend, rest):
+        if refuses(request.backend, rest, request.restart):
             return _NOT_SUBMITTED
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
-    from jobmon_core.lifecycle.start import MonitorStarter
 
     ctx = Context.open(os.environ)
-    starter = MonitorStarter(ctx, at_most=1 if own.group else 0)  # one monitor for the whole group
-    add_sentinel = _sentinel_adder(ctx) if own.wants_sentinel else None
-    on_saved = _group_adder(ctx, own.group, rest) if own.group else None
-    submit_job = SubmitJob(
-        ctx, starter, say, add_sentinel, own.job_config, no_agent=own.no_agent, on_saved=on_saved
-    )
-    try:
-        if rest[:1] in (["--help"], ["-h"]):
-            return _help(submit_job, backend, rest)
-        code = _as_exit_code(submit_job.submit(backend, rest))
-        if code and rest:
-            _point_out_typo(rest[0])
-        return code
-    finally:
-        starter.discard()
+    if rest[:1] in (("--help",), ("-h",)):
+        return _help(ctx, request)
+    submit_job = SubmitJob(ctx, say, request)
+    submission = submit_job.submission()
+    if submission.job:
+        saved = submit_job.saved
+        ANSWERS.append(Watched(str(submission.job.ref), saved.id if saved else ""))
+    code = submission.shell_code
+    if code and rest:
+        _point_out_typo(rest[0])
+    return code
 
 
-def _is_for_ray(backend: str | None) -> bool:
+def _is_for_ray(backend: str) -> bool:
     """Whether the job is one of Ray, by the option or else by the configuration."""
-    if backend is None:
+    if not backend:
         from jobmon_core.context import Context
         from jobmon_core.domain.errors import ConfigInvalid
 
@@ -162,27 +167,28 @@ def _read_script() -> bool:
 
     sbatch could read it itself, but after Ctrl-C it would be unclear whether Slurm has received a job.
     """
+    from jobmon_core.app.runs.recorded import replace_stdin  # rarely needed, and the user waits
+
     try:
         say("no script given: type it here, end with Ctrl-D (Ctrl-C submits nothing)")
         script = sys.stdin.buffer.read()
     except KeyboardInterrupt:
         return False
-    with os.fdopen(os.memfd_create("script"), "w+b") as file:
-        file.write(script)
-        file.seek(0)
-        os.dup2(file.fileno(), 0)
+    replace_stdin(script)
     return True
 
 
-def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
+def _help(ctx: Context, request: SubmitRequest) -> int:
     """Print jobmon's help on stderr, then sbatch's if this machine has sbatch."""
     from jobmon.parser import command_parser
+    from jobmon_core.app.submit import SubmitJob
     from jobmon_core.domain.backends import DEFAULT_BACKEND
 
     command_parser("submit").print_help(sys.stderr)
     print("\nThe help of sbatch follows.", file=sys.stderr, flush=True)
+    request = request._replace(backend=request.backend or DEFAULT_BACKEND)
     try:
-        code = _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
+        code = SubmitJob(ctx, say, request).submission().shell_code
     except SchedulerMissing:
         say("sbatch is not on this machine, so it can't show its own help")
         return 0
@@ -191,55 +197,26 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     return code
 
 
-def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
-    from jobmon_core.app.add_sentinel import SentinelSubmitter  # rarely needed, and the user waits
-
-    return SentinelSubmitter(ctx, say).submit
-
-
-def _group_adder(ctx: Context, group: str, arguments: Sequence[str]) -> Callable[[NewJob], None]:
-    """Return a function that adds the job to a group, which is made if there is none, and prints errors.
-
-    Raises:
-        Invalid: no group can have this name.
-    """
-    from jobmon_core.app.groups.edit import join_group, submission_name  # rarely needed
-    from jobmon_core.domain.groups.model import checked_name
-
-    checked_name(group)
-    return lambda job: join_group(ctx, group, job, submission_name(arguments), say)
-
-
-_OWN_OPTIONS = ("--backend", "--checked", "--group", "--job-config", "--no-agent", "--sentinel")
-
-
 _FLAGS = ("--sentinel", "--no-agent", "--checked")
-_TAKES = {"--job-config": "the path of a YAML file", "--group": "the name of a group"}
+_TAKES = {"--job-config": "the path of a YAML file", "--group": "the name of a group", **TAKES}
+_OWN_OPTIONS = ("--backend", RESTART, SET_ASIDE, *_FLAGS, *_TAKES)
 
 
-class _OwnOptions(NamedTuple):
-    backend: str | None
-    wants_sentinel: bool
-    no_agent: bool
-    is_checked: bool
-    job_config: str  # empty if there is none
-    group: str  # likewise
-    rest: list[str]  # for sbatch
+def _read_options(arguments: list[str]) -> tuple[SubmitRequest, bool]:
+    """Return what the user wants, and whether it is to be checked first.
 
-    def has(self, option: str) -> bool:
-        """Return whether the user gave ``option``, one that a job of Ray cannot have."""
-        given = {"--sentinel": self.wants_sentinel, "--checked": self.is_checked}
-        return given[option]
-
-
-def _own_options(arguments: list[str]) -> _OwnOptions:
-    """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
-    backend, flags, values = None, set[str](), {"--job-config": "", "--group": ""}
+    Only jobmon's leading options are read, never abbreviated: sbatch accepts abbreviations of its own.
+    """
+    backend, mode, flags, values = "", None, set[str](), dict[str, str]()
     while arguments:
         name, equals, value = arguments[0].partition("=")
         if arguments[0] in _FLAGS:
             flags.add(arguments[0])
-        elif name == "--backend" or name in values:
+        elif name == RESTART:
+            mode = value if equals else "on"
+        elif arguments[0] == SET_ASIDE:
+            values[SET_ASIDE] = "on"
+        elif name == "--backend" or name in _TAKES:
             if not equals:
                 value = arguments.pop(1) if arguments[1:] else ""
             if name == "--backend":
@@ -251,9 +228,17 @@ def _own_options(arguments: list[str]) -> _OwnOptions:
         else:
             break
         del arguments[0]
-    sentinel, no_agent, checked = (flag in flags for flag in _FLAGS)
-    job_config, group = values.values()
-    return _OwnOptions(backend, sentinel, no_agent, checked, job_config, group, arguments)
+    job_config, group = values.pop("--job-config", ""), values.pop("--group", "")
+    request = SubmitRequest(
+        backend,
+        tuple(arguments),
+        job_config,
+        group=group,
+        sentinel="--sentinel" in flags,
+        no_agent="--no-agent" in flags,
+        restart=restart_change(mode, values),
+    )
+    return request, "--checked" in flags
 
 
 def _point_out_typo(argument: str) -> None:
@@ -272,8 +257,3 @@ def _known(backend: str) -> str:
     if backend not in (names := configurable_backends()):
         raise UsageError(f"--backend takes one of {', '.join(names)}, not {backend!r}")
     return backend
-
-
-def _as_exit_code(code: int) -> int:
-    """Return the exit code that a shell would report: 128 + n for a death by signal n."""
-    return code if code >= 0 else 128 - code

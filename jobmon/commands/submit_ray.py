@@ -10,22 +10,21 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobmon.commands.common import positive
 from jobmon.commands.watch_ray import ADDRESS_HELP
-from jobmon.errors import UsageError, say
+from jobmon.errors import UsageError, report, say
 from jobmon.parser import command_parser
-from jobmon_core.app.groups.edit import join_group
 from jobmon_core.app.jobs.job_config import read_settings
-from jobmon_core.app.remote.ray_cluster import ray_service
-from jobmon_core.app.remote.submit_ray import submit_to_cluster
+from jobmon_core.app.outcome import ANSWERS, Watched
+from jobmon_core.app.remote import ray_cluster
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.groups.model import checked_name
-from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.domain.job_settings import JobSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.app.runs.submit_request import SubmitRequest
 
 DESCRIPTION = """\
 Submit a command to a Ray cluster, as `ray job submit` does, and watch it in the background. Ray itself
@@ -35,42 +34,33 @@ EPILOG = """\
 examples:
   jobmon submit --backend ray -- python /nfs/train.py --lr 0.1
   jobmon submit --backend ray --address http://head:8265 -- python /nfs/train.py
-  jobmon submit --backend ray --working-dir . --runtime-env env.yaml -- ./run.sh"""
+  jobmon submit --backend ray --working-dir . --runtime-env env.yaml -- ./run.sh
+  jobmon submit --backend ray --restart --checkpoint-dir /nfs/saved -- ./run.sh"""
 # exit code if it is not known whether the job was accepted: EX_UNAVAILABLE of sysexits.h
 _UNKNOWN = 69
 _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
-def submit_to_ray(arguments: Sequence[str], job_config: str, group: str, refused: Sequence[str]) -> int:
-    """Submit and watch; return the exit code.
-
-    ``arguments`` follow ``--backend ray``; ``refused`` are given options of jobmon that do not apply.
-    """
+def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
+    """Submit and watch; return the exit code. ``refused`` are given options of jobmon that do not apply."""
     if refused:
         raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
-    if group:
-        checked_name(group)
-    options = command_parser("submit-ray").parse_args(arguments)
+    options = command_parser("submit-ray").parse_args(request.arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
     description = _description(options, command)
     ctx = Context.open(os.environ)
-    settings = read_settings(Path(job_config), say) if job_config else None
-    service = ray_service(ctx, options.address or "")
-    starter = MonitorStarter(ctx, at_most=1 if group else 0)  # one monitor for the whole group
-
-    def on_saved(job: WatchedJob) -> None:
-        if group:
-            join_group(ctx, group, job, job.name, say)
-
+    settings = read_settings(Path(request.job_config), say) if request.job_config else None
+    settings = request.restart(settings or JobSettings()) if request.restart else settings
+    service = ray_cluster.ray_service(ctx, options.address or "")
     try:
-        job, problem = submit_to_cluster(
-            ctx, starter, service, description, settings=settings, on_saved=on_saved
+        job, problem = ray_cluster.submit_to_ray(
+            ctx, service, description, say, settings=settings, group=request.group
         )
     except SchedulerRejected as error:
-        say(f"nothing was submitted: {error}")
-        return error.exit_code
+        return report(error, "nothing was submitted: ")
+    ANSWERS.append(Watched(str(job.ref), job.id))
     print(job.name, flush=True)
     if problem:
         say(
@@ -79,13 +69,15 @@ def submit_to_ray(arguments: Sequence[str], job_config: str, group: str, refused
         )
         return _UNKNOWN
     say(f"watching {job.name} of the Ray cluster {service} as job {job.ref}; `jobmon status` shows it")
+    restarts = job.settings.restart if job.settings and job.settings.attempt else None
+    if restarts:
+        say(f"restarts: {restarts.mode}; `jobmon restarts {job.name}` shows the attempts")
     return 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.prog = "jobmon submit --backend ray"
     parser.usage = f"{parser.prog} [OPTIONS] -- COMMAND ..."
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
     parser.add_argument(
         "--submission-id", type=_submission_id, metavar="ID", help="the id of the job (default: a new one)"
@@ -105,8 +97,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--entrypoint-{name}", type=_amount, metavar="N", help="what the command itself reserves"
         )
-    parser.add_argument("--entrypoint-memory", type=_bytes, metavar="BYTES", help="likewise")
+    parser.add_argument("--entrypoint-memory", type=positive, metavar="BYTES", help="likewise")
     parser.add_argument("--entrypoint-resources", type=_object, metavar="JSON", help="likewise, custom ones")
+    parser.add_argument(
+        "--job-json", type=_object, metavar="JSON", help="what else Ray's job API takes, by its names"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
@@ -127,7 +122,8 @@ def _description(options: argparse.Namespace, command: Sequence[str]) -> dict[st
     }
     # a single word is a command line for the shell, as in `ray job submit -- "cd x && python y"`
     entrypoint = command[0] if len(command) == 1 else shlex.join(command)
-    return {"entrypoint": entrypoint, **{name: value for name, value in given.items() if value}}
+    given = {name: value for name, value in given.items() if value}
+    return {**(options.job_json or {}), "entrypoint": entrypoint, **given}
 
 
 def _yaml_object(path: Path) -> dict[str, Any]:
@@ -162,12 +158,6 @@ def _amount(text: str) -> float:
     if not 0 < number < 1e9:  # noqa: PLR2004 - also excludes "nan" and "inf"
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1e9")
     return number
-
-
-def _bytes(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
-    return int(text)
 
 
 def _submission_id(text: str) -> str:

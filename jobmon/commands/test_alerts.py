@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 _WIDTH = max(map(len, Level))
+_LEVELS = ", ".join(level.upper() for level in Level)
+DESCRIPTION = f"""\
+Send a short example of each level ({_LEVELS}) to each channel, regardless of `messages` and `routes`, and
+print each answer."""
 EPILOG = """\
 If jobmon had stopped using a channel because its service refused it, a successful test makes jobmon use it
 again; `jobmon recover` then sends the messages that waited for it. On PagerDuty, the example of INFO
@@ -29,12 +33,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    levels = ", ".join(level.upper() for level in Level)
-    parser.description = (
-        f"Send a short example of each level ({levels}) to each channel, regardless of `messages` and "
-        "`routes`, and print each answer."
-    )
-    parser.epilog = EPILOG
     parser.add_argument("channel", nargs="*", metavar="CHANNEL", help="test only these channels, by name")
 
 
@@ -56,12 +54,12 @@ def send_samples(ctx: Context, names: Sequence[str] = ()) -> int:
 def _send(channel: ChannelUnderTest, console: Console) -> bool:
     print(*console.prose(f"{channel.name}: {channel.destination}", hanging="  "), sep="\n", flush=True)
     worked, answers = True, 0
-    for result in channel.results:
+    for level, result in channel.results:
         answers += 1
-        answer = "delivered" if result.worked else f"FAILED: {result.why}"
-        level = f"  {result.level.upper():<{_WIDTH}}  "
-        indent = " " * len(level)
-        print(*console.prose(answer, level, indent), sep="\n", flush=True)
+        answer = "delivered" if result.worked else f"FAILED: {result.receipt.why}"
+        label = f"  {level.upper():<{_WIDTH}}  "
+        indent = " " * len(label)
+        print(*console.prose(answer, label, indent), sep="\n", flush=True)
         if not result.worked and result.advice:
             print(*console.prose(result.advice, indent), sep="\n", flush=True)
         worked &= result.worked

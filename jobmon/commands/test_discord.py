@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = """\
+Post an example of a message to each Discord channel and print the result. `jobmon test-alerts` tests channels
+of every type."""
+EPILOG = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Post an example of a message to each Discord channel and print the result. "
-        "`jobmon test-alerts` tests channels of every type."
-    )
-    parser.epilog = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
     parser.add_argument(
         "--largest",
         action="store_true",

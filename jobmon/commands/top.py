@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context, table_console
 from jobmon_core.app.jobs.find import find_job
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ as their monitors read it from the logs. Running jobs come first. With job ids, 
 shown; a single task is opened at once. Only jobmon's own files and, of an opened task, its logs are read;
 nothing here changes a job or its monitor."""
 EPILOG = """\
-Keys: arrows, j and k select; enter opens a task; l shows its log; / filters; esc goes back; ? lists all
-keys; q or Ctrl-C quits, and the jobs go on. A letter before a job says what is wrong: S stalled, F launch
-failed, E error in its log, N a log is missing or empty, D diverged, T its agents found a problem, L will
-not make its time limit, W slow, ! has no monitor, ? its data are old. GPU is the mean utilisation of the
-GPUs of a job, MEM the share of its memory limit in use, as its agent measures them.
+Keys: arrows, j and k select; enter opens a task, page down shows the rest of its page; l shows its log; /
+filters; esc goes back; ? lists all keys; q or Ctrl-C quits, and the jobs go on. A letter before a job says
+what is wrong: S stalled, F launch failed, E error in its log, N a log is missing or empty, D diverged, T its
+agents found a problem, L will not make its time limit, W slow, ! has no monitor, ? its data are old. GPU is
+the mean utilisation of the GPUs of a job, MEM the share of its memory limit in use, as its agent measures
+them.
 
-On a pipe, or if $TERM is empty or "dumb", the list is printed once. Where the locale is not UTF-8,
-bars are plain ASCII. $NO_COLOR turns colours off.
+On a pipe, or if $TERM is empty or "dumb", the list, or the whole page of a single task, is printed once;
+$COLUMNS sets its width there. Where the locale is not UTF-8, bars are plain ASCII. $NO_COLOR turns colours
+off.
 
 examples:
   jobmon top
@@ -38,7 +40,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="*", metavar="JOB", help=f"show only these jobs: {JOB_HELP}")
     parser.add_argument("--once", action="store_true", help="print the list once")
     parser.add_argument("--ascii", action="store_true", help="draw bars in plain ASCII")
@@ -62,12 +63,11 @@ def show_screen(
     from jobmon.views.terminal import has_unicode, is_capable
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
-    from jobmon_core.app.live.jobs import LiveJobs
-    from jobmon_core.app.live.terminal_feed import refresh_s
+    from jobmon_core.app.live.jobs import LiveJobs, refresh_s
 
     symbols = UNICODE if has_unicode(os.environ) and not ascii_only else ASCII
     session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))
-    console = stdout_console()
+    console = table_console()
     if not once and is_capable(os.environ):
         from jobmon.views.full_screen import show
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import natural, open_context, stdout_console
-from jobmon.commands.jobs_or_folders import job_or_folder
+from jobmon.commands.jobs_or_files import job_or_folder
+from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
 from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify
@@ -42,7 +42,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder or file")
     parser.add_argument("--against", metavar="SRC", help="the folder whose files must all be there")
     depth = parser.add_mutually_exclusive_group()
@@ -67,14 +66,15 @@ def run(options: argparse.Namespace) -> int:
     ctx = open_context()
     found = _verified(ctx, options.what, wanted)
     if options.json:
-        objects = [completeness_json(each, str(job.ref) if job else None) for each, job in found]
-        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+        print_json(
+            one_or_all([completeness_json(each, str(job.ref) if job else None) for each, job in found])
+        )
     else:
         console = stdout_console()
         for each, job in found:
             if job and len(found) > 1:
                 print(console.bold(str(job.ref)))
-            print(*completeness_lines(each, console), sep="\n")
+            print_lines(completeness_lines(each, console))
     if any(each.is_incomplete for each, _ in found):
         return 1
     return StorageFailed.exit_code if any(each.is_unreadable for each, _ in found) else 0
@@ -93,9 +93,8 @@ def _verified(ctx: Context, what: str, wanted: Wanted) -> list[tuple[Completenes
     target = job_or_folder(ctx, what)
     if isinstance(target, str):
         return [(verify(ctx, target, wanted), None)]
-    folders = folders_of(ctx, target.job, target.ref)
+    job, ref = target
+    folders = folders_of(ctx, job, ref)
     if not folders:
-        raise JobmonError(
-            f"job {target.ref} is not known to have started, so it has no outputs to verify yet"
-        )
+        raise JobmonError(f"job {ref} is not known to have started, so it has no outputs to verify yet")
     return [(verify(ctx, each.folder, wanted, each), each) for each in folders]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
+from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import report, say
-from jobmon.views.waiting import wait_json, wait_line
+from jobmon.views.waiting import Known, wait_json, wait_line
 from jobmon_core.app.jobs.overview import statuses
-from jobmon_core.app.waiting.group_targets import target_finder, wait_until_complete
 from jobmon_core.app.waiting.result import Result, overall
-from jobmon_core.app.waiting.wait import WaitForJobs
+from jobmon_core.app.waiting.wait import WaitForJobs, target_finder, wait_until_complete
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ EXIT_CODES = {Result.SUCCESS: 0, Result.FAILURE: 1, Result.RUNNING: 3, Result.UN
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "job", nargs="+", metavar="JOB|GROUP", help=f"the name of a group (all of its jobs), or {JOB_HELP}"
     )
@@ -86,7 +85,10 @@ def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *,
     started_s = ctx.clock.now()
     deadline_s = None if at_most_s is None else started_s + at_most_s
     try:
-        answers = WaitForJobs(ctx, say).wait(target_finder(ctx, arguments), deadline_s)
+        find, waiting = target_finder(ctx, arguments), WaitForJobs(ctx, say)
+        if sys.stderr.isatty() and at_most_s != 0:
+            _say_what_is_awaited(ctx, waiting.wait(find, started_s))
+        answers = waiting.wait(find, deadline_s)
         if all(answer.result is not Result.RUNNING for answer in answers):
             wait_until_complete(ctx, set(arguments).intersection(ctx.groups.names()), deadline_s)
     except (UnknownJob, UnknownGroup, StateUnreadable) as error:
@@ -95,15 +97,24 @@ def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *,
     return _print_answers(ctx, answers, ctx.clock.now() - started_s, as_json=as_json)
 
 
+def _say_what_is_awaited(ctx: Context, answers: Sequence[Waited]) -> None:
+    """Say how the jobs are now, if there is something to wait for."""
+    if any(answer.result is Result.RUNNING for answer in answers):
+        say(f"{wait_line(answers, _known(ctx, answers))}; waiting (Ctrl-C stops this; the jobs go on)")
+
+
+def _known(ctx: Context, answers: Sequence[Waited]) -> Known:
+    jobs = [answer.job for answer in answers if answer.job]
+    progress = {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed}
+    return Known({each.job.id: each for each in statuses(ctx, jobs)}, progress, ctx.clock.now())
+
+
 def _print_answers(ctx: Context, answers: Sequence[Waited], waited_s: float, *, as_json: bool) -> int:
     """Print the answers about jobs, as a line or as JSON; return the exit code of all."""
-    jobs = [answer.job for answer in answers if answer.job]
-    known = {each.job.id: each for each in statuses(ctx, jobs)}
-    progress = {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed}
-    now_s, result = ctx.clock.now(), overall(answer.result for answer in answers)
+    known, result = _known(ctx, answers), overall(answer.result for answer in answers)
     if as_json:
         whole = {"result": result, "exit_code": EXIT_CODES[result], "waited_s": round(waited_s, 1)}
-        print(json.dumps({**whole, "jobs": wait_json(answers, known, progress, now_s)}, indent=2))
+        print_json({**whole, "jobs": wait_json(answers, known)})
     else:
-        print(*stdout_console().prose(wait_line(answers, known, progress, now_s)), sep="\n")
+        print_lines(stdout_console().prose(wait_line(answers, known)))
     return EXIT_CODES[result]

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import absolute, job_ref, open_context, positive, stdout_console
+from jobmon.commands.common import absolute, job_ref, open_context, positive
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
-from jobmon.commands.watch_ray import add_ray_options, refuse_ray_options, watch_ray
-from jobmon.errors import UsageError, say
-from jobmon.views.console import one_line
-from jobmon.views.details import detail_lines
+from jobmon.commands.watch_ray import add_ray_options, refuse_ray_options, show_reported, watch_ray
+from jobmon.errors import UsageError, report, say
+from jobmon_core.app.logout_warning import warning_in_job
+from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.processes.watch import (
     Found,
     processes_of_file,
@@ -24,14 +24,16 @@ from jobmon_core.context import configurable_backends
 from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.lifecycle.health import job_status
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Watch jobs that were not submitted through jobmon: pending, running or ended (an ended job is
@@ -39,10 +41,11 @@ analysed and reported at once). 12 is a job or a whole array, 12_3 one array tas
 of a het job.
 
 With --pid, --pid-file or --process, watch processes of this host that run already, without Slurm:
-together they are one job, with the PID of the first as its id. Only the parent of a process learns
-its exit status. So the outcome of such a job is unknown, and the message says what the log shows. For a
-known outcome, name in the job configuration what proves success, e.g. done: {marker: out/DONE} (see
-`jobmon mark`).
+together they are the workers of one job, with the PID of the first as its id. It runs until all of them
+have ended, and their counts are summed. With --each, every process is a task of its own in one array.
+Only the parent of a process learns its exit status. So the outcome of such a job is unknown, and the
+message says what the logs show. For a known outcome, name in the job configuration what proves success,
+e.g. done: {marker: out/DONE} (see `jobmon mark`).
 
 With --host, watch one job on a host that is reached by ssh. One or more words describe it:
   tmux:NAME    what runs in this session of tmux, or in pane NAME:WINDOW.PANE:
@@ -80,7 +83,6 @@ _MAX_COMMAND = 200  # characters of a command line that are shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.usage = USAGE
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"
@@ -115,7 +117,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_process_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("processes instead of jobs")
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--pid", type=positive, nargs="+", metavar="N", help="the processes with these PIDs")
+    which.add_argument(
+        "--pid",
+        type=positive,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="the processes with these PIDs",
+    )
     which.add_argument(
         "--pid-file", type=Path, metavar="FILE", help="those whose PIDs are in this file, one a line"
     )
@@ -123,12 +132,15 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
         "--process",
         metavar="NAME",
         help="all of your processes that run this program or script (e.g. train.py), except those that are "
-        "watched already and those whose parent runs it too",
+        "watched already and those whose parent runs it too; with --launch-timeout, wait so long for the "
+        "first one, or for --num-workers of them",
     )
+    group.add_argument("--each", action="store_true", help="make each of them a task of an array instead")
     group.add_argument(
         "--log",
         type=Path,
         nargs="+",
+        action="extend",
         metavar="FILE",
         help="one log for all of them, or one for each (default: the files that their output goes to)",
     )
@@ -139,18 +151,25 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a name (default: from the command line)",
     )
-    group.add_argument("--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs that they use")
+    group.add_argument(
+        "--gpu-ids", type=gpu_id, nargs="+", action="extend", metavar="N", help="the GPUs that they use"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch jobs or processes; return the exit code."""
+    """Watch jobs or processes; return the highest exit code."""
+    watched, exit_code = _watch(options)
+    if options.follow and watched:
+        _follow(open_context(), watched)
+    return exit_code
+
+
+def _watch(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+    """Watch jobs or processes; return what ``--follow`` shows, and the exit code."""
     if options.host:
         from jobmon.commands.on_host import watch_on_host
 
-        job = watch_on_host(options)
-        if options.follow:
-            _follow(open_context(), [job.ref])
-        return 0
+        return [watch_on_host(options).ref], 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     if not is_about_processes and is_ray(options.backend or open_context().configuration().backend):
         return watch_ray(options)
@@ -160,14 +179,14 @@ def run(options: argparse.Namespace) -> int:
             "required: either JOB, or one of --pid, --pid-file and --process; see `jobmon watch --help`"
         )
     if is_about_processes:
-        return _watch_processes(options)
+        return [_watch_processes(options).ref], 0
     if options.log:
         raise UsageError("--log is for processes; the logs of a job are --output and --error")
     return _watch_jobs(options)
 
 
-def _watch_jobs(options: argparse.Namespace) -> int:
-    """Watch each job, even after an error with another one; return the highest exit code."""
+def _watch_jobs(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+    """Watch each job, even after an error with another one; return those watched, and the exit code."""
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(absolute(options.output or options.error), absolute(options.error or options.output))
@@ -175,7 +194,7 @@ def _watch_jobs(options: argparse.Namespace) -> int:
     exit_code, watched = 0, []
     for ref in _refs(options.job):
         try:
-            watch(
+            job = watch(
                 ctx,
                 MonitorStarter(ctx),
                 ref,
@@ -185,11 +204,9 @@ def _watch_jobs(options: argparse.Namespace) -> int:
                 again=options.again,
             )
         except AlreadyReported as reported:
-            say(str(reported))
-            status = job_status(ctx, ctx.store.load(reported.state_id))
-            print(*detail_lines(status, ref.key, ctx.clock.now(), stdout_console()), sep="\n")
+            show_reported(ctx, reported, ref.key)
         except JobmonError as error:
-            say(str(error))
+            report(error)
             if isinstance(error, AlreadyWatched) and (settings or logs != LogPaths()):
                 say(
                     "the options of this command are not applied; to apply them, run "
@@ -201,10 +218,11 @@ def _watch_jobs(options: argparse.Namespace) -> int:
                 exit_code = max(exit_code, error.exit_code)
         else:
             say(f"watching job {ref}; see `jobmon show {ref}`")
+            if warning := warning_in_job(str(ref)):
+                say(warning)
             watched.append(ref)
-    if options.follow and watched:
-        _follow(ctx, watched)
-    return exit_code
+            ANSWERS.append(Watched(str(job.ref), job.id))
+    return watched, exit_code
 
 
 def _refs(words: Sequence[str]) -> list[JobRef]:
@@ -227,36 +245,39 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
         )
 
 
-def _watch_processes(options: argparse.Namespace) -> int:
+def _watch_processes(options: argparse.Namespace) -> WatchedJob:
     if options.output or options.error:
         raise UsageError("--output and --error are for jobs; the logs of processes are --log")
     if options.again or options.backend:
         raise UsageError("--again and --backend are for jobs, not for processes")
     ctx = open_context()
-    found = _find(ctx, options)
+    settings = job_settings(options)
+    found = _find(ctx, options, settings)
     for pid in found.missing:
         say(f"process {pid} is left out: it does not run on this host")
     for pid in found.watched:
         say(f"process {pid} is left out: it is watched already")
     logs = options.log or ()
-    job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, job_settings(options))
+    starter = MonitorStarter(ctx)
+    job = watch_processes(ctx, starter, found.processes, logs, settings, each=options.each)
     for process in found.processes:
         say(one_line(f"{process.id.pid}: {process.command}")[:_MAX_COMMAND])
-    files = dict.fromkeys(paths.stdout for paths in job.task_logs.values())
+    files = {paths.stdout for paths in job.task_logs.values()}
+    if not logs and any(not (process.stdout or process.stderr) for process in found.processes):
+        files.add("")
     is_single = len(found.processes) == 1
     if "" in files:
         whose, log = ("its output", "its log") if is_single else ("the output of some of them", "their logs")
         say(f"no file is found that {whose} goes to; --log names {log}")
+    ANSWERS.append(Watched(str(job.ref), job.id))
     what = "it" if is_single else f"these {len(found.processes)} processes"
     say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
-    if options.follow:
-        _follow(ctx, [job.ref])
-    return 0
+    return job
 
 
-def _find(ctx: Context, options: argparse.Namespace) -> Found:
+def _find(ctx: Context, options: argparse.Namespace, settings: JobSettings | None) -> Found:
     if options.pid:
         return processes_with_pids(options.pid)
     if options.pid_file:
         return processes_of_file(options.pid_file)
-    return processes_with_name(ctx, options.process)
+    return processes_with_name(ctx, options.process, settings)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.job_options import job_settings
-from jobmon.errors import UsageError, say
+from jobmon.errors import UsageError, report, say
 from jobmon.views.details import detail_lines
-from jobmon_core.app.remote.ray_cluster import open_job_names, ray_service
+from jobmon_core.app.outcome import ANSWERS, Watched
+from jobmon_core.app.remote.ray_cluster import ray_service
 from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)"
 
@@ -41,8 +42,8 @@ def refuse_ray_options(options: argparse.Namespace) -> None:
         raise UsageError("--address and --all are for jobs of Ray; add --backend ray")
 
 
-def watch_ray(options: argparse.Namespace) -> int:
-    """Watch each job, even after an error with another one; return the highest exit code."""
+def watch_ray(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+    """Watch each job, even after an error with another one; return the new ones, and the exit code."""
     if options.all == bool(options.job):
         raise UsageError("required: either the ids of jobs, or --all, with --backend ray")
     if options.output or options.error or options.log:
@@ -51,41 +52,29 @@ def watch_ray(options: argparse.Namespace) -> int:
         )
     ctx = open_context()
     service = ray_service(ctx, options.address or "")
-    names = open_job_names(ctx, service) if options.all else options.job
+    names = ctx.remote_jobs(RAY, service).names() if options.all else options.job
     if not names:
         say(f"no job of the Ray cluster {service} is pending or running")
-    codes, refs = [0], []
-    settings = job_settings(options)
+    watched, exit_code = [], 0
+    starter, settings = MonitorStarter(ctx), job_settings(options)
     for name in names:
-        code, ref = _watch(ctx, service, name, settings, options)
-        codes.append(code)
-        refs += [ref] if ref else []
-    if options.follow and refs:
-        from jobmon.commands.top import show_screen
-        from jobmon_core.domain.slurm.job_ids import JobRef
+        try:
+            job = watch_remote(ctx, starter, RAY, service, name, settings=settings, again=options.again)
+        except AlreadyReported as reported:
+            show_reported(ctx, reported)
+        except JobmonError as error:
+            report(error)
+            if not (options.all and isinstance(error, AlreadyWatched)):
+                exit_code = max(exit_code, error.exit_code)
+        else:
+            say(f"watching {name} of the Ray cluster {service} as job {job.ref}; see `jobmon show {job.ref}`")
+            watched.append(job.ref)
+            ANSWERS.append(Watched(str(job.ref), job.id))
+    return watched, exit_code
 
-        show_screen(ctx, [JobRef.parse(ref) for ref in refs])
-    return max(codes)
 
-
-def _watch(
-    ctx: Context, service: str, name: str, settings: JobSettings | None, options: argparse.Namespace
-) -> tuple[int, str]:
-    """Watch one job; return the exit code, and the job's id in jobmon, empty unless it is newly watched."""
-    try:
-        job = watch_remote(
-            ctx, MonitorStarter(ctx), RAY, service, name, settings=settings, again=options.again
-        )
-    except AlreadyReported as reported:
-        say(str(reported))
-        status = job_status(ctx, ctx.store.load(reported.state_id))
-        print(*detail_lines(status, "", ctx.clock.now(), stdout_console()), sep="\n")
-        return 0, ""
-    except AlreadyWatched as error:
-        say(str(error))
-        return 0 if options.all else error.exit_code, ""
-    except JobmonError as error:
-        say(str(error))
-        return error.exit_code, ""
-    say(f"watching {name} of the Ray cluster {service} as job {job.ref}; see `jobmon show {job.ref}`")
-    return 0, str(job.ref)
+def show_reported(ctx: Context, reported: AlreadyReported, task_key: str = "") -> None:
+    """Print what is known of a job that has ended and was reported, or of one task of it."""
+    report(reported)
+    status = job_status(ctx, ctx.store.load(reported.state_id))
+    print(*detail_lines(status, task_key, ctx.clock.now(), stdout_console()), sep="\n")

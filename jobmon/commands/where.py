@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 _NAME_WIDTH = 11  # columns
 
 
+DESCRIPTION = """\
+Show the versions, files and settings that jobmon uses: one screen to paste into a bug report. It contains no
+secrets: of a webhook only the host and the last digits of its id."""
+EPILOG = "examples:\n  jobmon where"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Show the versions, files and settings that jobmon uses: one screen to paste into a bug report. It "
-        "contains no secrets: of a webhook only the host and the last digits of its id."
-    )
-    parser.epilog = "examples:\n  jobmon where"
+    """Declare nothing: there are no arguments."""
 
 
 def run(options: argparse.Namespace) -> int:

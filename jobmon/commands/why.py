@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import open_context
+from jobmon.commands.results import print_result
 from jobmon.views.pending import why_json, why_lines
-from jobmon_core.app.pending.why import why_pending
+from jobmon_core.app.why import why_pending
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "job",
         metavar="JOB",
@@ -61,9 +60,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print why the job is pending."""
     ctx = open_context()
-    answer, now_s = why_pending(ctx, options.job), ctx.clock.now()
-    if options.json:
-        print(json.dumps(why_json(answer, now_s), indent=2))
-    else:
-        print(*why_lines(answer, now_s, stdout_console()), sep="\n")
+    print_result(options, why_json, why_lines, why_pending(ctx, options.job), ctx.clock.now())
     return 0

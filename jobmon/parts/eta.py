@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from jobmon.api.records import record_from
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
 from jobmon_core.domain.progress.history import add_sample
@@ -72,16 +73,12 @@ class ProgressEstimator:
         fraction = min(1.0, samples[-1].current / self._total) if samples and self._total else None
         if fraction == 1.0:
             found = replace(found, remaining_s=0.0, shortest_s=0.0, longest_s=0.0)
-        return Eta(
+        return record_from(
+            Eta,
+            found,
             fraction=fraction,
             elapsed_s=now_s - (now_s if self._started_s is None else self._started_s),
-            remaining_s=found.remaining_s,
             ends_s=None if found.remaining_s is None else now_s + found.remaining_s,
-            shortest_s=found.shortest_s,
-            longest_s=found.longest_s,
-            rate_per_s=found.rate_per_s,
-            average_rate_per_s=found.average_rate_per_s,
-            confidence=found.confidence,
         )
 
     def detect_slowdown(self, percent: float = _SLOWER_PERCENT) -> Slowdown | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import file_names
 from jobmon.api.logs import progress_record
-from jobmon_core.app.from_python.context import open_context
+from jobmon_core.app.from_python import open_context
 from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.progress import LogProgress
 from jobmon_core.app.live.appended_errors import AppendedErrors, own_patterns

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon.api.records import record_from
 from jobmon_core.app.processes.workers import Workers
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.telemetry.model import WorkerStatus
@@ -109,13 +110,11 @@ class ProcessMonitor:
     def _worker(self, number: int, now: WorkerNow, now_s: float) -> Worker:
         planned = self._gpu_ids[number] if number < len(self._gpu_ids) else None
         is_alive = now.status in _ALIVE and now.started_s is not None
-        return Worker(
-            status=now.status,
-            pid=now.pid,
+        return record_from(
+            Worker,
+            now,
             gpu_id=now.gpu.index if now.gpu else planned,
             gpu_percent=now.gpu.utilization_percent if now.gpu else None,
             gpu_memory_bytes=now.gpu_memory_bytes or (now.gpu.memory if now.gpu else None),
-            cpu_percent=now.cpu_percent,
             uptime_s=max(0.0, now_s - now.started_s) if is_alive and now.started_s is not None else None,
-            last_activity_s=now.last_activity_s,
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon.views.model import age, iso
+from jobmon.views.record import fields, known_fields
 from jobmon_core.domain.humanize import count, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
 
 FILES_SHOWN = 8
@@ -63,11 +65,17 @@ def checkpoints_text(
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
     name = f"{found.newest.name} " if with_name else ""
     text = f"{number}, last {name}{age(now_s - found.newest.modified_s)} ago"
-    if not is_running or found.next_s is None:
-        return text
+    due = due_text(found, looked_s, now_s) if is_running else ""
+    return f"{text}, next {due}" if due else text
+
+
+def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: float) -> str:
+    """Return when the next one is due, e.g. ``expected in 18m``, ``overdue by 2h``; empty if not known."""
+    if found.next_s is None:
+        return ""
     if found.is_overdue(looked_s):
-        return f"{text}, next overdue by {age(now_s - found.next_s)}"
-    return f"{text}, next expected {'in ' + age(found.next_s - now_s) if found.next_s > now_s else 'now'}"
+        return f"overdue by {age(now_s - found.next_s)}"
+    return f"expected in {age(found.next_s - now_s)}" if found.next_s > now_s else "expected now"
 
 
 def disk_text(disk: Disk) -> str:
@@ -106,22 +114,18 @@ def artifacts_json(found: Artifacts) -> dict[str, Any]:
 
 
 def _disk_json(disk: Disk) -> dict[str, Any]:
-    has_limit = disk.total_inodes > 0
-    return {
-        "free_bytes": disk.free_bytes,
-        "total_bytes": disk.total_bytes,
-        "free_inodes": disk.free_inodes if has_limit else None,
-        "total_inodes": disk.total_inodes if has_limit else None,
-    }
+    limited = disk if disk.total_inodes else None
+    return fields(disk, "free_bytes", "total_bytes") | fields(limited, "free_inodes", "total_inodes")
+
+
+def _folder_json(found: Outputs | Checkpoints) -> dict[str, Any]:
+    known = fields(found, "folder", "count", found_in_log="is_found") | known_fields(found, "problem")
+    return known | {"all_counted": not found.is_partial}
 
 
 def _outputs_json(outputs: Outputs, looked_s: float) -> dict[str, Any]:
     return {
-        "folder": outputs.folder,
-        "found_in_log": outputs.is_found,
-        "problem": outputs.problem or None,
-        "count": outputs.count,
-        "all_counted": not outputs.is_partial,
+        **_folder_json(outputs),
         **_growth_json(outputs.total, looked_s),
         "files": [
             {"name": file.name, **_growth_json(file.growth, looked_s)} for file in outputs.files[:FILES_SHOWN]
@@ -140,13 +144,9 @@ def _growth_json(found: Growth, looked_s: float) -> dict[str, Any]:
 
 def _checkpoints_json(found: Checkpoints) -> dict[str, Any]:
     return {
-        "folder": found.folder,
-        "found_in_log": found.is_found,
-        "problem": found.problem or None,
-        "count": found.count,
-        "all_counted": not found.is_partial,
-        "latest": found.newest.name if found.newest else None,
+        **_folder_json(found),
+        **fields(found.newest, latest="name"),
         "latest_saved": iso(found.newest.modified_s) if found.newest else None,
-        "interval_s": found.interval_s,
+        **fields(found, "interval_s"),
         "next_expected": iso(found.next_s),
     }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.artifacts import due_text
 from jobmon.views.console import Style
 from jobmon.views.model import age, iso, span
+from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.domain.humanize import count, size
 
@@ -28,12 +30,13 @@ def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> 
     """
     found = listed.found
     if found.problem or not found.checkpoints:
-        yield from console.prose(f"{found.folder}: {found.problem or 'no checkpoint found'}", hanging="  ")
+        about = found.place or "no checkpoint is known"
+        yield from console.prose(f"{about}: {found.problem or 'no checkpoint found'}", hanging="  ")
         return
     total = size(sum(each.size_bytes for each in found.checkpoints))
     every = f", one every {span(found.interval_s or 0)}" if (found.interval_s or 0) >= 1 else ""
     number = f"{'at least ' if found.is_partial else ''}{count(len(found.checkpoints), 'checkpoint')}"
-    yield from console.prose(f"{found.folder}: {number}, {total}{every}", hanging="  ")
+    yield from console.prose(f"{found.place}: {number}, {total}{every}", hanging="  ")
     shown = found.checkpoints[:_MAX_SHOWN]
     rows = [_row(each, found, now_s) for each in shown]
     yield from table_lines(_HEADERS, rows, console, _STEPS)
@@ -46,17 +49,13 @@ def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> 
         yield from console.path(found.newest_complete.resume, "resume from it: ", "  ")
 
 
-def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[Cell]:
+def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[Cell | str]:
     is_best = checkpoint is found.newest_complete
     style = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}[checkpoint.is_complete]
-    return [
-        Cell("*" if is_best else " ", Style.BOLD),
-        Cell(checkpoint.path, Style.BOLD if is_best else Style.PLAIN),
-        Cell("-" if checkpoint.step is None else str(checkpoint.step)),
-        Cell(size(checkpoint.size_bytes)),
-        Cell(f"{age(now_s - checkpoint.saved_s)} ago"),
-        Cell(_state(checkpoint), style),
-    ]
+    name = Cell(checkpoint.path, Style.BOLD if is_best else Style.PLAIN)
+    step, saved = checkpoint.step, f"{age(now_s - checkpoint.saved_s)} ago"
+    figures = ("-" if step is None else str(step), size(checkpoint.size_bytes), saved)
+    return [Cell("*" if is_best else " ", Style.BOLD), name, *figures, Cell(_state(checkpoint), style)]
 
 
 def _state(checkpoint: Checkpoint) -> str:
@@ -77,14 +76,8 @@ def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, st
     label = "newest complete" if best.is_complete else "newest, not certain to be complete"
     step = "" if best.step is None else f"step {best.step}, "
     yield label, f"{best.path} ({step}saved {age(now_s - best.saved_s)} ago)"
-    if listed.is_running and found.next_s and not found.newer:
-        yield "next", _next(found, found.next_s, now_s)
-
-
-def _next(found: FoundCheckpoints, next_s: float, now_s: float) -> str:
-    if found.is_overdue(now_s):
-        return f"overdue by {span(now_s - next_s)}"
-    return f"expected in {span(next_s - now_s)}" if next_s > now_s else "expected now"
+    if listed.is_running and not found.newer and (due := due_text(found, now_s, now_s)):
+        yield "next", due
 
 
 def checkpoints_json(listed: CheckpointList, now_s: float) -> dict[str, Any]:
@@ -92,26 +85,17 @@ def checkpoints_json(listed: CheckpointList, now_s: float) -> dict[str, Any]:
     found, best = listed.found, listed.found.newest_complete
     return {
         "job_id": str(listed.ref) if listed.ref else None,
-        "name": listed.job.name if listed.job else None,
-        "folder": found.folder,
-        "problem": found.problem or None,
+        **fields(listed.job, "name"),
+        **known_fields(found, "folder", "problem"),
         "all_listed": not found.is_partial,
         "checkpoints": [_checkpoint_json(each) for each in found.checkpoints],
-        "newest_complete": best.path if best else None,
-        "resume": best.resume or None if best else None,
-        "interval_s": found.interval_s,
+        **known_fields(best, "resume", newest_complete="path"),
+        **fields(found, "interval_s"),
         "next_expected": iso(found.next_s) if listed.is_running else None,
         "overdue": found.is_overdue(now_s) if listed.is_running and found.interval_s else None,
     }
 
 
 def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
-    return {
-        "path": checkpoint.path,
-        "framework": checkpoint.framework,
-        "step": checkpoint.step,
-        "complete": checkpoint.is_complete,
-        "why": checkpoint.why or None,
-        "size_bytes": checkpoint.size_bytes,
-        "saved": iso(checkpoint.saved_s),
-    }
+    known = fields(checkpoint, "path", "framework", "step", "size_bytes", complete="is_complete")
+    return {**known, **known_fields(checkpoint, "why"), "saved": iso(checkpoint.saved_s)}

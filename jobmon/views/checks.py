@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
+from jobmon.views.record import fields
 from jobmon_core.domain.checks.model import Item, Status, exit_code
 from jobmon_core.domain.humanize import count
 
@@ -25,27 +26,27 @@ _VERDICTS = {
     1: "you can submit it",
     2: "do not submit it like this",
 }
-_ORDER = (Status.FAIL, Status.WARN)
+_PROBLEMS = (Status.WARN, Status.FAIL)  # the worst last, above the prompt
 
 
 def check_lines(items: Sequence[Item], console: Console, *, shows_all: bool = False) -> Iterator[str]:
-    """Yield the items, the failed ones first, each with what to do; then the result.
+    """Yield the items that warn or fail, the failed ones last, each with what to do; then the result.
 
-    Items that do not apply are only counted unless ``shows_all``.
+    The others are only counted unless ``shows_all``: then they come first.
     """
-    first = [item for status in _ORDER for item in items if item.status is status]
-    rest = [item for item in items if item.status not in _ORDER]
-    shown = [*first, *(item for item in rest if shows_all or item.status is Status.PASS)]
-    for item in shown:
-        yield from item_lines(item, console)
-    if shown:
+    if shows_all:
+        for item in items:
+            if item.status not in _PROBLEMS:
+                yield from item_lines(item, console)
+    yield from problem_lines(items, console)
+    if shows_all or exit_code(items):
         yield ""
     yield from console.prose(_result(items, shows_all=shows_all))
 
 
 def problem_lines(items: Sequence[Item], console: Console) -> Iterator[str]:
-    """Yield only the items that fail or warn, the failed ones first."""
-    for status in _ORDER:
+    """Yield only the items that warn or fail, the failed ones last."""
+    for status in _PROBLEMS:
         for item in items:
             if item.status is status:
                 yield from item_lines(item, console)
@@ -71,10 +72,10 @@ def _result(items: Sequence[Item], *, shows_all: bool) -> str:
         count(numbers[Status.FAIL], "failure"),
         count(numbers[Status.WARN], "warning"),
         f"{numbers[Status.PASS]} ok",
-        f"{numbers[Status.NOT_APPLICABLE]} not applicable" + ("" if shows_all else " (--all shows them)"),
+        f"{numbers[Status.NOT_APPLICABLE]} not applicable",
     ]
     text = ", ".join(part for part in parts if not part.startswith("0 "))
-    return f"{text}: {_VERDICTS[exit_code(items)]}"
+    return f"{text}{'' if shows_all else ' (--all shows all)'}: {_VERDICTS[exit_code(items)]}"
 
 
 def checks_json(items: Sequence[Item]) -> dict[str, object]:
@@ -84,12 +85,7 @@ def checks_json(items: Sequence[Item]) -> dict[str, object]:
         "failed": sum(item.status is Status.FAIL for item in items),
         "warned": sum(item.status is Status.WARN for item in items),
         "items": [
-            {
-                "id": item.id,
-                "status": item.status.value.replace(" ", "_"),
-                "text": item.text,
-                "advice": item.advice,
-            }
+            {**fields(item, "id", "text", "advice"), "status": item.status.replace(" ", "_")}
             for item in items
         ],
     }

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
 from jobmon.views.model import iso, span
+from jobmon.views.record import fields, known_fields
 from jobmon_core.domain.artifacts.completeness import Depth, is_unfinished_copy
-from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.humanize import count, listed, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jobmon.views.console import Console
     from jobmon_core.domain.artifacts.completeness import Completeness, Difference
@@ -47,19 +48,16 @@ def _summary(found: Completeness) -> str:
 
 def _details(found: Completeness) -> Iterator[tuple[str, str]]:
     if found.missing:
-        yield "missing", f"{count(len(found.missing), 'file')}: {_names(found.missing)}"
-    for each in found.different[:_MAX_NAMED]:
-        yield "different", _difference(each)
-    if len(found.different) > _MAX_NAMED:
-        yield "different", count(len(found.different) - _MAX_NAMED, "more file")
+        yield "missing", f"{count(len(found.missing), 'file')}: {listed(found.missing, _MAX_NAMED)}"
     known = {f"{found.folder}/{each.name}" for each in found.different}
     damaged = [check for check in found.damaged if check.path not in known]
-    for checks, label in ((damaged, "damaged"), (found.unreadable, "not readable")):
-        for check in checks[:_MAX_NAMED]:
-            name = check.path.removeprefix(f"{found.folder}/")
-            yield label, f"{name} {check.why}"
-        if len(checks) > _MAX_NAMED:
-            yield label, count(len(checks) - _MAX_NAMED, "more file")
+    texts = {"different": [_difference(each) for each in found.different]}
+    for label, checks in {"damaged": damaged, "not readable": found.unreadable}.items():
+        texts[label] = [f"{check.path.removeprefix(f'{found.folder}/')} {check.why}" for check in checks]
+    for label, all_of_them in texts.items():
+        yield from ((label, text) for text in all_of_them[:_MAX_NAMED])
+        if len(all_of_them) > _MAX_NAMED:
+            yield label, count(len(all_of_them) - _MAX_NAMED, "more file")
     yield from _remarks(found)
 
 
@@ -67,9 +65,9 @@ def _remarks(found: Completeness) -> Iterator[tuple[str, str]]:
     copies = [name for name in found.extra if is_unfinished_copy(name)]
     extra = [name for name in found.extra if not is_unfinished_copy(name)]
     if copies:
-        yield "unfinished", f"{_names(copies)}: a copy is running or was interrupted"
+        yield "unfinished", f"{listed(copies, _MAX_NAMED)}: a copy is running or was interrupted"
     if extra:
-        yield "extra", f"{count(len(extra), 'file')} not in the source: {_names(extra)}"
+        yield "extra", f"{count(len(extra), 'file')} not in the source: {listed(extra, _MAX_NAMED)}"
     for check in found.odd[:_MAX_NAMED]:
         yield "odd values", f"{check.path.removeprefix(f'{found.folder}/')}: {check.note}"
     if found.records_unknown:
@@ -91,48 +89,28 @@ def _difference(each: Difference) -> str:
     return f"{each.name} has {sizes}{', still growing' if each.is_growing else ''}"
 
 
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return f"{', '.join(names[:_MAX_NAMED])}{more}"
-
-
 def completeness_json(found: Completeness, job_id: str | None = None) -> dict[str, Any]:
     """Return the documented keys of ``jobmon verify --json``; lists hold at most 1,000 entries."""
     return {
         "job_id": job_id,
-        "folder": found.folder,
-        "complete": found.is_complete,
-        "problem": found.problem or None,
-        "files": found.count,
-        "size_bytes": found.size_bytes,
-        "against": found.source or None,
+        **fields(found, "folder", "size_bytes", "not_checked", "records", "expected_records"),
+        **fields(found, complete="is_complete", files="count", expected_files="source_count"),
+        **known_fields(found, "problem", against="source"),
         "compared": found.depth.value if found.source else None,
-        "expected_files": found.source_count,
         "missing": list(found.missing[:_MAX_LISTED]),
         "extra": list(found.extra[:_MAX_LISTED]),
         "different": [
             {
-                "name": each.name,
-                "size_bytes": each.size_bytes,
-                "expected_bytes": each.expected_bytes,
+                **fields(each, "name", "size_bytes", "expected_bytes", stopped="is_stopped"),
                 "modified": iso(each.modified_s),
-                "stopped": each.is_stopped,
             }
             for each in found.different[:_MAX_LISTED]
         ],
         "damaged": [
-            {
-                "path": check.path,
-                "format": check.format or None,
-                "verdict": check.verdict.value,
-                "why": check.why,
-            }
+            {**fields(check, "path", "verdict", "why"), **known_fields(check, "format")}
             for check in found.damaged[:_MAX_LISTED]
         ],
-        "unreadable": [{"path": check.path, "why": check.why} for check in found.unreadable[:_MAX_LISTED]],
-        "odd_values": [{"path": check.path, "note": check.note} for check in found.odd[:_MAX_LISTED]],
-        "not_checked": found.not_checked,
-        "records": found.records,
-        "expected_records": found.expected_records,
+        "unreadable": [fields(check, "path", "why") for check in found.unreadable[:_MAX_LISTED]],
+        "odd_values": [fields(check, "path", "note") for check in found.odd[:_MAX_LISTED]],
         "all_listed": not found.is_partial,
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobmon.views.text_width import sentences, text_width, truncated, wrap, wrap_unbroken
+from jobmon_core.domain.visible_text import one_line
 
 _MIN_WIDTH = 20
 _RESET = "\x1b[0m"
@@ -22,13 +23,6 @@ class Style(StrEnum):
     ATTENTION = "\x1b[33m"  # yellow
     ACTIVE = "\x1b[36m"  # cyan
     SELECTED = "\x1b[7m"  # reverse video
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` with unprintable characters, such as control codes, replaced by spaces."""
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 @dataclass(frozen=True, slots=True)

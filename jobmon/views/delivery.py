@@ -1,16 +1,16 @@
-"""What became of a job's messages, in words, and what the user can do about those not delivered."""
+"""What became of a job's messages, what the user can do about it, and what is muted and acknowledged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon.views.model import clock
 from jobmon_core.domain.humanize import count
-from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobmon_core.app.alerts.mute import JobAlerts
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -21,13 +21,11 @@ def delivery(entry: OutboxEntry, now_s: float) -> str:
     if entry.delivered_s is not None:
         repeated = " (perhaps twice)" if entry.maybe_delivered else ""
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
-    if entry.given_up or entry.counted:
+    if entry.given_up:
         instead = f"; channel {entry.told_on!r} gets it instead" if entry.told_on else ""
-        return (
-            f"not delivered{channel}, given up: {entry.given_up}{instead}"
-            if entry.given_up
-            else f"not sent{channel} on its own: {entry.counted}"
-        )
+        return f"not delivered{channel}, given up: {entry.given_up}{instead}"
+    if entry.counted:
+        return f"not sent{channel} on its own: {entry.counted}"
     if entry.held:
         until = f" until {clock(entry.held_until_s, now_s)}" if entry.held_until_s else ""
         return f"held{channel}{until}: {entry.held}"
@@ -60,8 +58,21 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
         return ""
     if entry.given_up:
         if "`jobmon" in entry.given_up:
-            return ""
+            return "or `jobmon forget --given-up JOB` drops it" if status.job.closed else ""
         return "check the channel with `jobmon test-alerts`, then `jobmon replay JOB` sends the message again"
-    if status.health in (Health.DEAD, Health.STALE):
+    if status.health.is_lost:
         return "its monitor is gone; `jobmon recover` sends the message"
     return "jobmon keeps trying; `jobmon test-alerts` checks the channel" if entry.problem else ""
+
+
+def alert_rows(alerts: JobAlerts, now_s: float) -> Iterator[tuple[str, str]]:
+    """Yield names and values for ``jobmon show``."""
+    if alerts.muted_until_s is not None:
+        yield "muted", f"until {clock(alerts.muted_until_s, now_s)}; `jobmon mute` lists what you muted"
+    if alerts.acknowledged_s is not None:
+        yield "ack", f"you acknowledged it at {clock(alerts.acknowledged_s, now_s)}"
+
+
+def alerts_json(alerts: JobAlerts) -> dict[str, Any]:
+    """Return the keys that ``jobmon status --json`` and ``jobmon show --json`` add."""
+    return {"muted_until": alerts.muted_until_s, "acknowledged_at": alerts.acknowledged_s}

@@ -10,9 +10,7 @@ from jobmon.views.artifacts import artifacts_rows
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
-from jobmon.views.end_files import end_rows, why_doubtful
-from jobmon.views.job_settings import settings_rows
-from jobmon.views.model import clock, pending_reason, span, state, task_state
+from jobmon.views.model import clock, end_rows, pending_reason, span, state, task_state, why_doubtful
 from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.status import health_text
 from jobmon.views.task_summary import hidden_lines, summary_rows, tasks_text, unwatched_note
@@ -26,13 +24,14 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
-from jobmon_core.domain.humanize import size
+from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason
 from jobmon_core.domain.tracking.model import Source
+from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.live.tasks import LiveTask, TaskAgents
     from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.job_settings import Done, JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
@@ -59,7 +59,7 @@ _ROWS = (
     *("log says", "verified", "outputs", "result", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "changed", "known", "to do", "note", "your note"),
     "bundle",
-    *("submitted", "restarts", "started", "running", "ended", "limit"),
+    *("lineage", "decided", "submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "muted", "ack", "monitor", "history"),
 )
@@ -96,11 +96,12 @@ def detail_lines(
     }
     tasks = list(job.tasks.values())
     closing: Pairs = chain(memory, _shared(job, progress, now_s), _closing(status, now_s))
-    yield console.bold(f"{job.ref} {job.name}".rstrip())
+    yield console.bold(f"{job.ref} {job.label}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (chain(_part(job, task, {}, now_s), live.get(task.key, [])) for task in tasks)
         histories = (history_rows(task, now_s) for task in tasks)
-        yield from _drawn(chain(_heading(status, now_s), *parts, closing, *histories), console)
+        heading = chain([("state", _state(job))], _hindrances(status, now_s))
+        yield from _drawn(chain(heading, *parts, closing, *histories), console)
         return
     if key or len(tasks) == 1:
         yield from _drawn(_hindrances(status, now_s), console)
@@ -170,11 +171,6 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
         yield from draw(value, before, " " * len(before) + margin)
 
 
-def _heading(status: JobStatus, now_s: float) -> Pairs:
-    yield "state", _state(status.job)
-    yield from _hindrances(status, now_s)
-
-
 def _hindrances(status: JobStatus, now_s: float) -> Pairs:
     """Yield what keeps the job, its monitor or the scheduler from going on, and how old the data are."""
     job = status.job
@@ -182,7 +178,7 @@ def _hindrances(status: JobStatus, now_s: float) -> Pairs:
         yield from _reason(pending_reason(job), job.ref)
     if not job.closed and job.answered_s is not None:
         yield "as of", f"{clock(job.answered_s, now_s)}, {span(now_s - job.answered_s)} ago"
-    if _needs_recovery(status):
+    if status.health.is_lost:
         yield "to do", "Run `jobmon recover`: it restarts the monitor."
     if not job.closed and (outage := current_outage(job)):
         who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
@@ -203,11 +199,6 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
     if hint := pending_hint(reason):
         yield "reason", f"It {hint.problem}."
         yield "reason" if hint.starts_by_itself else "to do", hint.advice.replace("JOBID", str(ref))
-
-
-def _doubt(task: Task) -> str:
-    """Return the reason to doubt the success of a task; empty without one."""
-    return f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
 
 
 def _closing(status: JobStatus, now_s: float) -> Pairs:
@@ -231,10 +222,6 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "")
 
 
-def _needs_recovery(status: JobStatus) -> bool:
-    return status.health in (Health.DEAD, Health.STALE)
-
-
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
     """Yield what is known of a task.
 
@@ -245,7 +232,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
     if task.end:
-        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{_doubt(task)}"
+        doubt = f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
+        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
     if task.diagnosis and task.diagnosis.title in explained:
@@ -292,7 +280,7 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
 def _resources(task: Task) -> Pairs:
     if task.end and task.end.usage.max_rss_bytes:
         used, requested = size(task.end.usage.max_rss_bytes), task.end.usage.requested_bytes
-        if requested and task.end.peak_was_missed:
+        if requested and task.peak_was_missed:
             yield "peak RAM", f"over the {size(requested)} requested ({used} when last sampled)"
         else:
             yield "peak RAM", used + (f" of {size(requested)} requested" if requested else "")
@@ -307,3 +295,56 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
         files = [task.diagnosis.log_path]
     names = ("stdout", "stderr") if len(files) > 1 else ("log",)
     return dict(zip(names, files, strict=False))
+
+
+def settings_rows(settings: JobSettings) -> Iterator[str]:
+    """Yield where the settings come from, and what they say."""
+    parts = (
+        _labelled("name", settings.name),
+        _counted(settings.num_workers, "worker"),
+        _labelled("GPUs", ",".join(map(str, settings.gpu_ids))),
+        _counted(settings.total_items, "item"),
+        _labelled("output", "/".join(filter(None, (settings.output_dir, settings.output_pattern)))),
+        _labelled("logs", settings.log_files),
+        _labelled(
+            "checkpoints", "/".join(filter(None, (settings.checkpoint_dir, settings.checkpoint_pattern)))
+        ),
+        _counted(settings.expected_outputs, "expected output"),
+        _labelled("results", ", ".join(settings.results)),
+        _counted(len(settings.progress_patterns) or None, "progress pattern"),
+        _counted(len(settings.error_patterns) or None, "error pattern"),
+        _labelled("check every", _time(settings.check_interval_s)),
+        _labelled("launch timeout", _time(settings.launch_timeout_s)),
+        _labelled("stall timeout", _time(settings.stall_timeout_s)),
+        _labelled("slowdown warning at", settings.slowdown_percent and f"-{settings.slowdown_percent:g}%"),
+        _labelled(
+            "minimum output growth",
+            settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
+        ),
+        _labelled("done", _done(settings.done)),
+        f"stage {settings.chain.number} of {settings.chain.total} of a chain" if settings.chain else "",
+        "stacks on stall" if settings.stacks_on_stall else "",
+        "no agent" if settings.no_agent else "",
+        "" if settings.thresholds == Thresholds() else "custom thresholds",
+    )
+    yield from filter(None, (settings.source, ", ".join(filter(None, parts))))
+
+
+def _labelled(label: str, text: str | float | None) -> str:
+    return f"{label} {text}" if text else ""
+
+
+def _counted(number: int | None, noun: str) -> str:
+    return count(number, noun) if number is not None else ""
+
+
+def _time(seconds: float | None) -> str:
+    return span(seconds) if seconds is not None else ""
+
+
+def _done(done: Done | None) -> str:
+    """Return what shows that the job is done, e.g. ``marker /a/DONE and log /finished/``."""
+    if done is None:
+        return ""
+    parts = (("marker", done.marker), ("log", done.log and f"/{done.log}/"), ("artifact", done.artifact))
+    return " and ".join(f"{name} {value}" for name, value in parts if value)

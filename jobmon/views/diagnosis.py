@@ -1,26 +1,34 @@
-"""A diagnosis as text for a person and as JSON for a program."""
+"""A diagnosis, what is wrong with a running job, and the user's notes: as text and as JSON."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import Style, one_line
-from jobmon.views.live_verdict import live_json, live_lines, stack_lines, stacks_json
+from jobmon.views.console import Style
+from jobmon.views.model import evidence_json, stamp
+from jobmon.views.record import fields
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
+from jobmon_core.domain.humanize import listed
 from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
-    from jobmon_core.app.records.note import KnownFailure
+    from jobmon_core.app.live.verdict import LiveVerdict
+    from jobmon_core.app.records.note import JobMemory, KnownFailure
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+    from jobmon_core.domain.notes import Note
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.triage.stacks import StackReport
 
 _INDENT = "  "
+_MAX_FRAMES = 12  # of one process
 _MAX_OTHERS = 3  # causes of other tasks
 _DOUBTFUL_BELOW = 0.7  # a lower confidence is shown
 _ENDINGS = {
@@ -36,37 +44,24 @@ def report_json(report: Report) -> dict[str, Any]:
     """Return the documented object of ``jobmon diagnose --json``."""
     diagnosis = report.diagnosis
     return {
-        "cause": diagnosis.cause,
-        "label": diagnosis.label,
-        "title": diagnosis.title,
-        "headline": diagnosis.headline,
-        "confidence": diagnosis.confidence,
-        "advice": diagnosis.advice,
+        **fields(diagnosis, "cause", "label", "title", "headline", "confidence", "advice"),
         "evidence": evidence_json(diagnosis),
-        "symptoms": list(diagnosis.symptoms),
-        "fingerprint": diagnosis.fingerprint,
-        "explanation": diagnosis.explanation,
-        "note": diagnosis.note,
+        **fields(diagnosis, "symptoms", "fingerprint", "explanation", "note"),
         "job_id": str(report.subject.ref) if report.subject else None,
-        "live": live_json(report.live, report.subject) if report.live and report.subject else None,
-        "changes": diagnosis.changes,
-        "known_failure": known_json(report.known),
-        **({"stacks": stacks_json(report.stacks)} if report.stacks else {}),
+        "live": _live_json(report.live, report.subject) if report.live and report.subject else None,
+        **fields(diagnosis, "changes"),
+        "known_failure": _known_json(report.known),
+        **({"stacks": _stacks_json(report.stacks)} if report.stacks else {}),
     }
-
-
-def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Return the log lines of a diagnosis."""
-    return [{"file": line.file, "line": line.number, "text": line.text} for line in diagnosis.evidence]
 
 
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
     diagnosis = report.diagnosis
     if report.live and report.subject:
-        yield from live_lines(report.live, _heading(report.subject, diagnosis), report.subject, console)
+        yield from _live_lines(report.live, _heading(report.subject, diagnosis), report.subject, console)
         if report.stacks:
-            yield from stack_lines(report.stacks, console)
+            yield from _stack_lines(report.stacks, console)
         yield from ("", "Its log so far:")
     yield from (console.styled(line, Style.BOLD) for line in console.prose(diagnosis.headline))
     if report.subject and not report.live:
@@ -107,19 +102,43 @@ def explanation(diagnosis: Diagnosis) -> str:
 def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
     cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
-    return f"{diagnosis.title}{cause}" + (
-        f", confidence {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
-    )
+    has_verdict = diagnosis.cause is not None or diagnosis.label == CLEAN
+    return f"{diagnosis.title}{cause}" + (f", confidence {_percent(diagnosis)}" if has_verdict else "")
 
 
-def known_text(known: KnownFailure) -> str:
+def _known_text(known: KnownFailure) -> str:
     """Return which earlier job failed in the same way, and the latest note about it."""
     return f"job {known.ref} failed in the same way; your note: {known.note.text}"
 
 
-def known_json(known: KnownFailure | None) -> dict[str, Any] | None:
+def _known_json(known: KnownFailure | None) -> dict[str, Any] | None:
     """Return an earlier failure of the same kind for a program."""
     return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text} if known else None
+
+
+def findings_rows(memory: JobMemory) -> Iterator[tuple[str, str]]:
+    """Yield names and values for ``jobmon show``."""
+    if memory.changes:
+        yield "changed", memory.changes
+    if memory.known:
+        yield "known", _known_text(memory.known)
+    yield from (("your note", note_text(note)) for note in memory.notes)
+
+
+def note_text(note: Note) -> str:
+    """Return a note after its time."""
+    return f"{stamp(note.at_s, '%Y-%m-%d %H:%M')}: {note.text}"
+
+
+def findings_json(memory: JobMemory) -> dict[str, Any]:
+    """Return the keys that ``jobmon show --json`` adds."""
+    own = {"user_notes": notes_json(memory.notes), "known_failure": _known_json(memory.known)}
+    return own | fields(memory, "changes")
+
+
+def notes_json(notes: tuple[Note, ...]) -> list[dict[str, Any]]:
+    """Return notes for a program."""
+    return [fields(note, "text", at="at_s") for note in notes]
 
 
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
@@ -131,7 +150,7 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
     is_shown = any(line.file == diagnosis.log_path for line in diagnosis.evidence)
     pairs = [
         ("Changed", diagnosis.changes),
-        ("Known", known_text(report.known) if report.known else ""),
+        ("Known", _known_text(report.known) if report.known else ""),
         ("Also seen", ", ".join(others)),
         ("Log", diagnosis.log_path if report.subject and not is_shown else ""),
         ("Note", diagnosis.note),
@@ -142,13 +161,8 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
     yield from lines
 
 
-def _has_verdict(diagnosis: Diagnosis) -> bool:
-    """Whether the diagnosis names a cause, or says that the log is clean."""
-    return diagnosis.cause is not None or diagnosis.label == CLEAN
-
-
 def _percent(diagnosis: Diagnosis) -> str:
-    return f"{diagnosis.confidence * 100:.0f} %"
+    return f"{diagnosis.confidence * 100:.0f}%"
 
 
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
@@ -164,13 +178,9 @@ def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
 
 def _others(subject: Subject, console: Console) -> Iterator[str]:
     """Yield what happened to other tasks of the job, if that differs."""
-    shown, hidden = subject.other_causes[:_MAX_OTHERS], len(subject.other_causes) - _MAX_OTHERS
-    if shown:
-        more = f"; and {hidden} more" if hidden > 0 else ""
-        yield from console.prose(
-            f"Tasks with another cause: {'; '.join(shown)}{more}. "
-            f"`jobmon show {subject.ref.job_id}` shows them."
-        )
+    if causes := listed(subject.other_causes, _MAX_OTHERS, "; "):
+        command = f"`jobmon show {subject.ref.job_id}`"
+        yield from console.prose(f"Tasks with another cause: {causes}. {command} shows them.")
 
 
 def _ending(subject: Subject, diagnosis: Diagnosis) -> str:
@@ -179,3 +189,73 @@ def _ending(subject: Subject, diagnosis: Diagnosis) -> str:
     if diagnosis.cause == CANCELLED:
         return subject.end.state  # the headline names who cancelled
     return end_text(subject.end)
+
+
+def _live_json(live: LiveVerdict, subject: Subject) -> dict[str, Any]:
+    """Return the documented object ``live`` of ``jobmon diagnose --json``."""
+    return {
+        **_verdict_json(live.findings[0], subject),
+        "others": [_verdict_json(verdict, subject) for verdict in live.findings[1:]],
+        "unseen": list(live.unseen),
+    }
+
+
+def _verdict_json(verdict: Event, subject: Subject) -> dict[str, Any]:
+    return {
+        **fields(verdict, "title", "text", "evidence", verdict="name", critical="is_critical"),
+        "since": int(verdict.since_s),
+        "advice": _advice(verdict, subject),
+    }
+
+
+def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Iterator[str]:
+    """Yield the verdict about a running job, its evidence and advice, other verdicts, what was not seen."""
+    verdict, *further = live.findings
+    yield from (console.styled(line, Style.BOLD) for line in console.prose(verdict.title))
+    yield from console.prose(f"{heading}; {verdict.text}")
+    if verdict.evidence:
+        yield from ("", "Signs:")
+        for line in verdict.evidence:
+            yield from console.prose(line, _INDENT, _INDENT * 2)
+    if verdict.advice:
+        yield from ("", "What to do:", *console.advice(_advice(verdict, subject), _INDENT))
+    others = [f"Also: {other.title.lower()} ({other.text})" for other in further]
+    if others or live.unseen:
+        yield ""
+    for line in others:
+        yield from console.prose(line)
+    if live.unseen:
+        yield from console.prose(f"Not seen: {'; '.join(live.unseen)}")
+
+
+def _advice(verdict: Event, subject: Subject) -> str:
+    return verdict.advice.replace("JOBID", str(subject.ref))
+
+
+def _stacks_json(report: StackReport) -> dict[str, Any]:
+    """Return the documented object ``stacks`` of ``jobmon diagnose --stacks --json``."""
+    return {
+        **fields(report.comparison, "text", "odd"),
+        "processes": [fields(each, "node", "pid", "rank", "frames") for each in report.stacks],
+        **fields(report, "dumps", "problems"),
+    }
+
+
+def _stack_lines(report: StackReport, console: Console) -> Iterator[str]:
+    """Yield how the ranks differ, each stack once with its processes, flight recorder dumps and problems."""
+    yield from ("", "Stacks:")
+    if report.comparison.text:
+        yield from console.prose(report.comparison.text, _INDENT, _INDENT * 2)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for stack in report.stacks:
+        if stack.frames:
+            groups.setdefault(stack.frames, []).append(f"{stack.name} on {stack.node} (PID {stack.pid})")
+    for frames, names in groups.items():
+        yield from console.prose(f"{', '.join(names)}:", _INDENT, _INDENT * 2)
+        yield from (f"{_INDENT * 2}{one_line(frame)}" for frame in frames[:_MAX_FRAMES])
+        if len(frames) > _MAX_FRAMES:
+            yield f"{_INDENT * 2}... and {len(frames) - _MAX_FRAMES} more"
+    for dump in report.dumps:
+        yield f"{_INDENT}Flight recorder: {one_line(dump)}"
+    for problem in report.problems:
+        yield from console.prose(problem, _INDENT, _INDENT * 2)

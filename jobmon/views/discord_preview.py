@@ -50,10 +50,12 @@ def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> st
 
 def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
     """Render an embed, with a blank line between its parts."""
+    # fields that Discord shows side by side get a line each
+    fields = [f"{_text(field, 'name')}: {_text(field, 'value')}" for field in _mappings(embed, "fields")]
     parts = [
         wrap(_inline(_text(embed, "title"), options), width),
         _markdown(_text(embed, "description"), options, width),
-        [line for field in _mappings(embed, "fields") for line in _field(field, options, width)],
+        [line for field in fields for line in wrap(_inline(field, options), width)],
         wrap(_footer(embed, options), width),
     ]
     lines: list[str] = []
@@ -92,11 +94,6 @@ def _code(text: str, width: int) -> list[str]:
             ""
         ]
     return [f"{_CODE}{piece}" for piece in pieces]
-
-
-def _field(field: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
-    """Render a field as ``name: value``; fields that Discord shows side by side get a line each."""
-    return wrap(_inline(f"{_text(field, 'name')}: {_text(field, 'value')}", options), width)
 
 
 def _inline(text: str, options: RenderOptions) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
+from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.domain.efficiency.advice import advice
-from jobmon_core.domain.efficiency.text import UNKNOWN, cpu_text, gpu_text, memory_text, time_text
-from jobmon_core.domain.efficiency.totals import totals
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.efficiency.text import UNKNOWN, cpu_text, gpu_text, memory_text, time_text, totals
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.console import Console
-    from jobmon_core.app.efficiency.collect import RunEfficiency
-    from jobmon_core.domain.efficiency.totals import Totals
+    from jobmon_core.app.jobs.efficiency import RunEfficiency
+    from jobmon_core.domain.efficiency.text import Totals
 
 _HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
 _STEPS = (Shrink(1, 8), Shrink(2, 9), Shrink(1, 4), Shrink(0, 8), Shrink(2, 4))
@@ -42,15 +42,14 @@ def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterato
 
 
 def _row(run: RunEfficiency) -> tuple[Cell, ...]:
-    found = run.found
+    found, name = run.found, (Cell(str(run.ref)), Cell(run.name))
     if found is None:
-        return (Cell(str(run.ref)), Cell(run.name), Cell(run.note, Style.DIM), *[Cell("-")] * 4)
+        return (*name, Cell(run.note, Style.DIM), *[Cell("-")] * 4)
     if run.started_s is None and found.state is not JobState.UNKNOWN:
-        return (Cell(str(run.ref)), Cell(run.name), Cell("never ran", Style.DIM), *[Cell("-")] * 4)
+        return (*name, Cell("never ran", Style.DIM), *[Cell("-")] * 4)
     state = f"{found.state} ({run.note})" if run.note else str(found.state)
     return (
-        Cell(str(run.ref)),
-        Cell(run.name),
+        *name,
         Cell(state, _STYLES.get(found.state, Style.BAD)),
         Cell(time_text(found), Style.BAD if found.exceeded_limit else Style.PLAIN),
         Cell(cpu_text(found)),
@@ -65,13 +64,7 @@ def _grouped(runs: Sequence[RunEfficiency]) -> dict[str, str]:
     for run in runs:
         if run.found and (text := advice(run.found)):
             refs.setdefault(text, []).append(str(run.ref))
-    return {text: _listed(named) for text, named in refs.items()}
-
-
-def _listed(refs: list[str]) -> str:
-    hidden = len(refs) - _MAX_LISTED
-    listed = ", ".join(refs[:_MAX_LISTED])
-    return f"{listed} and {hidden} more" if hidden > 0 else listed
+    return {text: listed(named, _MAX_LISTED) for text, named in refs.items()}
 
 
 def _totals_text(found: Totals) -> str:
@@ -107,33 +100,19 @@ def efficiency_json(runs: Sequence[RunEfficiency]) -> dict[str, Any]:
 
 def _run_json(run: RunEfficiency) -> dict[str, Any]:
     found = run.found
-    head = {"job_id": str(run.ref), "name": run.name, "note": run.note}
+    head = {"job_id": str(run.ref), **fields(run, "name", "note")}
     if found is None:
         return head | {"state": None}
     usage, gpu = found.usage, found.gpu
     return head | {
         "state": str(found.state),
-        "started_at": run.started_s,
-        "ended_at": run.ended_s,
-        "wall_s": found.wall_s,
-        "limit_s": found.limit_s,
-        "limit_share": found.limit_share,
-        "exceeded_limit": found.exceeded_limit,
-        "cpus": usage.cpus,
-        "cpu_s": usage.cpu_s or None,
-        "cpu_share": found.cpu_share,
-        "nodes": usage.nodes,
-        "memory": usage.max_rss_bytes,
-        "memory_requested": usage.requested_bytes,
-        "memory_share": found.memory_share,
-        "memory_per_node": found.used_per_node,
-        "memory_requested_per_node": found.requested_per_node,
-        "gpus": usage.gpus,
-        "gpu_hours": found.gpu_hours,
-        "gpu_percent": gpu.percent if gpu else None,
-        "gpu_percent_is_mean": gpu.is_mean if gpu else None,
-        "gpus_idle": gpu.idle if gpu else None,
-        "gpu_memory": gpu.memory_bytes if gpu else None,
-        "gpu_source": gpu.source if gpu else None,
+        **fields(run, started_at="started_s", ended_at="ended_s"),
+        **fields(found, "wall_s", "limit_s", "limit_share", "exceeded_limit"),
+        **fields(usage, "cpus", "nodes", "gpus", memory="max_rss_bytes", memory_requested="requested_bytes"),
+        **known_fields(usage, "cpu_s"),
+        **fields(found, "cpu_share", "memory_share", "gpu_hours"),
+        **fields(found, memory_per_node="used_per_node", memory_requested_per_node="requested_per_node"),
+        **fields(gpu, gpu_percent="percent", gpu_percent_is_mean="is_mean", gpus_idle="idle"),
+        **fields(gpu, gpu_memory="memory_bytes", gpu_source="source"),
         "advice": advice(found),
     }

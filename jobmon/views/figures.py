@@ -118,7 +118,7 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
     if left_s is None:
         no_total = "not known, since the log names no total"
         return _why_unknown(live, paused="not known, since there was no progress for {}", no_total=no_total)
-    at = _moment(now_s + left_s, now_s)
+    at = moment(now_s + left_s, now_s)
     return f"{remaining(live, symbols)} ({at}), {live.estimate.confidence} confidence"
 
 
@@ -140,9 +140,9 @@ def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
     return "estimating" if live.status.health in (Health.ALIVE, Health.REMOTE) else "not watched"
 
 
-def _moment(at_s: float, now_s: float) -> str:
-    """Return a time of day, with the day of the week if it is another day; from six days on, the date."""
-    if not at_s - now_s < _WEEKDAY_IS_CLEAR_S:
-        return stamp(at_s, "%Y-%m-%d")
-    same_day = stamp(at_s, "%F") == stamp(now_s, "%F")
-    return stamp(at_s, "%H:%M" if same_day else "%a %H:%M")
+def moment(at_s: float, now_s: float) -> str:
+    """Return a time as ``14:05``, ``Tue 08:00`` or ``2026-12-24 08:00``, in local time."""
+    if stamp(at_s, "%F") == stamp(now_s, "%F"):
+        return stamp(at_s, "%H:%M")
+    is_near = abs(at_s - now_s) < _WEEKDAY_IS_CLEAR_S
+    return stamp(at_s, "%a %H:%M" if is_near else "%Y-%m-%d %H:%M")

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.top.state import Key
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-    from jobmon.views.top.drawing import Line
+    from jobmon.views.top.session import Session
 
-REFRESH_S = 2.0
 _ESCAPE_MS = 50  # the sequence of an arrow key arrives within this time, even over SSH
 _KEYS = {
     curses.KEY_UP: Key.UP,
@@ -47,27 +46,7 @@ _COLOURS = {
 _ATTRIBUTES = {Style.BOLD: curses.A_BOLD, Style.DIM: curses.A_DIM, Style.SELECTED: curses.A_REVERSE}
 
 
-class Screen(Protocol):
-    """What a full-screen program shows and does."""
-
-    @property
-    def has_quit(self) -> bool:
-        """Whether the user has quit."""
-
-    def refresh(self) -> None:
-        """Read new data."""
-
-    def press(self, key: str) -> None:
-        """Do what a key asks for."""
-
-    def take_bell(self) -> bool:
-        """Return whether the terminal is to ring; False at the next call unless there is a new reason."""
-
-    def frame(self, width: int, height: int) -> list[Line]:
-        """Return the content of a window of this size."""
-
-
-def show(screen: Screen, *, has_colour: bool, refresh_s: float = REFRESH_S) -> None:
+def show(screen: Session, *, has_colour: bool, refresh_s: float) -> None:
     """Show a screen until the user quits, presses Ctrl-C, or the terminal is closed.
 
     It reads new data every ``refresh_s`` seconds.
@@ -85,7 +64,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _run(window: curses.window, screen: Screen, has_colour: bool, refresh_s: float) -> None:  # noqa: FBT001 - curses passes it
+def _run(window: curses.window, screen: Session, has_colour: bool, refresh_s: float) -> None:  # noqa: FBT001 - curses passes it
     curses.set_escdelay(_ESCAPE_MS)
     with suppress(curses.error):  # a terminal that cannot hide its cursor
         curses.curs_set(0)
@@ -105,7 +84,7 @@ def _run(window: curses.window, screen: Screen, has_colour: bool, refresh_s: flo
                 curses.beep()
 
 
-def _press(window: curses.window, screen: Screen, wait_s: float) -> None:
+def _press(window: curses.window, screen: Session, wait_s: float) -> None:
     """Wait up to ``wait_s`` for keys and pass them on; a resized window ends the wait too."""
     window.timeout(max(0, round(1000 * wait_s)))
     while (key := _read_key(window)) is not None and not screen.has_quit:
@@ -131,7 +110,7 @@ def _colour_attributes() -> dict[Style, int]:
     return {style: curses.color_pair(number) for number, style in enumerate(_COLOURS, 1)}
 
 
-def _draw(window: curses.window, screen: Screen, attributes: Mapping[Style, int]) -> None:
+def _draw(window: curses.window, screen: Session, attributes: Mapping[Style, int]) -> None:
     height, width = window.getmaxyx()
     window.erase()
     for row, line in enumerate(screen.frame(width, height)[:height]):

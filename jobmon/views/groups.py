@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.model import clock, elapsed, status_json
-from jobmon.views.status import outcome_cell, state_cell
+from jobmon.views.record import fields, known_fields
+from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.app.jobs.selection import OF_OUTCOME, group_of
 from jobmon_core.app.jobs.selection import Group as JobGroup
 from jobmon_core.domain.groups.member_view import view_of
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,11 +43,11 @@ _STEPS = (
     Shrink(_CAUSE, 8),
     Shrink(_RUN, 8),
 )
-_MIN_NAME = 7  # characters of a name, shown after "…" in the narrowest column
 NOT_SUBMITTED, NEVER_STARTS, UNREADABLE = "not submitted", "never start", "unreadable"
 _ORDER = (
     *(JobGroup.FAILED, JobGroup.UNKNOWN, NEVER_STARTS, UNREADABLE, JobGroup.CANCELLED, JobGroup.UNWATCHED),
-    *(JobGroup.RUNNING, JobGroup.PENDING, JobGroup.ENDING, NOT_SUBMITTED, JobGroup.COMPLETED),
+    *(JobGroup.RUNNING, JobGroup.PENDING, JobGroup.ENDING, JobGroup.RESTARTING, NOT_SUBMITTED),
+    JobGroup.COMPLETED,
 )
 _LIST_HEADERS = ("GROUP", "RUNS", "STATE", "SINCE")
 
@@ -57,7 +59,10 @@ def group_lines(
     if runs:
         yield from table_lines(_HEADERS, [_row(run, known, now_s) for run in runs], console, _STEPS)
         yield ""
-    yield from console.prose(f"{count(len(runs), 'run')}{_counted(runs)}; {_when(group, now_s)}")
+    when = f"created at {clock(group.created_s, now_s)}"
+    if group.complete_s is not None:
+        when = f"over since {clock(group.complete_s, now_s)}"
+    yield from console.prose(f"{count(len(runs), 'run')}{_counted(runs)}; {when}")
     for note in _notes(group, runs):
         for line in console.prose(note, hanging="  "):
             yield console.styled(line, Style.ATTENTION)
@@ -70,12 +75,7 @@ def list_lines(
 ) -> Iterator[str]:
     """Yield the lines of ``jobmon group list``."""
     rows = [
-        [
-            Cell(group.name),
-            Cell(str(len(runs))),
-            Cell(_counted(runs).removeprefix(": ")),
-            Cell(clock(group.created_s, now_s)),
-        ]
+        (group.name, str(len(runs)), _counted(runs).removeprefix(": "), clock(group.created_s, now_s))
         for group, runs in groups
     ]
     if rows:
@@ -97,13 +97,10 @@ def group_json(
     """
     return {
         **list_json(group, runs),
-        "interval_s": group.settings.interval_s,
-        "messages": group.settings.messages,
-        "then": list(group.settings.then),
-        "broken": group.broken,
-        "then_started_at": group.then_since_s,
-        "then_result": group.then_result or None,
-        "log": group.log.path or None,
+        **fields(group.settings, "interval_s", "messages", "then"),
+        **fields(group, "broken", then_started_at="then_since_s"),
+        **known_fields(group, "then_result"),
+        **known_fields(group.log, log="path"),
         "summary": summary,
         "runs": [_run_json(run, progress, now_s) for run in runs],
     }
@@ -112,9 +109,7 @@ def group_json(
 def list_json(group: Group, runs: Sequence[GroupRun]) -> dict[str, Any]:
     """Return the documented object of a group in ``jobmon group list --json``."""
     return {
-        "group": group.name,
-        "created_at": group.created_s,
-        "complete_at": group.complete_s,
+        **fields(group, group="name", created_at="created_s", complete_at="complete_s"),
         "total": len(runs),
         "counts": dict(Counter(map(word_of, runs))),
     }
@@ -142,37 +137,15 @@ def _run_json(run: GroupRun, progress: Mapping[str, JobProgress], now_s: float) 
     }
 
 
-def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell]:
+def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell | str]:
+    name = run_cell(one_line(run.name))
     if run.status is None:
-        state = Cell(word_of(run), Style.DIM)
-        problem = run.member.cause or run.problem
-        return [
-            _name_cell(run.name),
-            Cell(""),
-            Cell(""),
-            Cell(""),
-            state,
-            Cell(""),
-            Cell(one_line(problem)),
-        ]
+        return [name, "", "", "", Cell(word_of(run), Style.DIM), "", run.member.cause or run.problem]
     job = run.status.job
-    return [
-        _name_cell(run.name),
-        Cell(str(job.ref)),
-        Cell(one_line(job.partition)),
-        Cell(one_line(_nodes(job))),
-        state_cell(job),
-        Cell(elapsed(job, now_s)),
-        outcome_cell(run.status, known, now_s),
-    ]
-
-
-def _name_cell(name: str) -> Cell:
-    """Return the name of a run; in a narrow column, its end, by which runs of a sweep usually differ."""
-    name = one_line(name)
-    return Cell(
-        name, shorter=tuple(f"…{name[-length:]}" for length in range(len(name) - 2, _MIN_NAME - 1, -1))
-    )
+    # of a success, the last figures of its log
+    figures = view_of(job).metrics if group_of(job) is JobGroup.COMPLETED else ""
+    outcome = figures or outcome_cell(run.status, known, now_s)
+    return [name, str(job.ref), job.partition, _nodes(job), state_cell(job), elapsed(job, now_s), outcome]
 
 
 def _nodes(job: WatchedJob) -> str:
@@ -186,12 +159,6 @@ def _counted(runs: Sequence[GroupRun]) -> str:
     numbers = Counter(map(word_of, runs))
     counted = ", ".join(f"{numbers[word]} {word}" for word in _ORDER if numbers[word])
     return f": {counted}" if counted else ""
-
-
-def _when(group: Group, now_s: float) -> str:
-    if group.complete_s is not None:
-        return f"over since {clock(group.complete_s, now_s)}"
-    return f"created at {clock(group.created_s, now_s)}"
 
 
 def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:

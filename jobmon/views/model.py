@@ -5,29 +5,46 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.diagnosis import evidence_json
-from jobmon.views.end_files import end_json
+from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.live.phase import phase_of
+from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.diagnosis.model import (
+    DAMAGED_OUTPUTS,
+    INCOMPLETE,
+    LOST_WORKER,
+    MISSING_OUTPUTS,
+    NAN_LOSS,
+    Diagnosis,
+)
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.pending.categories import category_of
+from jobmon_core.domain.pending.categories import category_of, pending_words
 from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
+_QUOTE = "| "
+_DOUBTS = {  # by cause
+    INCOMPLETE: "not all was processed",
+    MISSING_OUTPUTS: "outputs are missing",
+    DAMAGED_OUTPUTS: "an output is damaged",
+    LOST_WORKER: "a worker was lost",
+    NAN_LOSS: "its last loss is NaN",
+}
 _NO_DIAGNOSIS = Diagnosis(None, "", "", "")
 
 
@@ -80,6 +97,12 @@ def pending_reason(job: WatchedJob) -> str:
     return next((reason for reason in map(stated_reason, reasons) if reason), "")
 
 
+def pending_text(job: WatchedJob) -> str:
+    """Return what Slurm's reason for a pending job means, and the reason; empty unless it is pending."""
+    reason = pending_reason(job) if group_of(job) is Group.PENDING else ""
+    return f"{pending_words(reason)} ({reason})" if reason else ""
+
+
 def leading(job: WatchedJob) -> Task | None:
     """Return the task to show for the job: the first with the job's outcome, else the first, if any."""
     tasks = list(job.tasks.values())
@@ -90,26 +113,30 @@ def leading(job: WatchedJob) -> Task | None:
 
 
 def cause(job: WatchedJob) -> str:
-    """Return why the job did not succeed: the cause found, else the exit code or signal, else a note.
-
-    Empty if the task that `leading` returns succeeded or has not ended.
-    """
+    """Return why the job did not succeed, by the task that `leading` returns; empty if there is none."""
     task = leading(job)
-    if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
+    return task_cause(task) if task else ""
+
+
+def task_cause(task: Task) -> str:
+    """Return why a task did not succeed: the cause found, else the exit code or signal, else a note.
+
+    Empty if it succeeded or has not ended.
+    """
+    if task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
     if task.diagnosis and task.diagnosis.cause:
         headline = task.diagnosis.headline
         is_outcome = task.diagnosis.cause == CANCELLED  # shown like an outcome, in lower case
         return f"{headline[0].lower()}{headline[1:]}" if is_outcome else headline
     if task.end.exit_code or task.end.signal:
-        return exit_phrase(task.end.exit_code, task.end.signal)
+        return exit_phrase(task.end.exit_code, task.end.signal, is_exact=task.end.exit_code_exact)
     return task.end.why
 
 
 def failed_task(job: WatchedJob, task: Task) -> str:
     """Return which task of an array failed, and why, e.g. ``8123_4: KeyError: 'lr'``."""
-    alone = replace(job, tasks={task.key: task}, pending_indices="")
-    return f"{ref_of(job.job_id, task.key)}: {cause(alone)}".removesuffix(": ")
+    return f"{ref_of(job.job_id, task.key)}: {task_cause(task)}".removesuffix(": ")
 
 
 def doubt(job: WatchedJob) -> str:
@@ -154,14 +181,6 @@ def _limit(task: Task) -> str:
     if limit_s := task.limit_s or (task.end and task.end.limit_s):
         return duration(limit_s)
     return "unlimited" if task.has_started else "?"  # Slurm may set a limit when the task starts
-
-
-def task_elapsed(task: Task, now_s: float) -> str:
-    """Return the run time of a task and its limit, e.g. ``3m 05s of 2h``; empty if `run_time_s` is None."""
-    seconds = run_time_s(task, now_s)
-    if seconds is None:
-        return ""
-    return duration(seconds) + (f" of {duration(task.limit_s)}" if task.limit_s else "")
 
 
 def run_time_s(task: Task, now_s: float) -> float | None:
@@ -221,26 +240,22 @@ def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = 
     job = status.job
     task = leading(job)
     end = task.end if task else None
-    outage = current_outage(job)
+    run_s = run_time_s(task, now_s) if task and (end or not job.closed) else None
     return {
         "job_id": str(job.ref),
-        "name": job.name,
+        **fields(job, "name", "outcome", "undelivered", "backend", "cluster", "partition"),
         "state": state(job),
         "phase": phase_of(status, progress, now_s),
-        "outcome": job.outcome,
-        "exit_code": end.exit_code if end else None,
-        "signal": (end.signal or None) if end else None,
-        "cause": (task.diagnosis.cause if task and task.diagnosis else None),
+        **fields(end, "exit_code"),
+        **known_fields(end, "signal"),
+        **fields(task.diagnosis if task else None, "cause"),
         "monitor": status.health,
-        "undelivered": job.undelivered,
-        "backend": job.backend,
-        "cluster": job.cluster,
-        "partition": job.partition,
-        "elapsed_s": _whole_run_time_s(task, now_s) if task and (end or not job.closed) else None,
-        "limit_s": task.limit_s if task else None,
+        "elapsed_s": None if run_s is None else int(run_s),
+        **fields(task, "limit_s"),
         "restarts": task.restarts if task else 0,
-        "as_of": job.answered_s,
-        "stale_since": outage.since_s if outage and not job.closed else None,
+        **fields(job, as_of="answered_s"),
+        **fields(None if job.closed else current_outage(job), stale_since="since_s"),
+        "restart_due_at": job.restart_due_s if job.is_restarting else None,
         **_pending_json(job),
     }
 
@@ -254,37 +269,21 @@ def _pending_json(job: WatchedJob) -> dict[str, Any]:
     return {"pending_reason": reason, "pending_category": category}
 
 
-def _whole_run_time_s(task: Task, now_s: float) -> int | None:
-    seconds = run_time_s(task, now_s)
-    return None if seconds is None else int(seconds)
-
-
 def details_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object of ``jobmon show --json``: `status_json` and paths, tasks, messages."""
     job = status.job
     return {
         **status_json(status, now_s, progress),
-        "workdir": job.workdir,
-        "command": job.command,
-        "stdout": job.logs.stdout,
-        "stderr": job.logs.stderr,
+        **fields(job, "workdir", "command"),
+        **fields(job.logs, "stdout", "stderr"),
         "settings": asdict(job.settings) if job.settings else None,
         "tasks": [_task_json(job, task) for task in job.tasks.values()],
         "messages": [
             {
-                "title": entry.message.title,
-                "route": entry.message.route,
-                "level": entry.message.level,
-                "channel": entry.channel or None,
-                "attempts": entry.attempts,
-                "delivered_at": entry.delivered_s,
-                "given_up": entry.given_up or None,
-                "problem": entry.problem or None,
+                **fields(entry.message, "title", "route", "level"),
+                **known_fields(entry, "channel", "given_up", "problem", "held", "counted", "told_on"),
+                **fields(entry, "attempts", delivered_at="delivered_s", maybe_repeated="maybe_delivered"),
                 "next_try_at": entry.next_try_s if entry.is_open else None,
-                "maybe_repeated": entry.maybe_delivered,
-                "held": entry.held or None,
-                "counted": entry.counted or None,
-                "told_on": entry.told_on or None,
             }
             for entry in job.outbox
         ],
@@ -295,23 +294,46 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
     end, found = task.end, task.diagnosis or _NO_DIAGNOSIS
     return {
         "job_id": str(ref_of(job.job_id, task.key)),
-        "state": task.raw_state,
-        "outcome": end.outcome if end else None,
-        "witness": end.source if end else None,
-        "exit_code": end.exit_code if end else None,
-        "signal": (end.signal or None) if end else None,
+        **fields(task, "restarts", state="raw_state"),
+        **fields(end, "outcome", "exit_code", witness="source", ended_at="ended_s"),
+        **known_fields(end, "signal"),
         "why": end.why if end else "",
         "nodes": (end.nodes if end else "") or task.nodes,
         "started_at": end.started_s if end else task.start_s,
-        "ended_at": end.ended_s if end else None,
-        "max_rss_bytes": end.usage.max_rss_bytes if end else None,
-        "restarts": task.restarts,
+        **fields(end.usage if end else None, "max_rss_bytes"),
         "wait": wait_json(task),
-        "cause": found.cause,
-        "title": found.title,
-        "advice": found.advice,
-        "log": found.log_path,
+        **fields(found, "cause", "title", "advice", log="log_path"),
         "evidence": evidence_json(found),
         **end_json(found),
-        "history": [{"state": m.state, "at": m.at_s, "reason": m.reason} for m in task.history],
+        "history": [fields(change, "state", "reason", at="at_s") for change in task.history],
+    }
+
+
+def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """Return the log lines of a diagnosis."""
+    return [fields(line, "file", "text", line="number") for line in diagnosis.evidence]
+
+
+def why_doubtful(found: Diagnosis | None) -> str:
+    """Return why a success is doubtful, in a few words."""
+    return _DOUBTS.get((found and found.cause) or "", "the log ends in a failure")
+
+
+def end_rows(found: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Yield the rows of ``jobmon show`` about the files of an ended task."""
+    if found.outputs:
+        yield "verified" if found.outputs_verified else "outputs", found.outputs
+    for quote in found.results:
+        yield "result", f"{quote.name}:"
+        yield from (("result", f"{_QUOTE}{line}") for line in quote.text.split("\n"))
+    if found.bundle:
+        yield "bundle", found.bundle
+
+
+def end_json(found: Diagnosis) -> dict[str, Any]:
+    """Return the documented keys about the files of an ended task; what is not known is null."""
+    return {
+        **known_fields(found, "outputs", diagnostics="bundle"),
+        **fields(found, "outputs_verified"),
+        "results": [fields(quote, "name", "text") for quote in found.results],
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from jobmon.views.console import Console

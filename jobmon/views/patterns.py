@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import one_line
 from jobmon.views.diagnosis import summary
+from jobmon.views.record import fields
 from jobmon_core.domain.diagnosis.lines.ray_log import is_repeated
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,23 +18,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.patterns import Pattern
 
 _INDENT = "    "
+_KEYS = ("id", "label", "role", "severity", "precedence", "title", "cause", "advice")
 
 
 def patterns_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
     """Return the list that ``jobmon patterns list --json`` prints."""
     return [
-        {
-            "id": entry.pattern.id,
-            "label": entry.pattern.label,
-            "role": entry.pattern.role,
-            "severity": entry.pattern.severity,
-            "precedence": entry.pattern.precedence,
-            "title": entry.pattern.title,
-            "cause": entry.pattern.cause,
-            "advice": entry.pattern.advice,
-            "source": "own" if entry.is_own else "shipped",
-        }
-        for entry in entries
+        {**fields(entry.pattern, *_KEYS), "source": "own" if entry.is_own else "shipped"} for entry in entries
     ]
 
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import span, stamp
+from jobmon.views.figures import moment
+from jobmon.views.model import span
+from jobmon.views.record import fields
 from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.pending.categories import is_eligible
 from jobmon_core.domain.pending.explain import explain, pending_tasks, place_text
-from jobmon_core.domain.pending.model import Category, Explanation
+from jobmon_core.domain.pending.model import Explanation
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon.views.console import Console
-    from jobmon_core.app.pending.why import PendingAnswer
+    from jobmon_core.app.why import PendingAnswer
 
     Rows = Iterator[tuple[str, str]]
 
 _NAME_WIDTH = 9
-_DAY_S = 86_400.0
-_NEAR_S = 6 * _DAY_S  # within it, the name of a day is clear
-_ENDLESS_S = 300 * _DAY_S  # Slurm counts a job without a time limit as one of a year
+_ENDLESS_S = 300 * 86_400.0  # Slurm counts a job without a time limit as one of a year
 
 
 def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator[str]:
@@ -62,16 +62,8 @@ def not_pending(answer: PendingAnswer) -> str:
 def _explanation(answer: PendingAnswer, now_s: float) -> Explanation:
     if is_ray(answer.backend):
         reason = answer.facts.job.reason
-        return Explanation(Category.UNKNOWN, f"waits: {reason or 'Ray has not said for what'}")
+        return Explanation(f"waits: {reason or 'Ray has not said for what'}")
     return explain(answer.facts, now_s, lambda at_s: moment(at_s, now_s))
-
-
-def moment(at_s: float, now_s: float) -> str:
-    """Return a time as ``14:05``, ``Tue 08:00`` or ``2026-12-24 08:00``, in local time."""
-    if stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d"):
-        return stamp(at_s, "%H:%M")
-    is_near = abs(at_s - now_s) < _NEAR_S
-    return stamp(at_s, "%a %H:%M" if is_near else "%Y-%m-%d %H:%M")
 
 
 def _heading(answer: PendingAnswer, now_s: float) -> str:
@@ -86,11 +78,8 @@ def _heading(answer: PendingAnswer, now_s: float) -> str:
 def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     facts = answer.facts
     if answer.unreachable or answer.seen_s is not None:
-        why = (
-            f"Slurm is not responding ({answer.unreachable})"
-            if answer.unreachable
-            else "Slurm no longer lists it"
-        )
+        silent = f"Slurm is not responding ({answer.unreachable})"
+        why = silent if answer.unreachable else "Slurm no longer lists it"
         age = f", {span(now_s - answer.seen_s)} ago" if answer.seen_s is not None else ""
         yield "as of", f"{why}. This is what jobmon saw last{age}."
     yield "why", f"It {found.problem}."
@@ -124,27 +113,21 @@ def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon why --json``; what is not known is null or an empty text."""
     facts, job = answer.facts, answer.facts.job
     found = _explanation(answer, now_s) if answer.is_pending else None
-    place = facts.place
     return {
         "job_id": str(job.ref),
-        "name": job.name,
-        "state": job.raw_state,
-        "is_pending": answer.is_pending,
+        **fields(
+            job, "name", "priority", state="raw_state", submitted_at="submit_s", eligible_at="eligible_s"
+        ),
+        **fields(answer, "is_pending", "is_watched", as_of="seen_s"),
         "reason": job.reason if found else "",
-        "category": found.category if found else None,
+        **fields(found, "category"),
         "problem": found.problem if found else not_pending(answer),
         "evidence": list(found.evidence) if found else [],
         "action": found.action if found else "",
         "partition": ",".join(job.partitions),
-        "priority": job.priority,
-        "submitted_at": job.submit_s,
-        "eligible_at": job.eligible_s,
         "expected_start_at": job.expected_start_s if found else None,
         "expected_nodes": job.expected_nodes if found else "",
-        "jobs_ahead": place.ahead if place else None,
-        "jobs_waiting": place.others if place else None,
+        **fields(facts.place, jobs_ahead="ahead", jobs_waiting="others"),
         "pending_tasks": pending_tasks(facts) or None,
-        "is_watched": answer.is_watched,
-        "as_of": answer.seen_s,
         "unavailable": [*([answer.unreachable] if answer.unreachable else []), *facts.unavailable],
     }

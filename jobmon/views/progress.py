@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import one_line
-from jobmon.views.figures import certainty, finish
+from jobmon.views.figures import certainty
 from jobmon.views.model import clock, iso, json_number
+from jobmon.views.record import fields, known_fields
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
-from jobmon_core.domain.humanize import duration, number, rate
-from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
+from jobmon_core.domain.humanize import duration, rate
+from jobmon_core.domain.progress.figures import batch, done, epoch, loss, metrics, units
+from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,76 +20,44 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import Progress
 
 _LONG_BAR = 30 + len("[] ")  # columns
 _SHORT_BAR = 10 + len("[] ")
 _GAP = "   "
 _INDENT = "  "
 _ALMOST_ALL = 99.99  # %
+_NUMBERS = {  # the keys in JSON of numbers in the log
+    "items_processed": "current",
+    "total_items": "total",
+    "current_batch": "batch",
+    "total_batches": "batches",
+    "total_epochs": "epochs",
+    "elapsed": "elapsed_s",
+}
 NOTHING_FOUND = "no progress found yet: the log shows no bar, and no line that counts epochs, steps or items"
 
 
 def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon progress --json``; unknown values are null."""
-    progress = report.progress
-    values: dict[str, Any] = {
-        "progress_pct": None,
-        "items_processed": None,
-        "total_items": None,
-        "unit": None,
-        "current_batch": None,
-        "total_batches": None,
-        "epoch": None,
-        "total_epochs": None,
-        "loss": None,
-        "learning_rate": None,
-        "grad_norm": None,
-        "metrics": {},
-        "throughput": None,
-        "elapsed": None,
-        "eta_seconds": None,
-        "eta_timestamp": None,
-        "eta_range": None,
-        "eta_confidence": None,
-        "average_throughput": None,
-        "last_update": iso(report.updated_s),
-        "label": None,
-        "format": None,
-        "run": None,
-        "end_marker": None,
-        "logs": list(report.logs),
-    }
-    if progress is None:
-        return values
-    remaining_s, found = report.remaining_s, report.estimate
-    return values | {
+    progress, found, remaining_s = report.progress or Progress(), report.estimate, report.remaining_s
+    numbers = fields(progress, "epoch", "loss", "learning_rate", "grad_norm", **_NUMBERS)
+    values = {
         "progress_pct": _percent(progress.fraction),
-        "items_processed": json_number(progress.current),
-        "total_items": json_number(progress.total),
-        "unit": progress.unit,
-        "current_batch": json_number(progress.batch),
-        "total_batches": json_number(progress.batches),
-        "epoch": json_number(progress.epoch),
-        "total_epochs": json_number(progress.epochs),
-        "loss": json_number(progress.loss),
-        "learning_rate": json_number(progress.learning_rate),
-        "grad_norm": json_number(progress.grad_norm),
+        **{key: json_number(value) for key, value in numbers.items()},
+        **fields(progress, "unit", "unclear", "format", "run"),
+        **known_fields(progress, "label", "end_marker"),
         "metrics": {name: json_number(value) for name, value in progress.metrics.items()},
         "throughput": json_number(found.rate_per_s or progress.rate_per_s),
-        "elapsed": json_number(progress.elapsed_s),
         "eta_seconds": json_number(remaining_s),
         "eta_timestamp": None if remaining_s is None else iso(now_s + remaining_s),
-        "eta_range": [json_number(found.shortest_s), json_number(found.longest_s)]
-        if found.shortest_s is not None
-        else None,
+        "eta_range": [json_number(end_s) for end_s in report.range_s] if report.range_s else None,
         "eta_confidence": found.confidence if found.remaining_s is not None else None,
         "average_throughput": json_number(found.average_rate_per_s),
-        "label": progress.label or None,
-        "format": progress.format,
-        "run": progress.run,
-        "end_marker": progress.end_marker or None,
+        "last_update": None,
     }
+    if report.progress is None:
+        values = dict.fromkeys(values) | {"metrics": {}, "unclear": []}
+    return values | {"last_update": iso(report.updated_s), "logs": list(report.logs)}
 
 
 def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
@@ -114,7 +84,7 @@ def progress_lines(report: ProgressReport, progress: Progress, now_s: float, con
     count = _count(progress)
     drawn = _bar(progress, console.width - len(count) if console.width else _LONG_BAR)
     lines = [console.line(f"{drawn}{count}")]
-    times = [*_elapsed(progress), *_end(report, now_s)]
+    times = [*_elapsed(progress), *_time_left(report), *_expected(report, now_s)]
     for parts in (_facts(report, progress), times, _notes(report, progress)):
         text = _GAP.join(parts)
         if text:
@@ -136,8 +106,8 @@ def progress_line(report: ProgressReport, progress: Progress, now_s: float, cons
 
 def _count(progress: Progress) -> str:
     if progress.fraction is None:
-        return f"{units(progress)} (total unknown)"
-    return f"{percentage(progress.fraction)} ({units(progress)})"
+        return units(progress) if progress.unclear else f"{units(progress)} (total unknown)"
+    return done(progress)
 
 
 def _bar(progress: Progress, room: int) -> str:
@@ -154,8 +124,8 @@ def _bar(progress: Progress, room: int) -> str:
 def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if text := epoch(progress):
         yield text
-    if progress.batch not in (None, progress.current) and progress.batches is not None:
-        yield f"batch {number(progress.batch)}/{number(progress.batches)}"
+    if text := batch(progress):
+        yield text
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
     if per_s := report.estimate.rate_per_s or progress.rate_per_s:
@@ -168,20 +138,14 @@ def _elapsed(progress: Progress) -> Iterator[str]:
         yield f"elapsed {duration(progress.elapsed_s)}"
 
 
-def _end(report: ProgressReport, now_s: float) -> Iterator[str]:
-    """Yield the estimated end in full, else what `_time_left` yields."""
-    if report.estimate.remaining_s is not None:
-        yield f"ETA {finish(report.estimate, now_s)}"
-    else:
-        yield from _time_left(report)
-
-
 def _time_left(report: ProgressReport) -> Iterator[str]:
-    """Yield the estimated time left, else the length of an unusual pause, else what the log prints."""
+    """Yield the estimated time left, else the length of an unusual pause, else what the log says."""
     if report.estimate.remaining_s is not None:
         yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:
         yield f"no progress for {duration(report.pause_s)}"
+    elif ends_s := report.range_s:
+        yield f"{duration(ends_s[0])} to {duration(ends_s[1])} left, by its speed so far"
     elif report.remaining_s:
         yield f"{duration(report.remaining_s)} left, as the log says"
 
@@ -196,7 +160,7 @@ def _notes(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if report.is_over:
         yield "it has ended"
     elif progress.fraction == 1.0 and not progress.end_marker:
-        yield "finishing"
+        yield "all counted"
     if progress.end_marker:
         yield f"the log says: {progress.end_marker}"
     if progress.run > 1:

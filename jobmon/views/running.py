@@ -1,28 +1,33 @@
-"""How far running jobs are, as `jobmon status` and `jobmon show` say it."""
+"""How running jobs were launched and how far they are, as `jobmon status` and `jobmon show` say it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon.views.figures import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
-from jobmon.views.launch import launch_label, launch_lines
 from jobmon.views.model import clock, span, state_counts
+from jobmon.views.record import fields
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.humanize import count, rate
+from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.launch.judge import started_text
+from jobmon_core.domain.launch.model import Result, Verdict
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.events.ongoing import LASTING
-from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
+from jobmon_core.domain.progress.figures import done, epoch, loss, metrics, percentage, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.launch.model import Item, LaunchState
     from jobmon_core.domain.progress.model import JobProgress, Progress
     from jobmon_core.lifecycle.health import JobStatus
 
+_MARKS = {Result.PASSED: "ok", Result.NOT_YET: "waiting"}  # the others have the word of their result
+_MAX_DETAILS = 4  # of a check
 _EVENTS_SHOWN = 5
 _PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of their kind
     EventKind.NO_OUTPUT: "with missing output",
@@ -74,7 +79,7 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
     progress = live.progress.progress
     if progress is None:
         return ", ".join(problems(live))
-    done = units(progress) if progress.fraction is None else percentage(progress.fraction)
+    share = units(progress) if progress.fraction is None else percentage(progress.fraction)
     is_stalled = EventKind.STALLED in live.problems
     left_s = live.estimate.remaining_s if progress.fraction != 1.0 and not is_stalled else None
     left = f"{span(left_s)} left" if left_s is not None else ""
@@ -82,7 +87,7 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
         left = "time limit reached" if now_s > live.task.start_s + live.task.limit_s else left
     paused = f"no progress for {span(live.pause_s)}" if live.pause_s and not is_stalled else ""
     unfinished = "not ended yet" if progress.fraction == 1.0 else ""
-    parts = (*problems(live), done, left, unfinished, paused)
+    parts = (*problems(live), share, left, unfinished, paused)
     return ", ".join(filter(None, parts))
 
 
@@ -112,10 +117,7 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
 
 
 def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:
-    done = units(progress)
-    if progress.fraction is not None:
-        done = f"{percentage(progress.fraction)} ({done})"
-    parts = ", ".join(filter(None, (done, epoch(progress))))
+    parts = ", ".join(filter(None, (done(progress), epoch(progress))))
     yield "progress", f"{parts}{progress_age(live, now_s)}"
     if live.group is Group.RUNNING:
         yield "ETA", eta(live, now_s)
@@ -129,3 +131,54 @@ def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple
         yield "metrics", ", ".join(further)
     if progress.end_marker:
         yield "log says", progress.end_marker
+
+
+def launch_label(live: LiveTask) -> str:
+    """Return the word that goes before `launch_lines`."""
+    return "launched" if live.launch and live.launch.verdict is Verdict.PASSED else "launch"
+
+
+def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Result, str]]:
+    """Yield the verdict about the launch of a running task, then its checks, each with its result.
+
+    If the launch has passed, only warnings follow. Nothing is yielded if it was not looked at or could not be
+    judged, or if the task does not run.
+    """
+    state = live.launch
+    if state is None or state.verdict is Verdict.NOT_KNOWN or live.group is not Group.RUNNING:
+        return
+    yield _launch_verdict(state, now_s)
+    shown = state.items
+    if state.verdict is Verdict.PASSED:
+        shown = state.of(Result.WARNING)
+    for item in shown:
+        yield item.result, f"{_MARKS.get(item.result, item.result)}: {item.text}"
+        if state.verdict is not Verdict.FAILED:  # else the problem above shows them
+            yield from ((item.result, f"  {line}") for line in _launch_details(item))
+
+
+def _launch_verdict(state: LaunchState, now_s: float) -> tuple[Result, str]:
+    if state.verdict is Verdict.PASSED:
+        return Result.PASSED, started_text(state.items)
+    if state.verdict is Verdict.FAILED:
+        return Result.FAILED, "failed"
+    left_s = state.started_s + state.window_s - now_s
+    if left_s > 0:
+        return Result.NOT_YET, f"being checked, {duration(left_s)} left"
+    return Result.NOT_YET, f"being checked, {duration(now_s - state.started_s)} after the start"
+
+
+def _launch_details(item: Item) -> Iterator[str]:
+    yield from item.details[:_MAX_DETAILS]
+    if len(item.details) > _MAX_DETAILS:
+        yield f"and {len(item.details) - _MAX_DETAILS} more"
+
+
+def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
+    """Return the documented key ``launch``: that of a single task; null for several, or if not looked at."""
+    state = tasks[0].launch if len(tasks) == 1 else None
+    if state is None:
+        return {"launch": None}
+    is_unjudged = state.verdict is Verdict.CHECKING and tasks[0].group is not Group.RUNNING
+    items = [fields(item, "name", "result", "text", "details") for item in state.items]
+    return {"launch": {"verdict": Verdict.NOT_KNOWN if is_unjudged else state.verdict, "items": items}}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.model import stamp
+from jobmon.views.record import fields
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.provenance.compare import MAX_NAMED, Aspect
-from jobmon_core.domain.provenance.last_good import submitted_s
+from jobmon_core.domain.provenance.compare import MAX_NAMED, Aspect, submitted_s
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,15 +32,9 @@ def diff_json(found: RunDiff) -> dict[str, Any]:
     return {
         "job_id": str(found.ref),
         "other": str(found.good_ref),
-        "is_last_good": found.is_last_good,
-        "differences": [
-            {"aspect": each.aspect, "brief": each.brief, "lines": list(each.lines)}
-            for each in found.differences
-        ],
-        "changed_while_running": list(found.changed_while_running),
-        "new_log_lines": list(found.new_lines),
-        "more_new_kinds": found.more_kinds,
-        "notes": list(found.notes),
+        "differences": [fields(each, "aspect", "brief", "lines") for each in found.differences],
+        **fields(found, "is_last_good", "changed_while_running", "notes"),
+        **fields(found, new_log_lines="new_lines", more_new_kinds="more_kinds"),
     }
 
 
@@ -54,7 +50,8 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
 
 def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
     """Yield the differences, new lines of the log, and what is missing; an empty line before each."""
-    for block in (_differences(found, console), _new_lines(found, console), _missing(found, console)):
+    missing = chain.from_iterable(map(console.prose, found.notes))
+    for block in (_differences(found, console), _new_lines(found, console), missing):
         lines = list(block)
         yield from ("", *lines) if lines else ()
 
@@ -62,7 +59,9 @@ def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
 def _differences(found: RunDiff, console: Console) -> Iterator[str]:
     is_recorded = found.good.record and found.run.record
     if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
-        yield from console.prose(f"{_nothing(found)}.")
+        places = " and ".join(each.brief for each in found.differences)
+        only = f", only the {places}" if places else ""
+        yield from console.prose(f"Nothing that jobmon records differs{only}.")
     else:
         for each in found.differences:
             yield from _difference(each, console)
@@ -77,16 +76,6 @@ def _new_lines(found: RunDiff, console: Console) -> Iterator[str]:
         yield from console.prose(line.strip(), _INDENT, _INDENT * 2)
     if found.more_kinds:
         yield f"{_INDENT}and {count(found.more_kinds, 'more kind')} of lines"
-
-
-def _missing(found: RunDiff, console: Console) -> Iterator[str]:
-    for note in found.notes:
-        yield from console.prose(note)
-
-
-def _nothing(found: RunDiff) -> str:
-    places = " and ".join(each.brief for each in found.differences)
-    return f"Nothing that jobmon records differs{f', only the {places}' if places else ''}"
 
 
 def _difference(difference: Difference, console: Console) -> Iterator[str]:
@@ -104,17 +93,13 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
 
 def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
     """Yield what `jobmon rerun` will submit, what may go wrong, and what is not as it was."""
-    yield from (
-        console.styled(line, Style.BOLD) for line in console.prose(f"Submit again what job {plan.ref} ran:")
-    )
-    rows = [("folder", plan.folder), ("command", shlex.join([plan.program, *plan.shown_arguments]))]
-    for name, value in rows:
-        yield from console.prose(value, f"{_INDENT}{name:<8} ", _INDENT * 2)
-    if plan.may_run_twice:
-        yield from console.prose(plan.may_run_twice, f"{_INDENT}{'warning':<8} ", " " * 11)
-    for change in plan.changes:
-        yield from console.prose(change, f"{_INDENT}{'note':<8} ", " " * 11)
+    heading = f"Submit again what job {plan.ref} ran:"
+    yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
+    rows = [("folder", plan.recorded.folder), ("command", shlex.join(plan.words))]
+    rows += [("warning", plan.may_run_twice)] if plan.may_run_twice else []
+    for name, value in (*rows, *(("note", change) for change in plan.changes)):
+        hanging = _INDENT * 2 if name in ("folder", "command") else " " * 11
+        yield from console.prose(value, f"{_INDENT}{name:<8} ", hanging)
     for line in plan.script_diff:
-        yield console.styled(
-            console.line(f"{_INDENT * 3}{one_line(line)}"), _STYLES.get(line[:1], Style.PLAIN)
-        )
+        text = console.line(f"{_INDENT * 3}{one_line(line)}")
+        yield console.styled(text, _STYLES.get(line[:1], Style.PLAIN))

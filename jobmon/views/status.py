@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.delivery import undelivered
 from jobmon.views.model import (
     age,
@@ -19,6 +19,7 @@ from jobmon.views.model import (
     state,
     state_counts,
 )
+from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
@@ -26,11 +27,12 @@ from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of, running_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.tracking.cause_groups import cause_groups
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ _STEPS = (
     Shrink(_CAUSE, 10),
     Shrink(_STATE, 10),
 )
+_MIN_RUN_NAME = 7  # characters of the name of a run, shown after "…" in the narrowest column
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
 _SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table", "ray": "Ray"}  # by backend
@@ -73,6 +76,7 @@ _STYLES = {
     Group.COMPLETED: Style.GOOD,
     Group.FAILED: Style.BAD,
     Group.UNKNOWN: Style.ATTENTION,
+    Group.RESTARTING: Style.ATTENTION,
     Group.CANCELLED: Style.DIM,
     Group.UNWATCHED: Style.DIM,
 }
@@ -136,11 +140,11 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
     job = status.job
     return [
         Cell(str(job.ref)),
-        Cell(_name(job, console)),
+        _name_cell(job, console),
         state_cell(job),
         Cell(elapsed(job, now_s)),
         outcome_cell(status, known, now_s),
-        Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
+        Cell(health_text(status), Style.BAD if status.health.is_lost else Style.PLAIN),
     ]
 
 
@@ -150,9 +154,17 @@ def _style(job: WatchedJob) -> Style:
     return Style.ATTENTION if doubt(job) else _STYLES.get(group_of(job), Style.PLAIN)
 
 
-def _name(job: WatchedJob, console: Console) -> str:
-    name = one_line(job.name)
-    return truncated(name, _MAX_NAME) if console.width else name
+def _name_cell(job: WatchedJob, console: Console) -> Cell:
+    name = one_line(job.label)
+    if job.label != job.name:
+        return run_cell(name)
+    return Cell(truncated(name, _MAX_NAME) if console.width else name)
+
+
+def run_cell(name: str) -> Cell:
+    """Return the name of a run; in a narrow column, its end, by which runs of a sweep usually differ."""
+    lengths = range(len(name) - 2, _MIN_RUN_NAME - 1, -1)
+    return Cell(name, shorter=tuple(f"…{name[-length:]}" for length in lengths))
 
 
 def state_cell(job: WatchedJob) -> Cell:
@@ -170,7 +182,9 @@ def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     """Return the cause or outcome of an ended job; for any other, how far it is or what it waits for."""
     job = status.job
     if job.outcome:
-        return Cell(one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job)))
+        how = one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job))
+        follows = restart_text(job, known.lineages.get(job.id), now_s)
+        return Cell(f"{how}; {follows}", shorter=(follows,)) if follows else Cell(how)
     if job.unwatched_s is not None:
         return Cell("no longer watched")
     if job.answered_s is None:
@@ -285,7 +299,7 @@ def _scheduler_name(job: WatchedJob) -> str:
 
 def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:
     for ids, text in (*_outages([each.job for each in jobs], now_s), *_grouped_notes(jobs, now_s)):
-        for line in console.prose(f"{_id_list(ids)}: {text}"):
+        for line in console.prose(f"{listed(ids, _IDS_SHOWN)}: {text}"):
             yield console.styled(line, Style.ATTENTION)
 
 
@@ -321,8 +335,3 @@ def _grouped_notes(jobs: Sequence[JobStatus], now_s: float) -> Iterator[tuple[li
         for note in dict.fromkeys(texts):
             groups.setdefault(one_line(note), []).append(str(status.job.ref))
     yield from ((ids, note) for note, ids in groups.items())
-
-
-def _id_list(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:_IDS_SHOWN])
-    return f"{shown} and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else shown

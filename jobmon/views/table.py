@@ -8,6 +8,7 @@ from tabulate import tabulate
 
 from jobmon.views.console import Style
 from jobmon.views.text_width import text_width, truncated
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ _GAP = "  "  # between the columns of tabulate's plain tables
 
 
 class Cell(NamedTuple):
-    """One cell: a text without control characters, its style, and shorter texts for a narrow column."""
+    """One cell: a text, its style, and shorter texts for a narrow column."""
 
     text: str
     style: Style = Style.PLAIN
@@ -39,10 +40,13 @@ class Shrink(NamedTuple):
 
 
 def table_lines(
-    headers: Sequence[str], rows: Sequence[Sequence[Cell]], console: Console, steps: Sequence[Shrink]
+    headers: Sequence[str], rows: Sequence[Sequence[Cell | str]], console: Console, steps: Sequence[Shrink]
 ) -> Iterator[str]:
     """Yield the header and the rows; on a terminal, ``steps`` are taken in order until the table fits."""
-    cells = [[Cell(header, Style.BOLD) for header in headers], *rows]
+    cells = [
+        [Cell(header, Style.BOLD) for header in headers],
+        *([_visible(each) for each in row] for row in rows),
+    ]
     columns = [list(column) for column in zip(*cells, strict=True)]
     if console.width:
         _shrink(columns, console.width - len(_GAP) * (len(headers) - 1), steps)
@@ -50,6 +54,12 @@ def table_lines(
     # the header is passed as a row, since tabulate pads what it gets as headers
     table = tabulate(drawn, tablefmt="plain", disable_numparse=True)
     yield from map(str.rstrip, table.split("\n"))
+
+
+def _visible(cell: Cell | str) -> Cell:
+    if isinstance(cell, str):
+        return Cell(one_line(cell))
+    return cell._replace(text=one_line(cell.text), shorter=tuple(map(one_line, cell.shorter)))
 
 
 def _shrink(columns: list[list[Cell]], available: int, steps: Sequence[Shrink]) -> None:

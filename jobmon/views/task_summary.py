@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.end_files import why_doubtful
-from jobmon.views.model import by_interest, pending_reason, state_counts
+from jobmon.views.model import by_interest, pending_reason, state_counts, why_doubtful
 from jobmon_core.app.jobs.array_summary import problem_count
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.job_ids import ref_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from jobmon.views.model import clock, span, task_elapsed
+from jobmon.views.model import clock, run_time_s, span
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.pending.wait import held_text, wait_of
@@ -67,11 +67,14 @@ def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
         yield "started", f"not yet{waited}{expected}"
         if task.limit_s:
             yield "limit", duration(task.limit_s)
-    elif task.start_s and (elapsed := task_elapsed(task, now_s)):
+    elif task.start_s and (run_s := run_time_s(task, now_s)) is not None:
         yield "started", _start_text(task, task.start_s, now_s)
-        limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
+        limit = ""
+        if task.limit_s:
+            limit_at = clock(task.start_s + task.limit_s, now_s)
+            limit = f" of {duration(task.limit_s)}, time limit at {limit_at}"
         if not job.closed:
-            yield "running", f"{elapsed}{limit}"
+            yield "running", f"{duration(run_s)}{limit}"
 
 
 def _start_text(task: Task, started_s: int, now_s: float) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon.views.console import one_line
 from jobmon.views.model import (
     by_interest,
     cause,
@@ -18,12 +17,15 @@ from jobmon.views.model import (
     state_counts,
     status_json,
 )
+from jobmon.views.record import fields
+from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.app.waiting.result import Result
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,53 +39,45 @@ _NEED_A_REASON = ("failed", "of unknown outcome")
 _NAMED = 3  # failed or unknown jobs that the line about several jobs names, with the reason
 
 
-def wait_line(
-    answers: Sequence[Waited],
-    statuses: Mapping[str, JobStatus],
-    progress: Mapping[str, JobProgress],
-    now_s: float,
-) -> str:
-    """Return the line about one job or several; the mappings have the state ids of jobs as keys."""
+class Known(NamedTuple):
+    """What is known of the jobs, by their state ids, at the time ``now_s``."""
+
+    statuses: Mapping[str, JobStatus]
+    progress: Mapping[str, JobProgress]
+    now_s: float
+
+
+def wait_line(answers: Sequence[Waited], known: Known) -> str:
+    """Return the line about one job or several."""
     if not answers:
         return "no job to wait for"
     if len(answers) > 1:
         return one_line(_about_several(answers))
-    answer = answers[0]
-    return one_line(f"job {_name(answer)}: {_about_one(answer, answer.job, statuses, progress, now_s)}")
+    return one_line(f"job {_name(answers[0])}: {_about_one(answers[0], known)}")
 
 
-def wait_json(
-    answers: Sequence[Waited],
-    statuses: Mapping[str, JobStatus],
-    progress: Mapping[str, JobProgress],
-    now_s: float,
-) -> list[dict[str, Any]]:
+def wait_json(answers: Sequence[Waited], known: Known) -> list[dict[str, Any]]:
     """Return the documented object of each job: that of `jobmon status --json`, the result, and why."""
     objects: list[dict[str, Any]] = []
     for answer in answers:
-        known = {}
-        if answer.job:
-            known = status_json(statuses[answer.job.id], now_s, progress.get(answer.job.id))
-        named: dict[str, Any] = {"job_id": str(answer.ref) if answer.ref else None}
-        named |= {"result": answer.result, "why": answer.why}
+        found: dict[str, Any] = {}
+        if job := answer.job:
+            found = status_json(known.statuses[job.id], known.now_s, known.progress.get(job.id))
+        found |= {"job_id": str(answer.ref) if answer.ref else None, **fields(answer, "result", "why")}
         if answer.run:
-            named["run"] = answer.run
-        objects.append({**known, **named})
+            found["run"] = answer.run
+        objects.append(found)
     return objects
 
 
-def _about_one(
-    answer: Waited,
-    job: WatchedJob | None,
-    statuses: Mapping[str, JobStatus],
-    progress: Mapping[str, JobProgress],
-    now_s: float,
-) -> str:
+def _about_one(answer: Waited, known: Known) -> str:
+    job = answer.job
     if job is None or answer.why:
         return answer.why
     part = _named_part(job, answer)
     if answer.result is Result.RUNNING:
-        return _so_far(part, job_progress(statuses[job.id], progress.get(job.id), now_s), now_s)
+        progress = job_progress(known.statuses[job.id], known.progress.get(job.id), known.now_s)
+        return _so_far(part, progress, known.now_s)
     ends = [task.end for task in part.tasks.values() if task.end]
     if len(ends) != 1:
         words = ", ".join(f"{number} {each}" for each, number in by_interest(state_counts(part)))
@@ -120,6 +114,8 @@ def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
         case Group.RUNNING:
             parts = (f"still running, {elapsed(job, now_s)}", progress)
             return ", ".join(filter(None, parts))
+        case Group.RESTARTING:
+            return f"{state(job)}; {restart_text(job, None, now_s)}"
     endings = filter(None, map(ending_of, job.tasks.values()))
     return next((ending.text for ending in endings), "ended; jobmon is analysing its logs")
 
@@ -127,12 +123,12 @@ def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
 def _about_several(answers: Sequence[Waited]) -> str:
     """Return e.g. ``4 jobs: 1 failed, 1 running, 2 completed; 12 eval: CUDA out of memory``."""
     numbers = Counter(map(_word, answers))
-    order = ("failed", "cancelled", "of unknown outcome", "running", "pending", "ending", "completed")
+    ended, others = ("failed", "cancelled", "of unknown outcome"), ("running", "pending", "ending")
+    order = (*ended, *others, Group.RESTARTING.value, "completed")
     counted = ", ".join(f"{numbers[word]} {word}" for word in order if numbers[word])
     bad = [each for each in answers if _word(each) in _NEED_A_REASON]
-    named = [f"{_name(each)}: {_reason(each)}" for each in bad[:_NAMED]]
-    more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-    return "; ".join((f"{count(len(answers), 'job')}: {counted}", *named)) + more
+    named = listed([f"{_name(each)}: {_reason(each)}" for each in bad], _NAMED, "; ")
+    return "; ".join(filter(None, (f"{count(len(answers), 'job')}: {counted}", named)))
 
 
 def _word(answer: Waited) -> str:
@@ -143,7 +139,7 @@ def _word(answer: Waited) -> str:
     group = group_of(_named_part(answer.job, answer))
     if answer.result is Result.FAILURE:
         return "cancelled" if group is Group.CANCELLED else "failed"
-    return group.value if group in (Group.RUNNING, Group.PENDING) else "ending"
+    return group.value if group in (Group.RUNNING, Group.PENDING, Group.RESTARTING) else "ending"
 
 
 def _reason(answer: Waited) -> str:

@@ -7,6 +7,7 @@ Memory in use leaves out the file cache that the kernel can reclaim.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +22,9 @@ _UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
 # in version 1, names that begin with total_ are sums over descendants
 _RECLAIMABLE = {b"active_file", b"inactive_file"}
 _MAX_FOLDERS = 200
-_JOB = "/job_"  # in the path of the cgroup of a Slurm job
-_SLURM_CGROUPS = (_JOB, "/slurm")  # in the path of a cgroup of Slurm's: of a job, a user or a daemon
+# in the path of the cgroup of a Slurm job, which 26.05 names by the SLUID of the job
+_JOB = re.compile(r"/job_|slurmstepd\.scope/s[0-9A-Z]{13}(?:/|$)", re.ASCII)
+_SLURM = re.compile(r"/job_|/slurm")  # in the path of a cgroup of Slurm's: of a job, a user or a daemon
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str 
     """
     chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
-    of_slurm = (group for group in chain if any(part in group.folder for part in _SLURM_CGROUPS))
+    of_slurm = (group for group in chain if _SLURM.search(group.folder))
     return next(limited, None) or next(of_slurm, None)
 
 
@@ -105,7 +107,7 @@ def is_shared(group: Cgroup, own: Collection[int]) -> bool:
     One with more than 200 folders counts as shared, that of a Slurm job never.
     """
     # what else is in the cgroup of a job belongs to the job: its steps, and the daemons that run them
-    if _JOB in group.folder:
+    if _JOB.search(group.folder):
         return False
     for number, (path, _, _) in enumerate(os.walk(group.folder)):
         if number >= _MAX_FOLDERS:

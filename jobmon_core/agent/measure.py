@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.agent import cgroup, node, proc
 from jobmon_core.agent.background import Background
+from jobmon_core.agent.fabric import FabricMeter
 from jobmon_core.agent.gpu.meter import GpuMeter
-from jobmon_core.agent.network.fabric import FabricMeter
 from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.telemetry.measuring.mean import rounded
-from jobmon_core.domain.telemetry.measuring.oom_kills import kills_of_agents
-from jobmon_core.domain.telemetry.measuring.rates import cpu_seconds
+from jobmon_core.domain.telemetry.measuring.processes import cpu_seconds
 from jobmon_core.domain.telemetry.model import (
     AgentReport,
     Cpu,
@@ -24,13 +23,14 @@ from jobmon_core.domain.telemetry.model import (
     Memory,
     RankGroup,
     Sample,
+    WorkerStatus,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from jobmon_core.domain.telemetry.fabric import Fabric
     from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Usage
+    from jobmon_core.domain.telemetry.model import Fabric
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
@@ -218,3 +218,30 @@ class _Disks:
         self._found.pop(path, None)
         self._folders.pop(path, None)
         return self._calls[path].run(read, _DISK_TIMEOUT_S)
+
+
+_ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+
+
+def kills_of_agents(earlier: AgentReport, kills: int, living: Collection[int]) -> int:
+    """Return how many of the processes that were killed in the cgroup of a task were agents.
+
+    The kernel kills agents first. So if the earlier agent ended without a last report, all processes killed
+    since then were agents: that one, and later ones at their start. If a worker has ended, too, only one was.
+
+    Args:
+        earlier: the latest report of the agent before this one.
+        kills: the kernel's count now.
+        living: the PIDs of the task's processes now.
+    """
+    memory = earlier.latest.memory
+    if memory is None or memory.oom_kills is None:
+        return 0
+    new = kills - memory.oom_kills - memory.agent_kills
+    if new < 0:  # another cgroup, e.g. after a requeue
+        return 0
+    if earlier.ended_s is not None:
+        return memory.agent_kills
+    workers = [worker for worker in earlier.latest.workers if worker.status not in _ENDED]
+    is_only_agents = all(worker.pid in living for worker in workers)
+    return memory.agent_kills + (new if is_only_agents else min(new, 1))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from jobmon_core.agent.proc import PROC, read_file
 from jobmon_core.domain.telemetry.model import Disk, Folder, Node
+from jobmon_core.system.files import usable_bytes
 
 SYS = "/sys"
 _IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
@@ -61,8 +62,8 @@ def read_disk(path: str) -> Disk | None:
         status = os.statvfs(path)
     except OSError:
         return None
-    size = status.f_frsize
-    return Disk(path, status.f_blocks * size, status.f_bavail * size, status.f_files, status.f_favail)
+    free = status.f_bavail * status.f_frsize
+    return Disk(path, usable_bytes(status), free, status.f_files, status.f_favail)
 
 
 def read_folder(path: str) -> Folder:

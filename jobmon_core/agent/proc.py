@@ -15,7 +15,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MAX_THREADS = 256  # to look at in one round
 _MAX_TEXT = 2**20  # an environment can be larger than any other of these files
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
-_STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT = 0, 1, 11, 17, 19, 21
+_STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT, _EXIT_STATUS = 0, 1, 11, 17, 19, 21, 49
 
 
 class Stat(NamedTuple):
@@ -29,6 +29,7 @@ class Stat(NamedTuple):
     memory: int  # resident, bytes
     own_s: float  # CPU time
     children_s: float  # CPU time of ended and waited-for children
+    wait_status: int | None = None  # of a zombie
 
 
 def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
@@ -78,6 +79,7 @@ def read_stat(pid: int) -> Stat | None:
         int(fields[_RESIDENT]) * _PAGE_BYTES,
         (own + own_system) / TICKS_PER_S,
         (children + children_system) / TICKS_PER_S,
+        int(fields[_EXIT_STATUS]) if fields[_STATE] == b"Z" else None,
     )
 
 

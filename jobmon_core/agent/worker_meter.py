@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.domain.telemetry.measuring.ranks import rank_groups
-from jobmon_core.domain.telemetry.measuring.rates import bytes_moved, cpu_seconds
-from jobmon_core.domain.telemetry.measuring.workers import Gone, Group, find_workers, still_missed
+from jobmon_core.agent.processes import NOT_KNOWN, ProcessHandle, exit_of
+from jobmon_core.domain.telemetry.measuring.processes import bytes_moved, cpu_seconds
+from jobmon_core.domain.telemetry.measuring.programs import is_pool, starts_others
+from jobmon_core.domain.telemetry.measuring.workers import (
+    Gone,
+    Group,
+    find_workers,
+    rank_groups,
+    still_missed,
+)
 from jobmon_core.domain.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
 
 if TYPE_CHECKING:
@@ -51,6 +58,9 @@ class WorkerMeter:
         self._states: dict[Key, list[str]] = {}
         self._active_s: dict[Key, float] = {}
         self._before: dict[Key, dict[Key, Usage]] = {}  # what each process of a worker had used
+        self._pools: set[str] = set()  # the programs of which a new one starts whenever one has ended
+        self._handles: dict[Key, ProcessHandle] = {}  # of the main process of each worker
+        self._orphans: set[Key] = set()  # what ended workers have left behind
 
     def look(self) -> None:
         """Look at the states of the main processes."""
@@ -62,10 +72,17 @@ class WorkerMeter:
         """Return the workers among the processes of the task over a span; ``gpus`` are those of the task."""
         self._missing -= processes.keys()
         on_gpus = {pid for gpu in gpus for pid in gpu.own_pids}
+        # a worker that has ended holds no GPU any more
+        tops = (processes.get(group.top.pid) for group in self._groups)
+        on_gpus |= {top.pid for top in tops if top and top.state == "Z"}
+        present = {process.key for process in processes.values()}
+        self._note_orphans(present)
         found = find_workers(processes, on_gpus)
+        found = tuple(group for group in found if group.top.key not in self._orphans) or found
         self.ranks = rank_groups(found, self.ranks)
         earlier, self._groups = self._groups, found[:_MAX_WORKERS]
-        self._note_ended(earlier, {process.key for process in processes.values()}, span.end_s)
+        self._note_ended(earlier, present, span)
+        self._note_handles(processes)
         workers = [self._worker(group, span, gpus) for group in self._groups]
         self._states.clear()
         self._before = {
@@ -73,16 +90,71 @@ class WorkerMeter:
         }
         self._active_s = {key: at_s for key, at_s in self._active_s.items() if key in self._before}
         absent = [Worker(pid, status=WorkerStatus.NOT_FOUND) for pid in sorted(self._missing)]
-        return (*workers, *(self._dead(gone) for gone in self._gone), *absent)
+        return (*workers, *(gone.worker for gone in self._gone), *absent)
 
-    def _note_ended(self, earlier: tuple[Group, ...], present: set[Key], now_s: float) -> None:
+    def _note_orphans(self, present: set[Key]) -> None:
+        """Note the processes that an ended worker has left: none of them is a worker that replaces it."""
+        mains = {group.main.key for group in self._groups}
+        left = {key for top, members in self._before.items() if top not in present for key in members}
+        self._orphans = (self._orphans | (left - mains)) & present
+
+    def _note_handles(self, processes: Mapping[int, Process]) -> None:
+        """Keep a handle of the process that does the work of each worker, and what is known while it runs."""
+        for group in self._groups:
+            main, handle = group.main, self._handles.get(group.top.key)
+            is_program = not starts_others(main.argv, main.command)
+            if main.state == "Z" or (handle and handle.pid != main.pid and not is_program):
+                continue
+            if handle is None or handle.pid != main.pid:
+                if handle:
+                    handle.close()
+                handle = self._handles[group.top.key] = ProcessHandle(main.pid)
+            parent = processes.get(group.top.parent)
+            handle.note(is_pooled=parent is not None and is_pool(parent.argv, parent.command))
+        for key in self._handles.keys() - {group.top.key for group in self._groups}:
+            self._handles.pop(key).close()
+
+    def _note_ended(self, earlier: tuple[Group, ...], present: set[Key], span: Span) -> None:
         ended = [
-            Gone(group.main.pid, group.name, group.rank, group.top.start_ticks, now_s)
+            self._gone_worker(group, span)
             for group in earlier
-            if group.top.key not in present and (group.rank is not None or len(earlier) > 1)
-            if group.rank is not None or now_s - self._started_s(group.top.start_ticks) >= _NOTABLE_S
+            if group.top.key not in present and (group.rank is not None or len(earlier) > 1 or self._gone)
+            if group.rank is not None or span.end_s - self._started_s(group.top.start_ticks) >= _NOTABLE_S
         ]
-        self._gone = still_missed((*self._gone, *ended), self._groups)
+        gone = (*self._gone, *ended)
+        self._gone = still_missed(gone, self._groups)
+        # replaced while workers as old as it go on
+        self._pools |= {
+            each.worker.name
+            for each in set(gone) - set(self._gone)
+            for group in self._groups
+            if group.name == each.worker.name
+            and group.rank is None
+            and group.top.start_ticks <= each.start_ticks
+        }
+
+    def _gone_worker(self, group: Group, span: Span) -> Gone:
+        handle = self._handles.get(group.top.key)
+        code, signal = handle.exit() if handle else NOT_KNOWN
+        worker = Worker(
+            group.main.pid,
+            group.name,
+            group.rank,
+            WorkerStatus.DEAD,
+            self._started_s(group.top.start_ticks),
+            last_activity_s=span.end_s,
+            exit_code=code,
+            signal=signal,
+            log=self._own_log(group.top.key),
+            is_pooled=group.name in self._pools or (handle is not None and handle.is_pooled),
+        )
+        return Gone(worker, group.top.start_ticks, span.since_ticks or 0)
+
+    def _own_log(self, key: Key) -> str:
+        """Return the file that only this worker prints to; empty if there is none."""
+        outputs = [handle.output for handle in self._handles.values()]
+        handle = self._handles.get(key)
+        return handle.output if handle and outputs.count(handle.output) == 1 else ""
 
     def _worker(self, group: Group, span: Span, gpus: tuple[Gpu, ...]) -> Worker:
         main, key = group.main, group.top.key
@@ -93,6 +165,8 @@ class WorkerMeter:
         pids = {member.pid for member in group.members}
         # OMP_NUM_THREADS may list a number for each level of nesting
         omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]
+        stat = proc.read_stat(main.pid) if main.state == "Z" else None
+        code, signal = NOT_KNOWN if stat is None or stat.wait_status is None else exit_of(stat.wait_status)
         return Worker(
             main.pid,
             group.name,
@@ -110,6 +184,9 @@ class WorkerMeter:
             written,
             int(omp_threads) if omp_threads.isdecimal() else None,
             sum(member.state == "Z" for member in group.members if member is not main),
+            code,
+            signal,
+            self._own_log(key) if main.state == "Z" else "",
         )
 
     def _rates(self, group: Group, span: Span) -> tuple[float | None, float | None, float | None]:
@@ -122,16 +199,6 @@ class WorkerMeter:
             100 * cpu_seconds(before or {}, group.members, span.since_ticks) / span.seconds,
             read / span.seconds if read is not None else None,
             written / span.seconds if written is not None else None,
-        )
-
-    def _dead(self, gone: Gone) -> Worker:
-        return Worker(
-            gone.pid,
-            gone.name,
-            gone.rank,
-            WorkerStatus.DEAD,
-            self._started_s(gone.start_ticks),
-            last_activity_s=gone.ended_s,
         )
 
     def _started_s(self, start_ticks: int) -> float:

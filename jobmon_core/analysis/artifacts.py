@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import checkpoint_folder, is_shared, named_path
+from jobmon_core.analysis.job_logs import checkpoint_folder, is_shared, named_path, own_files_of_runs
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.own_files import Origin, OwnFiles
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
@@ -26,8 +26,8 @@ def artifacts_key(job: WatchedJob, task: Task) -> str | None:
     It is the task's own, or empty if neither a folder nor a pattern differs between the tasks of the array.
     None if the user named neither a folder nor a pattern for them.
     """
-    settings = job.settings
-    if settings is None or not (settings.output_names or settings.checkpoint_names):
+    settings = job.own_settings
+    if not (settings.output_names or settings.checkpoint_names):
         return None
     named = settings.output_dir, settings.output_pattern, settings.checkpoint_dir, settings.checkpoint_pattern
     return "" if is_shared(job, "".join(named)) else task.key
@@ -35,7 +35,7 @@ def artifacts_key(job: WatchedJob, task: Task) -> str | None:
 
 def own_artifacts(job: WatchedJob, found: Artifacts) -> Artifacts:
     """Return those outputs and checkpoints of a task that no other task of its array writes."""
-    settings = job.settings or JobSettings()
+    settings = job.own_settings
     saved = (settings.checkpoint_dir or settings.output_dir) + settings.checkpoint_pattern
     written = settings.output_dir + settings.output_pattern
     return replace(
@@ -53,18 +53,21 @@ def look_at_artifacts(
     now_s: float,
     *,
     listing_of: Callable[..., Listing] = list_files,
+    origin: Origin = Origin.NAMED,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
 
     ``before`` is the result of the previous look; ``logs`` are paths of log files, which do not count as
-    outputs. ``listing_of`` may replace `list_files`.
+    outputs. ``listing_of`` may replace `list_files`; ``origin`` is what leads to the folders. Only the job's
+    own checkpoints count; in a folder that the user did not name, also only its own outputs.
     """
-    settings = job.settings or JobSettings()
+    settings = job.own_settings
     saved_in = checkpoint_folder(job, task) or job.workdir
     written_in = named_path(job, task, settings.output_dir) or job.workdir
     checkpoints, outputs = None, None
     events: tuple[Event, ...] = ()
-    saved = listing_of(saved_in, _names(job, task, settings.checkpoint_names), folders=True)
+    own = own_files_of_runs(job, task, origin, are_shared=artifacts_key(job, task) != task.key)
+    saved = _own_part(listing_of(saved_in, _names(job, task, settings.checkpoint_names), folders=True), own)
     if saved.files or settings.checkpoint_dir or settings.checkpoint_pattern:
         checkpoints, new = checkpoints_after(
             before.checkpoints, saved, _started_s(job, task), now_s, ended=task.end is not None
@@ -73,10 +76,17 @@ def look_at_artifacts(
     if settings.output_names:
         not_outputs = {*logs, *(f"{saved_in}/{file.name}" for file in saved.files)}
         written = listing_of(written_in, _names(job, task, settings.output_names), without=not_outputs)
+        written = written if origin is Origin.NAMED else _own_part(written, own)
         min_per_s = (settings.min_growth_bytes or 0.0) / (settings.check_interval_s or Policy().running_s)
         outputs = outputs_after(before.outputs, written, now_s, min_per_s)
     disk = disk_of(written_in if outputs else saved_in)
     return Artifacts(now_s, outputs, checkpoints, disk), events
+
+
+def _own_part(listing: Listing, own: OwnFiles) -> Listing:
+    return replace(
+        listing, files=tuple(each for each in listing.files if own.include(each.modified_s, each.owner))
+    )
 
 
 def outputs_elsewhere(

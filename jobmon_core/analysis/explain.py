@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.job_logs import modified_s
 from jobmon_core.analysis.matching import JobMatcher
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.headline import advice_with_module, what_failed_in_log
-from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.diagnosis.patterns import Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.observe.logs.open_file import IN_THE_WAY
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
 
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
+    from jobmon_core.domain.own_files import OwnFiles
+
+NOTHING_TO_READ = "nothing to read"  # the beginning of the note of a diagnosis without any log
+_ONLY_EARLIER = "holds only lines from before the job's start"
 
 
 def explain(
@@ -38,6 +43,7 @@ def explain(
     earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
     named_logs: Sequence[str] = (),
     job_patterns: Sequence[Pattern] = (),
+    own: OwnFiles | None = None,
 ) -> Diagnosis:
     """Return why a job ended as it did.
 
@@ -54,9 +60,10 @@ def explain(
         earlier: what the logs held before the job started, by path; it is no evidence.
         named_logs: further logs of this run, by path; they are read like those of single ranks.
         job_patterns: error patterns of this job alone.
+        own: the files of this run; of single ranks, no others are read. None: its time is not known.
     """
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
-    analyser = _Analyser(evidence, user_patterns, earlier, job_patterns)
+    analyser = _Analyser(evidence, user_patterns, earlier, job_patterns, own)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
     steps: list[Callable[[], None]] = [partial(analyser.read_end, path) for path in main_logs]
     if not evidence.is_success:
@@ -74,7 +81,7 @@ def explain_files(
         for path in reversed(paths):
             analyser.read_end(path)
 
-    return analyser.diagnosis(read_ends, analyser.read_beginnings)
+    return analyser.diagnosis(read_ends, analyser.read_beginnings, is_of_file=True)
 
 
 class _Analyser:
@@ -86,14 +93,16 @@ class _Analyser:
         user_patterns: Path | None,
         earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
         job_patterns: Sequence[Pattern] = (),
+        own: OwnFiles | None = None,
     ) -> None:
         self._matcher = JobMatcher(user_patterns, job_patterns)
         self._evidence = evidence
         self._earlier = earlier
+        self._own = own
         self._parts: list[LogPart] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
 
-    def diagnosis(self, *steps: Callable[[], None]) -> Diagnosis:
+    def diagnosis(self, *steps: Callable[[], None], is_of_file: bool = False) -> Diagnosis:
         """Run the reading steps until a failed job's log shows a root cause, and return the diagnosis."""
         for step in steps:
             step()
@@ -103,7 +112,11 @@ class _Analyser:
             self._analysis = LogAnalysis(self._matcher.matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        diagnosis = with_what_failed(diagnose(self._evidence, self._analysis, note=self._note()))
+        obstacles = (f"{part.excerpt.path} {part.problem}" for part in self._parts)
+        obstacle = next((text for text in obstacles if text.endswith(IN_THE_WAY)), "")
+        evidence = replace(self._evidence, log_obstacle=obstacle)
+        found = diagnose(evidence, self._analysis, note=self._note(), is_of_file=is_of_file)
+        diagnosis = with_what_failed(found)
         return replace(diagnosis, also_seen=self._titles(diagnosis.symptoms))
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
@@ -117,10 +130,13 @@ class _Analyser:
 
     def read_end(self, path: str) -> None:
         # before the parts read so far: stderr, read first, stays last, because it ends with Slurm's messages
-        self._parts.insert(0, _without_earlier_lines(read_tail(path), self._earlier.get(path)))
+        part = _without_earlier_lines(read_tail(path), self._earlier.get(path))
+        if self._own and not self._own.may_be_log(modified_s(part.excerpt.path) or inf):
+            part = LogPart(LogExcerpt(path), problem=_ONLY_EARLIER)
+        self._parts.insert(0, part)
 
     def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None, named: Sequence[str]) -> None:
-        found = rank_logs(main_logs, job_id, self._analysis.lines.texts)
+        found = rank_logs(main_logs, job_id, self._analysis.lines.texts, self._own)
         paths = dict.fromkeys((*named, *found))
         self._parts[:0] = [
             _without_earlier_lines(read_rank_log(path), self._earlier.get(path)) for path in paths
@@ -144,7 +160,7 @@ class _Analyser:
             unknown = "the path of the log is not known"
             excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
-            notes.insert(0, f"nothing to read: {'; '.join(problems)}")
+            notes.insert(0, f"{NOTHING_TO_READ}: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._matcher.faults])])
 
 
@@ -152,7 +168,7 @@ def _without_earlier_lines(part: LogPart, earlier: EarlierLog | None) -> LogPart
     excerpt = part.excerpt.appended_to(earlier)
     if excerpt == part.excerpt:
         return part
-    problem = "" if excerpt.texts else "holds only lines from before the job's start"
+    problem = "" if excerpt.texts else _ONLY_EARLIER
     return replace(part, excerpt=excerpt, problem=problem, complete=True)
 
 
@@ -165,12 +181,9 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
         return None  # only for a time limit does it tell a hang from work
     if stderr_path in ("", stdout_path):
         return None
-    try:
-        last_s = os.stat(stdout_path).st_mtime  # noqa: PTH116 - see job_logs
-    except OSError:
-        return None
+    last_s = modified_s(stdout_path)
     errors = read_tail(stderr_path).excerpt.texts
-    if not all("slurmstepd: error: " in text or "srun: " in text for text in errors):
+    if not last_s or not all("slurmstepd: error: " in text or "srun: " in text for text in errors):
         return None
     return max(0.0, evidence.ended_s - last_s)
 

@@ -6,10 +6,11 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run
+from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, own_files
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_single_machine, uses_slurm
 from jobmon_core.domain.diagnosis.exit_causes import TIME_LIMIT, YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.own_files import Origin
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.progress.model import JobProgress, TaskProgress  # a waiting monitor loads neither
+    from jobmon_core.store.telemetry import TaskTelemetry
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
@@ -34,20 +36,21 @@ def diagnoses_of(
     log: Callable[[str], None],
     *,
     read_progress: Callable[[], JobProgress],
-    has_telemetry: Callable[[str], bool],
+    telemetry_of: Callable[[str], TaskTelemetry],
     changes_of: Callable[[Mapping[str, Diagnosis]], dict[str, str]],
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    The worker calls ``read_progress``, which reads on to the ends of the logs, and ``has_telemetry`` with a
-    key: whether agents reported about this task. If the worker fails, that is logged, and every key has an
-    empty diagnosis with a note that says so. If it succeeds, another worker calls ``changes_of`` with the
-    diagnoses: what changed since the job last worked, by key; the diagnoses do not depend on its success.
+    The worker calls ``read_progress``, which reads on to the ends of the logs, and ``telemetry_of`` with a
+    key: what agents reported about this task. If it is killed, another one starts, because restarts depend
+    on the cause. If the worker fails, that is logged, and every key has an empty diagnosis with a note that
+    says so. If it succeeds, another worker calls ``changes_of`` with the diagnoses: what changed since the
+    job last worked, by key; the diagnoses do not depend on its success.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
-        from jobmon_core.domain.diagnosis.patterns import job_patterns
+        from jobmon_core.analysis.worker_ends import with_workers  # not at the top: as in `explain_task`
+        from jobmon_core.domain.diagnosis.lost_worker import with_lost_worker
 
         patterns = user_patterns if user_patterns.exists() else None
         progress = read_progress()
@@ -55,24 +58,18 @@ def diagnoses_of(
         for key in keys:
             task = job.tasks[key]
             if task.end is not None:
-                logs, job_id = log_files(job, task), unique_job_id(job, task)
-                found = explain(
-                    evidence_of(task.end, job.backend),
-                    *logs,
-                    patterns,
-                    job_id=job_id,
-                    earlier=job.earlier_logs,
-                    named_logs=logs_of_run(job, task),
-                    job_patterns=job_patterns(job.settings),
-                )
+                found = explain_task(job, task, task.end, patterns)
                 followed = progress.tasks.get(key)
                 found = with_progress(found, job, task.end, followed)
-                has_course = _has_course(followed) or has_telemetry(key)
+                found = with_lost_worker(found, task.end, progress.events, key)
+                found = with_workers(found, task.end, followed, telemetry_of(key))
+                samples = followed.history.samples if followed else ()
+                has_course = len(samples) >= _MIN_SAMPLES or bool(telemetry_of(key).nodes())
                 by_key[key] = replace(found, has_course=has_course)
         return by_key
 
     try:
-        found = worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
+        found = worker.run_twice(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
@@ -85,8 +82,21 @@ def diagnoses_of(
     return {key: replace(each, changes=changes.get(key, "")) for key, each in found.items()}
 
 
-def _has_course(followed: TaskProgress | None) -> bool:
-    return followed is not None and len(followed.history.samples) >= _MIN_SAMPLES
+def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:
+    """Return why a task ended as ``end`` says, by the logs of its latest run."""
+    from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
+    from jobmon_core.domain.diagnosis.patterns import job_patterns
+
+    return explain(
+        evidence_of(end, job.backend),
+        *log_files(job, task),
+        user_patterns,
+        job_id=unique_job_id(job, task),
+        earlier=job.earlier_logs,
+        named_logs=logs_of_run(job, task),
+        job_patterns=job_patterns(job.settings),
+        own=own_files(job, task, Origin.FOUND),
+    )
 
 
 def with_progress(
@@ -105,7 +115,7 @@ def with_progress(
     # of several tasks, after a requeue, or of very many workers, the logs that were read count only a part
     is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
     is_whole = is_whole and len(followed.logs) < MAX_NAMED
-    expected = job.settings.total_items if job.settings and is_whole else None
+    expected = job.own_settings.total_items if is_whole else None
     found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
     if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
         return with_time_needed(found, followed, end.ended_s, end.elapsed_s)
@@ -130,6 +140,7 @@ def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
     return SlurmEvidence(
         state=end.state,
         exit_code=end.exit_code,
+        exit_code_exact=end.exit_code_exact,
         signal=end.signal,
         derived_exit_code=end.derived_exit_code,
         reason=end.reason,
@@ -140,6 +151,8 @@ def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
         ended_s=end.ended_s,
         limit_s=end.limit_s,
         nodes=end.nodes,
+        dependency=end.dependency,
+        has_script=end.has_script,
         canceller="" if end.cancelled_by is None else canceller_name(end.cancelled_by),
         is_local=not uses_slurm(backend),
     )

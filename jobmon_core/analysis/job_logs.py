@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.backends import Machine, is_local, machine_of_files
+from jobmon_core.domain.own_files import KILLED_TOLERANCE_S, TOLERANCE_S, Origin, OwnFiles
 from jobmon_core.domain.slurm.log_paths import (
     BY_SCRIPT,
     BY_SLURM,
@@ -18,6 +21,7 @@ from jobmon_core.domain.slurm.log_paths import (
     literal,
     templates_from_record,
 )
+from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +34,8 @@ _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
 MAX_NAMED = 64  # at most this many of the logs that the settings name are read
 _ANY = "\0"  # stands for any text; no path can contain it
+# jobs that ended by themselves: all others were killed, or it is not known
+_NOT_KILLED = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 
 
 def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
@@ -85,29 +91,29 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
 
 
-def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, ...]:
-    """Return the paths of further logs that the job's settings name, e.g. one per worker.
+def named_logs(job: WatchedJob, task: Task, own: OwnFiles | None = None) -> tuple[str, ...]:
+    """Return the paths of further logs: those that the job's settings name, and those of watched workers.
 
-    Only files written since ``since_s`` (Unix seconds) count, the least recently written first. Of more than
-    64, the first and the last 32 are returned. Empty if all tasks of an array share the pattern, since the
-    files may belong to another task.
+    Only files of ``own`` count; None: all. The least recently written comes first. Of more than 64, the first
+    and the last 32 are returned. Empty if all tasks of an array share the pattern, since the files may belong
+    to another task.
     """
-    settings = job.settings
-    if settings is None or not settings.log_files:
-        return ()
-    if is_shared(job, settings.log_dir + settings.log_pattern):
-        return ()
+    candidates = {*_globbed(job, task), *job.worker_logs}.difference(log_files(job, task))
+    found = [(modified_s(path), path) for path in candidates]
+    paths = [path for at_s, path in sorted(found) if at_s and (own is None or own.include(at_s))]
+    # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last to write
+    return tuple(paths if len(paths) <= MAX_NAMED else paths[: MAX_NAMED // 2] + paths[-MAX_NAMED // 2 :])
+
+
+def _globbed(job: WatchedJob, task: Task) -> list[str]:
+    settings = job.own_settings
+    if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern):
+        return []
     import glob  # not at the top: a waiting monitor does not load it
 
     folder = glob.escape(named_path(job, task, settings.log_dir) or job.workdir)
     pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a string, for glob
-    if not os.path.isabs(pattern):  # noqa: PTH117 - as above
-        return ()
-    main_logs = log_files(job, task)
-    found = [(modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
-    paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
-    # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last to write
-    return tuple(paths if len(paths) <= MAX_NAMED else paths[: MAX_NAMED // 2] + paths[-MAX_NAMED // 2 :])
+    return glob.glob(pattern) if os.path.isabs(pattern) else []  # noqa: PTH117, PTH207 - see `_expand`
 
 
 def is_shared(job: WatchedJob, path: str) -> bool:
@@ -121,8 +127,48 @@ def named_path(job: WatchedJob, task: Task, path: str) -> str:
 
 
 def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    """Return those of `named_logs` that were written since the start of the task's latest run."""
-    return named_logs(job, task, start_of_run_s(job, task))
+    """Return those of `named_logs` that the task's latest run wrote."""
+    return named_logs(job, task, own_files(job, task))
+
+
+def own_files(job: WatchedJob, task: Task, origin: Origin = Origin.NAMED) -> OwnFiles:
+    """Return which files the latest run of a task wrote."""
+    end = task.end
+    was_killed = end is not None and end.state not in _NOT_KILLED and not is_local(job.backend)
+    return OwnFiles(
+        start_of_run_s(job, task),
+        (end.ended_s or job.concluded_s) if end else None,
+        origin,
+        machine_of_files(job.backend),
+        os.geteuid(),
+        early_s=0.0 if is_local(job.backend) else TOLERANCE_S,  # the clock of one machine, in whole seconds
+        late_s=KILLED_TOLERANCE_S if was_killed else TOLERANCE_S,
+    )
+
+
+def own_files_here(job: WatchedJob, task: Task) -> OwnFiles:
+    """Return which of its logs the latest run of a task wrote; those of other machines are copied to this."""
+    return replace(own_files(job, task), machine=Machine.THIS)
+
+
+def own_markers(job: WatchedJob, task: Task) -> OwnFiles:
+    """Return which files the latest run of a task wrote, without tolerance: they may prove its success."""
+    return replace(own_files(job, task), early_s=0.0)
+
+
+def own_files_of_runs(
+    job: WatchedJob, task: Task, origin: Origin = Origin.NAMED, *, are_shared: bool
+) -> OwnFiles:
+    """Return which files all runs of a task wrote; of an array whose tasks share them, all of its tasks."""
+    own = own_files(job, task, origin)
+    if not (task.restarts or are_shared):
+        return own
+    own = replace(own, started_s=job.submitted_s or job.registered_s)
+    if not are_shared:
+        return own
+    others = [own_files(job, each, origin) for each in job.tasks.values()]
+    last = max(others, key=lambda each: each.until_s, default=own)
+    return replace(own, ended_s=last.ended_s if job.ended else None, late_s=last.late_s)
 
 
 def start_of_run_s(job: WatchedJob, task: Task) -> float:
@@ -136,8 +182,16 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
     """Return the folder that the job's settings name for checkpoints, else for outputs; empty if none."""
-    folder = job.settings and (job.settings.checkpoint_dir or job.settings.output_dir)
+    folder = job.own_settings.checkpoint_dir or job.own_settings.output_dir
     return named_path(job, task, folder) if folder else ""
+
+
+def written_by_run_s(path: str, own: OwnFiles) -> float | None:
+    """Return when a path was last written (Unix seconds); None if it is missing, or not one of ``own``."""
+    with suppress(OSError, ValueError):
+        at_s = os.stat(path).st_mtime  # noqa: PTH116 - as in the modules that read logs: paths are strings
+        return at_s if own.include(at_s) else None
+    return None
 
 
 def last_write_s(paths: Iterable[str]) -> float | None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import last_write_s, log_files
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.analysis.job_logs import log_files, modified_s, own_files_here
 from jobmon_core.domain.progress.events.errors import (
     ErrorWatch,
     Failure,
@@ -37,7 +36,6 @@ _MAX_ANALYSED_LOGS = 8  # in one look
 _MAX_EVIDENCE = 500  # characters of a line
 # a job seldom recovers from these: there is no memory, or the GPU is broken
 _CRITICAL_LABELS = ("cuda_oom", "host_oom_kill", "python_memory_error", "gpu_hardware")
-_NO_SETTINGS = JobSettings()
 
 
 class _NewText(NamedTuple):
@@ -100,7 +98,7 @@ class LiveErrors:
 
     def _is_of_earlier_run(self, log: SearchedLog) -> bool:
         """Whether a log, at the first look of this run, holds text of an earlier one."""
-        return log.size > 0 or (last_write_s((log.path,)) or 0.0) < (self.task.start_s or 0.0)
+        return log.size > 0 or not own_files_here(self.job, self.task).include(modified_s(log.path))
 
     def _result(
         self, watch: ErrorWatch, texts: Mapping[str, _NewText], reader: ReaderState, now_s: float
@@ -118,7 +116,7 @@ class LiveErrors:
 
     def _own_expressions(self) -> tuple[str, ...]:
         """Return the expressions of the user and of the job that may show a failure."""
-        settings = self.job.settings or _NO_SETTINGS
+        settings = self.job.own_settings
         of_job = [each.regex for each in settings.error_patterns if not each.is_warning]
         if self.user_patterns is None or not self.user_patterns.exists():
             return tuple(of_job)

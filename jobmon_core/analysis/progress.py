@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, outputs_elsewhere, own_artifacts
 from jobmon_core.analysis.job_logs import (
@@ -18,63 +18,67 @@ from jobmon_core.analysis.job_logs import (
     last_write_s,
     log_files,
     logs_of_run,
-    start_of_run_s,
+    own_files,
+    own_files_here,
 )
-from jobmon_core.analysis.launch.facts import Seen as SeenAtLaunch
-from jobmon_core.analysis.launch.verify import verify_launch
+from jobmon_core.analysis.launch_facts import verify_launch
 from jobmon_core.analysis.live_errors import LiveErrors
-from jobmon_core.analysis.outputs.find import look_at_all_found
-from jobmon_core.analysis.outputs.listings import Listings
-from jobmon_core.analysis.progress_health import Look, with_known_problems
-from jobmon_core.analysis.triage import Seen, triage_task, with_explained_stalls
+from jobmon_core.analysis.outputs.find import Listings, look_at_all_found
+from jobmon_core.analysis.progress_health import TaskLook, with_known_problems
+from jobmon_core.analysis.triage import triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.launch.model import LaunchState
-from jobmon_core.domain.launch.repeats import without_repeats
+from jobmon_core.domain.launch.judge import without_repeats
 from jobmon_core.domain.progress.events.errors import ErrorWatch
 from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.progress.history import add_sample, is_sound
-from jobmon_core.domain.progress.log.judge import judge
+from jobmon_core.domain.progress.log.judge import judge, with_total, with_total_of_checkpoint
 from jobmon_core.domain.progress.log.reader_state import ReaderState
-from jobmon_core.domain.progress.log.totals import with_total, with_total_of_checkpoint
-from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
+from jobmon_core.domain.progress.model import (
+    History,
+    JobProgress,
+    Progress,
+    Sample,
+    TaskProgress,
+    WorkerProgress,
+)
 from jobmon_core.domain.progress.workers import worker_progress
+from jobmon_core.domain.restart.resumed import ResumeState
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.domain.triage.state import TriageState
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state
+from jobmon_core.store.job_files import MAX_BYTES
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.store.progress_file import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.lineages import LineageStore
     from jobmon_core.store.telemetry import TaskTelemetry
 
     TelemetryOf = Callable[[str, str], TaskTelemetry]  # of a state id and the key of a task
     FilesElsewhere = Callable[[WatchedJob], tuple[Listing, ...] | None]
 
+T = TypeVar("T")
+
 _MAX_TASKS = 32  # at most this many running tasks of a job are followed, and as many ended ones are kept
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT, EventKind.LAUNCHED)
-_NO_SETTINGS, _NO_ARTIFACTS, _NO_TRIAGE = JobSettings(), Artifacts(), TriageState()
+_NO_ARTIFACTS, _NO_TRIAGE = Artifacts(), TriageState()
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressState:
+class ProgressState(JobProgress):
     """The content of a progress file: a `JobProgress`, and the states from which the next look continues."""
 
-    updated_s: float = 0.0
-    tasks: dict[str, TaskProgress] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
-    artifacts: dict[str, Artifacts] = field(default_factory=dict)
-    triage: dict[str, TriageState] = field(default_factory=dict)
-    launches: dict[str, LaunchState] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
     errors: dict[str, ErrorWatch] = field(default_factory=dict)  # by task key
+    resume: ResumeState = field(default_factory=ResumeState)  # of an attempt of a lineage
 
 
 class _LookInputs(NamedTuple):
@@ -85,6 +89,8 @@ class _LookInputs(NamedTuple):
     telemetry_of: TelemetryOf | None
     listings: Listings
     files_elsewhere: FilesElsewhere
+    lineages: LineageStore | None
+    file_of: Callable[[str], Path]
 
 
 def follow_progress(
@@ -95,6 +101,7 @@ def follow_progress(
     telemetry_of: TelemetryOf | None = None,
     *,
     files_elsewhere: FilesElsewhere = lambda _: None,
+    lineages: LineageStore | None = None,
 ) -> dict[str, Followed]:
     """Read what was appended to the logs of these jobs, look at their outputs, update their progress files.
 
@@ -102,8 +109,9 @@ def follow_progress(
     ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
     be missing. ``telemetry_of`` returns what agents measured of a task; without it, that is not judged.
     ``files_elsewhere`` returns the outputs of a job on a machine whose files cannot be read here, else None.
+    ``lineages`` has those of jobs that may be restarted; without it, it is not judged whether they resumed.
     """
-    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere)
+    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of)
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
 
@@ -120,67 +128,105 @@ def _follow_safely(job: WatchedJob, path: Path, look: _LookInputs) -> Followed:
 
 
 def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -> Followed:
-    now_s, record = look.now_s, file.read()
-    before = record
-    logs = [(task, _logs(job, task)) for task in _tasks_to_read(job, before)]
-    record = _with_artifacts(record, job, logs, look)
-    for task, paths in logs:
-        record = _with_task(record, job, task, paths, now_s)
-    record = _with_errors(record, job, logs, now_s, look.user_patterns)
-    record = _with_launches(record, job, [task for task, _ in logs], look)
-    if look.telemetry_of:
-        record = _with_triage(record, job, [task for task, _ in logs], look.telemetry_of, now_s)
+    before = file.read()
+    tasks = _tasks_to_read(job, before)
+    logs = {task.key: _logs(job, task) for task in tasks}
+    record = _with_artifacts(before, job, tasks, logs, look)
+    for task in tasks:
+        record = _with_task(record, job, task, logs[task.key], look.now_s)
+    searched = _logs_to_search(job, tasks, logs)
+    for task in filter(_runs, tasks):
+        record = _with_run(record, job, task, searched[task.key], look)
+    record = _with_resume(_without_old_states(record), job, tasks, look)
     if record != before:
-        file.write(replace(record, updated_s=now_s))
+        file.write(replace(record, updated_s=look.now_s))
     rechecks = (watch.recheck_s for watch in record.errors.values())
     return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
 
 
-def _with_launches(
+def _with_run(
+    record: ProgressState, job: WatchedJob, task: Task, logs: Sequence[str], look: _LookInputs
+) -> ProgressState:
+    """Return the record after one more look at a running task: at errors, its launch and its measurements.
+
+    ``logs`` are searched for errors. If the same look found a stall, the measurements may explain it: its
+    event then gets that reason.
+    """
+    key, followed = task.key, record.tasks[task.key]
+    seen = TaskLook(
+        look.now_s,
+        followed,
+        _own_artifacts(record, job, task),
+        last_write_s(followed.logs),
+        look.telemetry_of(job.id, key) if look.telemetry_of else None,
+        record.readers[key],
+    )
+    before = record.errors.get(key, ErrorWatch())
+    watch, found = LiveErrors(job, task, look.user_patterns).look(before, logs, seen.reader, look.now_s)
+    record = _told(replace(record, errors={**record.errors, key: watch}), key, found)
+    launch, found = verify_launch(record.launches.get(key), job, task, seen)
+    record = _told(replace(record, launches={**record.launches, key: launch}), key, found)
+    if seen.telemetry is None:
+        return record
+    triage, found = triage_task(record.triage.get(key, _NO_TRIAGE), job, task, seen.telemetry, seen)
+    record = _told(replace(record, triage={**record.triage, key: triage}), key, found)
+    return replace(record, events=with_explained_stalls(record.events, look.now_s))
+
+
+def _told(record: ProgressState, key: str, found: Iterable[Event]) -> ProgressState:
+    """Return the record with what is new about the task with this key."""
+    new = (replace(event, task=key) for event in found)
+    return replace(record, events=_latest((*record.events, *without_repeats(new, record.events, key))))
+
+
+def _without_old_states(record: ProgressState) -> ProgressState:
+    """Return the record without the states of tasks that are not followed any more.
+
+    A task that does not run now, e.g. because it is suspended, keeps its state for when it resumes.
+    """
+    return replace(
+        record,
+        launches=_of_keys(record.launches, record.tasks),
+        triage=_of_keys(record.triage, record.tasks),
+        errors=_of_keys(record.errors, record.readers),
+    )
+
+
+def _of_keys(states: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
+    return {key: each for key, each in states.items() if key in keys}
+
+
+def _with_resume(
     record: ProgressState, job: WatchedJob, tasks: Sequence[Task], look: _LookInputs
 ) -> ProgressState:
-    """Return the record after one more look at how the running tasks were launched."""
-    states = {key: each for key, each in record.launches.items() if key in record.tasks}
-    events = record.events
-    for task in tasks:
-        if task.state is not JobState.RUNNING or task.end or task.key not in record.readers:
-            continue
-        own = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
-        telemetry = look.telemetry_of(job.id, task.key) if look.telemetry_of else None
-        seen = SeenAtLaunch(telemetry, record.tasks[task.key], record.readers[task.key], own)
-        states[task.key], found = verify_launch(states.get(task.key), job, task, seen, look.now_s)
-        new = (replace(event, task=task.key) for event in found)
-        events += tuple(without_repeats(new, events, task.key))
-    return replace(record, launches=states, events=_latest(events))
+    """Return the record after one more look at whether an attempt of a lineage has resumed."""
+    place = job.attempt
+    if place is None or look.lineages is None or len(tasks) != 1:
+        return record
+    from jobmon_core.analysis.restarts.resumed import AttemptLook, follow_attempt  # most jobs have no lineage
 
-
-def _with_triage(
-    record: ProgressState, job: WatchedJob, tasks: Sequence[Task], telemetry_of: TelemetryOf, now_s: float
-) -> ProgressState:
-    """Return the record after judging what agents measured of the tasks that run.
-
-    If the same look (at ``now_s``) found a stall, the measurements may explain it: its event then gets that
-    reason.
-    """
-    states, events = {key: each for key, each in record.triage.items() if key in record.tasks}, record.events
-    for task in tasks:
-        if task.state is not JobState.RUNNING or task.end:
-            continue
-        followed = record.tasks[task.key]
-        known = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
-        seen = Seen(now_s, last_write_s(followed.logs), followed, known)
-        before = states.get(task.key, _NO_TRIAGE)
-        states[task.key], found = triage_task(before, job, task, telemetry_of(job.id, task.key), seen)
-        new = (replace(event, task=task.key) for event in found)
-        events += tuple(without_repeats(new, events, task.key))
-    return replace(record, triage=states, events=_latest(with_explained_stalls(events, now_s)))
+    seen = AttemptLook(job, place, tasks[0], record.tasks[tasks[0].key], look.now_s)
+    resume, found = follow_attempt(record.resume, seen, look.lineages, look.file_of)
+    return _told(replace(record, resume=resume), tasks[0].key, found)
 
 
 def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
-    """Return the tasks whose logs are to be read: those that have just ended, then up to 32 that run."""
-    ended = [task for task in job.tasks.values() if _is_over(task) and task.key in record.readers]
+    """Return the tasks whose logs are to be read: those that have just ended, then up to 32 that run.
+
+    One that no look saw while it ran is read if the user said how much there is to do, or if another attempt
+    may follow.
+    """
+    settings = job.own_settings
+    is_wanted = settings.total_items is not None or settings.attempt is not None
+    unread = {key for key, task in job.tasks.items() if task.end and not task.diagnosis and is_wanted}
+    to_finish = {*record.readers, *(unread - set(record.tasks))}
+    ended = [task for task in job.tasks.values() if _is_over(task) and task.key in to_finish]
     running = [task for task in job.tasks.values() if not _is_over(task) and task.state.phase is Phase.ACTIVE]
     return ended + running[:_MAX_TASKS]
+
+
+def _runs(task: Task) -> bool:
+    return task.state is JobState.RUNNING and task.end is None
 
 
 def _is_over(task: Task) -> bool:
@@ -193,106 +239,105 @@ def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
 
+def _logs_to_search(
+    job: WatchedJob, tasks: Sequence[Task], logs: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Return the logs in which to search for failures of each running task, by its key.
+
+    A log that several components of a het job share is searched once, on behalf of the first of them. A log
+    that several of the followed tasks of an array share is not searched, because it does not show which of
+    them failed.
+    """
+    writers = Counter(path for paths in logs.values() for path in paths)
+    found, taken = dict[str, list[str]](), set[str]()
+    for task in filter(_runs, tasks):
+        own = [path for path in logs[task.key] if not (job.is_array and writers[path] > 1)]
+        found[task.key] = [path for path in own if path not in taken]
+        taken.update(own)
+    return found
+
+
 def _with_artifacts(
-    record: ProgressState, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], look: _LookInputs
+    record: ProgressState,
+    job: WatchedJob,
+    tasks: Sequence[Task],
+    logs: Mapping[str, Sequence[str]],
+    look: _LookInputs,
 ) -> ProgressState:
     """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
     if (elsewhere := look.files_elsewhere(job)) is not None:
         return replace(record, artifacts=outputs_elsewhere(record.artifacts, elsewhere, look.now_s))
-    known = [*(paths for _, paths in logs), *(each.logs for each in record.tasks.values())]
+    known = [*logs.values(), *(each.logs for each in record.tasks.values())]
     all_logs = {path for paths in known for path in paths}
-    kept = {"", *record.tasks, *(task.key for task, _ in logs)}
-    found, events = {key: each for key, each in record.artifacts.items() if key in kept}, record.events
+    found = _of_keys(record.artifacts, {"", *record.tasks, *logs})
     # tasks that share their folders have the same key, and need one look
-    for key, task in {artifacts_key(job, task): task for task, _ in logs}.items():
+    for key, task in {artifacts_key(job, task): task for task in tasks}.items():
         if key is not None:
             before = found.get(key, _NO_ARTIFACTS)
             found[key], saved = look_at_artifacts(job, task, all_logs, before, look.now_s)
-            events += tuple(replace(event, task=key) for event in saved)
-    unnamed = [task for task, _ in logs if artifacts_key(job, task) is None]
+            record = _told(record, key, saved)
+    unnamed = [task for task in tasks if artifacts_key(job, task) is None]
     looks = look_at_all_found(job, unnamed, all_logs, found, look.now_s, listings=look.listings)
     for key, seen, saved in looks:
         found |= {key: seen} if seen != _NO_ARTIFACTS else {}
-        events += tuple(replace(event, task=key) for event in saved)
-    return replace(record, artifacts=found, events=_latest(events))
+        record = _told(record, key, saved)
+    return replace(record, artifacts=found)
 
 
 def _with_task(
     record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
 ) -> ProgressState:
     """Return the record after one more look at the logs of a task."""
-    settings = job.settings or _NO_SETTINGS
+    settings = settings_of_task(job)
     known, patterns = record.readers.get(task.key), settings.progress_patterns
-    reader = read_progress(logs, known, patterns, ended=task.end is not None)
-    written_s = min(now_s, last_write_s(logs) or now_s)
-    progress = with_known_total(
-        reader.progress, settings, checkpoint_folder(job, task), start_of_run_s(job, task)
-    )
+    ended = task.end is not None
+    reader = read_progress(logs, known, patterns, ended=ended, worker_logs=job.worker_logs)
+    last_s = last_write_s(logs)
+    written_s = min(now_s, last_s or now_s)
+    files = own_files(job, task)
+    progress = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
     before = _of_unit(_of_this_run(record.tasks.get(task.key), task), progress)
-    is_of_this_run = written_s >= (task.start_s or 0)
+    is_of_this_run = own_files_here(job, task).include(written_s)
     history = _grown(before.history, progress if is_of_this_run else None, written_s)
     main_logs = log_files(job, task)
-    worker_logs = [path for path in logs if path not in main_logs]
+    worker_logs = [path for path in logs if path not in main_logs or path in job.worker_logs]
     workers = _workers(before.workers, worker_logs, reader, now_s)
     has_output = is_of_this_run and any(log.size for log in reader.files)
     after = replace(
         before, progress=progress, logs=logs, history=history, workers=workers, has_output=has_output
     )
     events: tuple[Event, ...] = ()
-    if task.state is JobState.RUNNING and not task.end:
-        own = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
-        after, events = with_known_problems(after, task, settings, Look(now_s, written_s, own))
+    if _runs(task):
+        seen = TaskLook(now_s, after, _own_artifacts(record, job, task), last_s)
+        after, events = with_known_problems(task, settings, seen)
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]
-    return replace(
-        record,
-        tasks=_bounded({**record.tasks, task.key: after}, readers),
-        events=_latest((*record.events, *(replace(event, task=task.key) for event in events))),
-        readers=readers,
-    )
+    tasks = _bounded({**record.tasks, task.key: after}, readers)
+    return _told(replace(record, tasks=tasks, readers=readers), task.key, events)
 
 
-def _with_errors(
-    record: ProgressState,
-    job: WatchedJob,
-    logs: Sequence[tuple[Task, tuple[str, ...]]],
-    now_s: float,
-    user_patterns: Path | None,
-) -> ProgressState:
-    """Return the record after one more search for failures in the logs of the running tasks.
+def _own_artifacts(record: ProgressState, job: WatchedJob, task: Task) -> Artifacts:
+    return own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
 
-    A log that several components of a het job share is searched once, on behalf of the first of them. A log
-    that several of the followed tasks of an array share is not searched, because it does not show which of
-    them failed.
-    """
-    writers = Counter(path for _, paths in logs for path in paths)
-    errors, events, searched = dict[str, ErrorWatch](), record.events, set[str]()
-    for task, paths in logs:
-        if task.state is not JobState.RUNNING or task.end or task.key not in record.readers:
-            continue
-        own = [path for path in paths if path not in searched and not (job.is_array and writers[path] > 1)]
-        searched.update(own)
-        watch = record.errors.get(task.key, ErrorWatch())
-        search = LiveErrors(job, task, user_patterns)
-        errors[task.key], found = search.look(watch, own, record.readers[task.key], now_s)
-        events += tuple(replace(event, task=task.key) for event in found)
-    # a task that does not run now, e.g. because it is suspended, keeps its state for when it resumes
-    kept = {key: each for key, each in record.errors.items() if key in record.readers}
-    return replace(record, errors={**kept, **errors}, events=_latest(events))
+
+def settings_of_task(job: WatchedJob) -> JobSettings:
+    """Return what the user said about each task of a job; the total of items is that of all together."""
+    settings = job.own_settings
+    return settings if len(job.tasks) <= 1 else replace(settings, total_items=None)
 
 
 def with_known_total(
-    progress: Progress | None, settings: JobSettings, folder: str, since_s: float
+    progress: Progress | None, settings: JobSettings, folder: str, own: OwnFiles
 ) -> Progress | None:
-    """Return the progress; if the log shows no total, with that of the settings or of the newest checkpoint.
+    """Return the progress with the total of the settings, else of the log, else of the newest checkpoint.
 
-    Checkpoints from before ``since_s`` (Unix seconds) are those of an earlier run.
+    Checkpoints that are not among ``own`` are those of another run.
     """
     progress = with_total(progress, settings.total_items)
     if not folder or progress is None or progress.total is not None:
         return progress
-    return with_total_of_checkpoint(progress, newest_trainer_state(folder, since_s))
+    return with_total_of_checkpoint(progress, newest_trainer_state(folder, own))
 
 
 def _workers(

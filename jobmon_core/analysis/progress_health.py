@@ -9,6 +9,8 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.limit import limit_outlook
+from jobmon_core.domain.progress.log.reader_state import ReaderState
+from jobmon_core.domain.progress.workers import WorkerState, worker_state
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
@@ -17,35 +19,44 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import History, LimitOutlook, TaskProgress
     from jobmon_core.domain.tracking.model import Task
+    from jobmon_core.store.telemetry import TaskTelemetry
 
 STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
+_NO_READER = ReaderState()
 
 
-class Look(NamedTuple):
-    """What one look at the files of a running task found; times are Unix seconds."""
+class TaskLook(NamedTuple):
+    """What one look at a running task knows of it; times are Unix seconds."""
 
     now_s: float
-    written_s: float  # the last write to its logs
+    progress: TaskProgress
     artifacts: Artifacts  # those that no other task of its array writes
+    written_s: float | None = None  # the last write to its logs; None if there are none
+    telemetry: TaskTelemetry | None = None  # what agents report
+    reader: ReaderState = _NO_READER
 
 
 def with_known_problems(
-    followed: TaskProgress, task: Task, settings: JobSettings, look: Look
+    task: Task, settings: JobSettings, look: TaskLook
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
     """Return the progress of a running task with its known problems, and what is new in this look."""
-    since_s = running_since_s(task)
+    followed = look.progress
     known = followed.known_problems
     events: tuple[Event, ...] = ()
     if followed.progress:
-        idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, since_s)
+        written_s = min(look.now_s, look.written_s or look.now_s)
+        idle_s = look.now_s - max(written_s, look.artifacts.written_s or 0.0, running_since_s(task))
         seen = Observation(
             look.now_s,
             followed.progress,
             followed.history,
             _outlook(followed, task, look.now_s),
             _idle_sign(followed.history, settings, idle_s, look.artifacts),
+            idle_s,
             settings.stall_timeout_s,
+            settings.restart.stall_limit_s if settings.restart and settings.attempt else None,
             settings.slowdown_percent,
+            any(worker_state(each, look.now_s) is WorkerState.FINISHED for each in followed.workers.values()),
         )
         known, events = progress_events(known, seen)
     return replace(followed, known_problems=known), events

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.progress_health import running_since_s
+from jobmon_core.analysis.progress_health import TaskLook, running_since_s
 from jobmon_core.analysis.stacks import read_stacks
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.analysis.worker_ends import errors_of_steps, own_logs
 from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.triage.changes import is_due, known_since, of_run, triage_events
-from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.local_advice import advised_for
+from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.triage.changes import is_due, of_run, triage_events
+from jobmon_core.domain.triage.judge import advised_for, judge
 from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.observe.patterns.xids import xid_errors
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.artifacts.model import Artifacts
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import TaskProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -27,29 +26,20 @@ if TYPE_CHECKING:
 _MAX_NODES = 32
 # bytes that are read of the histories of all nodes together; of each node at least the second number
 _MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16
+_ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE)
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
-_NO_SETTINGS = JobSettings()
-
-
-class Seen(NamedTuple):
-    """What the monitor knows about a task beside what agents measure; times are Unix seconds."""
-
-    now_s: float
-    written_s: float | None  # the last write to its logs; None if there are none
-    progress: TaskProgress
-    artifacts: Artifacts  # those that no other task of its array writes
 
 
 def triage_task(
-    state: TriageState, job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen
+    state: TriageState, job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: TaskLook
 ) -> tuple[TriageState, tuple[Event, ...]]:
     """Return what to remember about a running task after one more look, and the events for what is new."""
-    thresholds = (job.settings or _NO_SETTINGS).thresholds
+    thresholds = job.own_settings.thresholds
     state = of_run(state, running_since_s(task))
     if not is_due(state, seen.now_s, thresholds.must_last_s):
         return state, ()
     situation = situation_of(job, task, telemetry, seen)
-    if (job.settings or _NO_SETTINGS).stacks_on_stall:
+    if job.own_settings.stacks_on_stall:
         state = _with_request(state, situation, seen.progress, telemetry)
     situation = with_memory(situation, state, telemetry)
     verdicts = advised_for(judge(situation), job.backend)
@@ -71,34 +61,35 @@ def _with_request(
 def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemetry) -> Situation:
     """Return the situation with what is remembered from earlier looks."""
     stacks = read_stacks(telemetry.answers()) if state.stacks_wanted else None
-    return replace(situation, since=known_since(state), stacks=stacks)
+    since = {name: held.since_s for name, held in state.held.items()}
+    return replace(situation, since=since, stacks=stacks)
 
 
-def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: Seen) -> Situation:
+def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: TaskLook) -> Situation:
     """Return what is known about a running task, without what `with_memory` adds."""
-    settings, followed = job.settings or _NO_SETTINGS, seen.progress
+    settings, followed, written_s = job.own_settings, seen.progress, seen.written_s
     started_s = running_since_s(task)
     limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None
+    nodes = _nodes(telemetry, started_s)
+    ended = [each for node in nodes for each in node.latest.workers if each.status in _ENDED]
     return Situation(
         now_s=seen.now_s,
         started_s=started_s,
-        nodes=_nodes(telemetry, started_s),
+        nodes=nodes,
         progress=followed.progress,
         history=followed.history,
         estimate=estimate_or_printed(followed.history, followed.progress, seen.now_s),
         limit_s=limit_s,
-        num_workers=_workers_of(job, settings),
+        # the tasks of an array may share the workers of the job
+        num_workers=settings.num_workers if len(job.tasks) == 1 and not job.is_array else None,
         has_output=followed.has_output,
-        log_idle_s=_log_idle_s(seen, started_s),
+        log_idle_s=None if written_s is None else max(0.0, seen.now_s - max(written_s, started_s)),
         artifacts=seen.artifacts,
         thresholds=settings.thresholds,
         xids=xid_errors(),
+        own_logs=own_logs(job, task, ended),
+        step_errors=errors_of_steps(job, task) if any(each.rank is not None for each in ended) else {},
     )
-
-
-def _workers_of(job: WatchedJob, settings: JobSettings) -> int | None:
-    """Return how many workers a task should have; those of an array may share the workers of the job."""
-    return settings.num_workers if len(job.tasks) == 1 and not job.is_array else None
 
 
 def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
@@ -107,21 +98,16 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
     max_bytes = max(_MIN_NODE_BYTES, _MAX_BYTES // max(1, len(names)))
     nodes = []
     for name in names:
-        report, history = telemetry.report(name), telemetry.history(name, max_bytes)
+        history, report = telemetry.history(name, max_bytes), telemetry.report(name)
         newest_s = history[-1].at_s if history else 0.0
-        newer = (report.recent, report.latest)
-        samples = (*history, *(sample for sample in newer if sample and sample.at_s > newest_s))
+        recent = (report.recent,) if report.recent and report.recent.at_s > newest_s else ()
+        # it may be part of the newest mean in the history, but only it has the names of the programs
+        latest = (report.latest,) if report.latest.at_s >= newest_s else ()
+        samples = (*history, *recent, *latest)
         of_run = tuple(sample for sample in samples if sample.at_s > started_s)
         if of_run:
-            nodes.append(NodeView(name, of_run, report.unavailable))
+            nodes.append(NodeView(name, of_run, report.unavailable, report.ranks))
     return tuple(nodes)
-
-
-def _log_idle_s(seen: Seen, started_s: float) -> float | None:
-    """Return for how long nothing was written to the logs of a run; None if there are none."""
-    if seen.written_s is None:
-        return None
-    return max(0.0, seen.now_s - max(seen.written_s, started_s))
 
 
 def with_explained_stalls(events: tuple[Event, ...], now_s: float) -> tuple[Event, ...]:

@@ -14,19 +14,18 @@ from jobmon_core.domain.autostart.command import (
     MethodStatus,
     RegularCommand,
     best_method,
+    cron_lines,
     exported_env,
     marker_for,
     omitted_secrets,
-)
-from jobmon_core.domain.autostart.crontab_text import (
-    cron_lines,
     our_lines,
     scrontab_lines,
+    unit_files,
+    unit_names,
     with_lines,
     without_lines,
 )
 from jobmon_core.domain.autostart.logind_rules import kills_at_logout
-from jobmon_core.domain.autostart.systemd_units import unit_files, unit_names
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.recover import RecoveryResult, name_of
-from jobmon_core.app.remote.manual_commands import manual_commands
+from jobmon_core.app.restarts.lineages import end
 from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
+from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
@@ -26,6 +23,8 @@ _CHECK_INTERVAL_S = 0.05
 
 def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
     """Stop watching a job; the job itself is not touched. Nothing is changed if it is not watched any more.
+
+    If it is an attempt of a lineage, no further one follows.
 
     Raises:
         UnknownJob: it was never watched, or only as part of a larger job.
@@ -43,6 +42,8 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
         raise UnknownJob(
             f"job {ref} is watched as part of job {jobs[-1].ref}; use `jobmon cancel {jobs[-1].ref}`"
         )
+    if place := watched.attempt:
+        end(ctx, place.lineage, "ended by `jobmon cancel`")
     return RecoveryResult(name_of(watched), _stop_watching(ctx, watched))
 
 
@@ -65,8 +66,7 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:
-        with suppress(ProcessLookupError):  # it has just ended
-            os.kill(status.owner.pid, signal.SIGUSR1)
+        status.owner.wake()
         deadline_s = ctx.clock.now() + _STOP_TIMEOUT_S
         while (status := job_status(ctx, job)).health is Health.ALIVE and ctx.clock.now() < deadline_s:
             ctx.clock.wait(_CHECK_INTERVAL_S)
@@ -77,6 +77,6 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
-    command = cancel_command(job) or " && ".join(manual_commands(ctx, job).stop)
+    command = cancel_command(job) or " && ".join(ctx.manual_commands(job).stop)
     hint = f" (`{command}` ends it)" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.outputs import with_known_outputs
 from jobmon_core.analysis.ending.run_changes import changes_line
-from jobmon_core.analysis.explain import explain, explain_files
-from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
-from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
+from jobmon_core.analysis.explain import NOTHING_TO_READ, explain_files
+from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progress
+from jobmon_core.analysis.job_logs import last_write_s, log_files, own_files, with_script_logs
 from jobmon_core.analysis.stacks import take_stacks
+from jobmon_core.analysis.worker_ends import with_workers
 from jobmon_core.app.jobs.array_summary import is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.records.note import known_failure
-from jobmon_core.app.submit import state_id
-from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.diagnosis.patterns import job_patterns
+from jobmon_core.domain.backends import Machine, is_ray
+from jobmon_core.domain.diagnosis.lost_worker import with_lost_worker
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.states import JobState
@@ -34,6 +34,7 @@ from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
 from jobmon_core.scheduler.backends import display_name
+from jobmon_core.store.jobs import state_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,22 +134,19 @@ class DiagnoseCommand:
         job, caveat = self._find(ref)
         task = _find_task(job, ref)
         if task is None or is_waiting(task):
-            raise _no_log_yet(job, ref, task)
+            raise _no_log_yet(job, ref, task, self.ctx.clock.now())
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
         patterns = own_pattern_file(self.ctx)
-        diagnosis = explain(
-            evidence_of(end, job.backend),
-            *log_files(job, task),
-            patterns,
-            job_id=unique_job_id(job, task),
-            earlier=job.earlier_logs,
-            named_logs=logs_of_run(job, task),
-            job_patterns=job_patterns(job.settings),
-        )
+        diagnosis = explain_task(job, task, end, patterns)
         if end is task.end:
-            followed = self.ctx.progress_file(job.id).read().tasks.get(task.key)
-            diagnosis = with_known_outputs(with_progress(diagnosis, job, end, followed), task.diagnosis)
+            progress = self.ctx.progress_file(job.id).read()
+            followed = progress.tasks.get(task.key)
+            diagnosis = with_progress(diagnosis, job, end, followed)
+            diagnosis = with_lost_worker(diagnosis, end, progress.events, task.key)
+            diagnosis = with_workers(diagnosis, end, followed, self.ctx.telemetry(job.id, task.key))
+            diagnosis = with_known_outputs(diagnosis, task.diagnosis)
+            diagnosis = _recorded(job, task, diagnosis) or diagnosis
             changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
             diagnosis = replace(diagnosis, changes=changes)
         diagnosis = replace(
@@ -160,7 +158,8 @@ class DiagnoseCommand:
         whole = ref.job_id == job.job_id and not ref.key
         known = known_failure(self.ctx, job, {diagnosis.fingerprint} - {""})
         report = Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject, known=known)
-        if not _is_running(task) or end != NOTHING_KNOWN:
+        is_running = task.state is JobState.RUNNING and task.end is None
+        if not is_running or end != NOTHING_KNOWN:
             return report
         stacks = take_stacks(job, task, self.ctx.telemetry(job.id, task.key)) if with_stacks else None
         return replace(report, live=live_verdict(self.ctx, job, task), stacks=stacks)
@@ -197,10 +196,6 @@ class DiagnoseCommand:
         return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(local.cluster_name) else local
 
 
-def _is_running(task: Task) -> bool:
-    return task.state is JobState.RUNNING and task.end is None
-
-
 def _read_error(path: str) -> str:
     """Return why a file cannot be read, as the end of a sentence; empty if it can."""
     try:
@@ -221,6 +216,23 @@ def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
     )
 
 
+def _recorded(job: WatchedJob, task: Task, found: Diagnosis) -> Diagnosis | None:
+    """Return what was found when a task ended, if its logs do not show that any more; None if they do."""
+    recorded = task.diagnosis
+    if recorded is None or not (recorded.cause or recorded.evidence):
+        return None
+    own, why = own_files(job, task), ""
+    is_copy = own.machine is not Machine.THIS  # which jobmon completes after the end
+    if not is_copy and (last_write_s(log_files(job, task)) or 0.0) > own.until_s:
+        why = "its log was written after its end, perhaps by another job"
+    elif found.note.startswith(NOTHING_TO_READ):
+        why = found.note
+    if not why:
+        return None
+    origin = "this is what was found when the job ended"
+    return recorded.with_note(origin if why in recorded.note else f"{why}; {origin}")
+
+
 def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
     """Retitle the diagnosis of a job that has not ended, unless its log shows something."""
     if diagnosis.cause or diagnosis.label or diagnosis.evidence:
@@ -237,10 +249,10 @@ def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
     return worst_task(named)
 
 
-def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
+def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None, now_s: float) -> JobmonError:
     if job.lacks_part(ref.key):
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
-    return JobmonError(f"job {ref} {why_not_started(job, task)}, so there is no log to diagnose")
+    return JobmonError(f"job {ref} {why_not_started(job, task, now_s)}, so there is no log to diagnose")
 
 
 def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:

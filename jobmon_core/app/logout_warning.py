@@ -1,4 +1,4 @@
-"""The warning, given once per home, that this machine kills a user's monitors at logout."""
+"""The warnings that a monitor will not live long: this machine kills it at logout, or with a Slurm job."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ if TYPE_CHECKING:
     from jobmon_core.host.logind import Logind
     from jobmon_core.store.home import Home
 
+_IN_JOB = (
+    "warning: this is inside a Slurm job, with whose end Slurm kills the monitor of job {job}. To be told of "
+    "the end of {job}, run `jobmon recover` on a login node later; `jobmon submit --sentinel` does without"
+)
 _GIVEN = "told-of-logout"  # the file that records that the warning was given
 _WARNING = (
     "this machine kills all processes of your login session when you log out, monitors included (logind's "
     "KillUserProcesses). To have monitors restarted within minutes, run `jobmon recover --install systemd` "
     "and `loginctl enable-linger`; otherwise run `jobmon recover` at your next login"
 )
+
+
+def warning_in_job(job: str, logind: Logind | None = None) -> str:
+    """Return the warning that the monitor of ``job`` ends with the Slurm job around it; empty outside one."""
+    from jobmon_core.domain.autostart.logind_rules import in_slurm_job
+    from jobmon_core.host.logind import Logind
+
+    return _IN_JOB.format(job=job) if in_slurm_job((logind or Logind()).cgroups()) else ""
 
 
 def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:

@@ -109,10 +109,13 @@ def titles(own: PatternFile) -> dict[str, str]:
         return {}  # the diagnosis itself reports that
 
 
-def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
-    """Yield the check of each pattern file, which includes the examples of every pattern."""
+def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFileCheck]:
+    """Yield the check of each pattern file, which includes the examples of every pattern.
+
+    ``own`` is the user's own file, see `own_pattern_file`; others may belong to anybody.
+    """
     for path in paths:
-        file = read_patterns(path)
+        file = read_patterns(path, of_anyone=path != own)
         yield PatternFileCheck(file.source, len(file.patterns), file.faults)
 
 
@@ -133,7 +136,7 @@ def test_on_log(path: str, own: PatternFile) -> PatternTestResult:
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
     lines = LogLines([part.excerpt])
-    matches = Matcher(patterns).every_match(lines)
+    matches = Matcher(patterns).find_matches(lines, limit=None)
     counted = {match.position for match in LogAnalysis(matches, lines).matches}
     hits = []
     for position, group in groupby(matches, key=attrgetter("position")):

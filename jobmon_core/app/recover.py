@@ -13,7 +13,7 @@ from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.outbox import reopen_all
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import blocked_because
+from jobmon_core.store.owner import Liveness, blocked_because
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.worker import Worker
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.start import MonitorStarter
 
+_SENDING = "sending its undelivered message again"
 _CHECK_INTERVAL_S = 5.0
 _LOCK_TIMEOUT_S = 2.0  # short: the autostart runs `jobmon recover` every ten minutes anyway
 _HOLDERS = ("jobmon recover", "jobmon replay", "jobmon wait", "jobmon init")  # of `recovery_lock`
@@ -153,7 +154,11 @@ class RecoverJobs:
             with suppress(AlreadyWatched):
                 adopted |= set(self.starter.start(job_ids[first : first + MAX_JOBS]))
         for job_id, result in orphans.items():
+            owner = self.ctx.owner_record(job_id).read()
             if job_id in adopted:
+                yield result
+            elif owner and owner[0].liveness() is Liveness.ALIVE and result.action == _SENDING:
+                owner[0].wake()  # it still looks whether Slurm runs the job again
                 yield result
             else:
                 action = "skipped: another monitor adopted it in the meantime"
@@ -176,7 +181,7 @@ def wait_for_monitors(ctx: Context) -> None:
 
 def name_of(job: WatchedJob) -> str:
     """Return the job id and the name, if any, to begin a line about the job."""
-    return f"{job.ref} {job.name}".rstrip()
+    return f"{job.ref} {job.label}".rstrip()
 
 
 def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
@@ -187,6 +192,6 @@ def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
         case Health.STALE if status.owner:
             return f"its monitor on {status.owner.host} has been silent for too long; restarted on this host"
         case Health.DONE if is_reopened:
-            return "sending its undelivered message again"
+            return _SENDING
         case _:
             return ""

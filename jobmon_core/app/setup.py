@@ -10,11 +10,11 @@ from jobmon_core.context import configurable_backends
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.config_section import SecretSources
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.channels import parsers
-from jobmon_core.notify.discord import check
+from jobmon_core.notify.discord.channel import check_webhook as ask_about_webhook
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.notify.test_message import sample_message, worst_case_message
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.notify.discord.check import WebhookCheck
+    from jobmon_core.notify.discord.channel import WebhookCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def webhook_fault(url: str) -> str:
 
 def check_webhook(url: str) -> WebhookCheck:
     """Ask Discord whether it knows a webhook, whose URL must be valid; nothing is posted."""
-    return check.check_webhook(Webhook.parse(url))
+    return ask_about_webhook(Webhook.parse(url))
 
 
 def overriding_variables(ctx: Context) -> list[str]:
@@ -129,10 +129,10 @@ def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iter
         message = test_message(configured.name, route, int(ctx.clock.now()))
         channel = ctx.channel_types()[configured.kind].build(configured.settings)
         result = channel.deliver(OutboxEntry(message))
-        worked = result.receipt.outcome is DeliveryOutcome.DELIVERED
-        if worked:
+        if result.worked:
             ctx.dead_channels.clear(configured.settings.fingerprint)
-        yield ChannelTestResult(configured.name, channel.name, worked, result.receipt.why, result.advice)
+        why = result.receipt.why
+        yield ChannelTestResult(configured.name, channel.name, result.worked, why, result.advice)
 
 
 def open_inbox(port: int) -> Inbox:

@@ -3,122 +3,154 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import backend_names
-from jobmon_core.domain.errors import AlreadyWatched, JobmonError
+from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
+from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.system.environment import ATTEMPT_VARIABLES
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.job_settings import ChainStage, JobSettings
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.restart.next_submission import NextAttempt
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.recorder import Recorder, WaitForJobs
-    from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submission, Submitted, Submitter
 
 _MAX_SKEW_S = 86_400.0  # between the clocks of this host and of the one that dates submissions
 
 
 class SubmitJob:
-    """Submits and watches jobs of one user."""
+    """Submits one job of the user, and watches it."""
 
     def __init__(
         self,
         ctx: Context,
-        starter: MonitorStarter,
         tell: Callable[[str], None],
-        add_sentinel: Callable[[NewJob], None] | None = None,
-        job_config: str = "",
+        request: SubmitRequest,
         *,
-        no_agent: bool = False,
-        script_path: str = "",
-        chain: ChainStage | None = None,
-        dependency: Sequence[str] = (),
         on_saved: Callable[[NewJob], None] | None = None,
+        attempt: NextAttempt | None = None,
     ) -> None:
         """Set up without any I/O.
 
         Args:
             ctx: the user's jobmon.
-            starter: starts the monitors.
             tell: prints a message to the user.
-            add_sentinel: called last, with each submitted job that has a state file.
-            job_config: the path of the job configuration; if empty, one beside the script is used.
-            no_agent: whether nothing is to run beside the job.
-            script_path: the file that the text of the script came from, if that is not the one submitted.
-            chain: the place of the job in a chain.
-            dependency: options of sbatch that make the job wait; they are not recorded, as a rerun has none.
+            request: what is submitted.
             on_saved: called with each submitted job that has a state file, before its monitor starts.
+            attempt: makes the job an attempt of a lineage; no job configuration is read then.
         """
         self._ctx = ctx
-        self._starter = starter
+        # one monitor for a whole group
+        self._starter = MonitorStarter(ctx, at_most=1 if request.group or request.group_run else 0)
         self._tell = tell
-        self._add_sentinel = add_sentinel
-        self._job_config = job_config
-        self._no_agent = no_agent
-        self._script_path = script_path
-        self._chain = chain
-        self._dependency = dependency
+        self._request = request
         self._on_saved = on_saved
+        self._attempt = attempt
+        self.saved: NewJob | None = None  # the record of the job, if it could be written
         self._settings: JobSettings | None = None
-        self._submitted_indices = ""
+        self._has_settings = attempt is not None
+        self._submitted_indices, self._job_name = "", ""
+        self._is_watched = False
         self._warnings: list[str] = []
 
-    def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
-        """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
-
-        Raises what `submission` raises.
-        """
-        return self.submission(backend, arguments).exit_code
-
-    def submission(self, backend: str | None, arguments: Sequence[str]) -> Submission:
+    def submission(self) -> Submission:
         """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
             ConfigInvalid: nothing was submitted.
+            Invalid: likewise: such a job cannot have restarts, or no group can have this name.
             SchedulerMissing: this host has no such scheduler.
-            StorageFailed: a lock in the jobmon home cannot be used.
         """
-        config = self._ctx.configuration()
-        if self._job_config:
+        config, request = self._ctx.configuration(), self._request
+        if request.group:
+            from jobmon_core.domain.groups.model import checked_name
+
+            checked_name(request.group)
+        if request.job_config and not self._attempt:
             from jobmon_core.app.jobs.job_config import read_settings
 
-            self._settings = read_settings(Path(self._job_config), self._tell)
-        name = backend or config.backend
-        submitter = self._ctx.submitter(name)
+            self._settings = read_settings(Path(request.job_config), self._tell)
+            self._has_settings = True
+        backend = request.backend or config.backend
+        submitter = self._ctx.submitter(backend)
+        if self._may_have_restarts():
+            self._attempt = self._first_attempt(backend)
+        return self._submit(config, backend, submitter, self._arguments(), lambda: self._prepare(backend))
 
-        def prepare() -> None:
-            self._starter.prefork(self._recorder(arguments, name))
-            self._prepare(arguments, backend or "")
+    def _may_have_restarts(self) -> bool:
+        """Whether to look closer, which takes time before sbatch starts: few jobs have restarts."""
+        if self._attempt:
+            return False
+        request = self._request
+        if request.restart or (self._settings and self._settings.restart):
+            return True
+        words = [request.script_path] if request.script_path else request.arguments
+        folders = {os.path.dirname(word) for word in words}  # noqa: PTH120 - texts
+        return not request.job_config and any(_mentions_restarts(folder) for folder in folders)
 
-        return self._submit(config, name, submitter, [*self._dependency, *arguments], prepare)
+    def _first_attempt(self, backend: str) -> NextAttempt | None:
+        """Return what makes the job the first attempt of a lineage; None if it has no restarts."""
+        from jobmon_core.app.restarts.first_attempt import first_attempt
+        from jobmon_core.app.sbatch_arguments import readable
+        from jobmon_core.domain.job_settings import JobSettings
+        from jobmon_core.domain.slurm.sbatch_options import script_of
 
-    def submit_command(
-        self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
-    ) -> Submission:
-        """Start a command with a submitter of ``backend``, and watch it as a job.
+        request = self._request
+        self._read_settings(script_of(readable(request.arguments)))
+        attempt = first_attempt(self._ctx, request._replace(backend=backend), self._settings, self._tell)
+        if request.restart:  # its other words count without restarts, too
+            self._settings = request.restart(self._settings or JobSettings())
+        return attempt
 
-        ``command`` is the program and its arguments, without options for the submitter. ``settings`` is what
-        the user says about the job.
+    def _arguments(self) -> Sequence[str]:
+        """Return the arguments of sbatch, with the options that jobmon adds."""
+        added = (*self._request.dependency, *(self._attempt.options if self._attempt else ()))
+        if not added:
+            return self._request.arguments
+        from jobmon_core.app.sbatch_arguments import with_options
+
+        return with_options(self._request.arguments, added)
+
+    @contextmanager
+    def _exported(self) -> Iterator[None]:
+        """Give this process the variables of the attempt, which its job inherits, and take them back."""
+        if self._attempt is None:
+            yield
+            return
+        before = {name: os.environ.pop(name, None) for name in ATTEMPT_VARIABLES}
+        os.environ.update(self._attempt.variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+
+    def submit_command(self, submitter: Submitter, settings: JobSettings | None) -> Submission:
+        """Start a command with a submitter of its backend, and watch it as a job.
+
+        ``settings`` is what the user says about the job.
 
         Raises:
             ConfigInvalid, CommandMissing: nothing was started.
         """
+        backend, command = self._request.backend, self._request.arguments
         self._settings = settings
-
-        def prepare() -> None:
-            self._starter.prefork(self._recorder(command, backend, is_command=True))
-
-        return self._submit(self._ctx.configuration(), backend, submitter, command, prepare)
+        return self._submit(self._ctx.configuration(), backend, submitter, command, lambda: None)
 
     def _submit(
         self,
@@ -128,81 +160,123 @@ class SubmitJob:
         arguments: Sequence[str],
         prepare: Callable[[], None],
     ) -> Submission:
-        result = submitter.submit(arguments, lambda submitted: self._watch(backend, submitted), prepare)
+        def on_start() -> None:
+            self._starter.prefork(self._recorder(backend))
+            prepare()
+
+        try:
+            with self._exported():
+                result = submitter.submit(
+                    arguments, lambda submitted: self.watch(backend, submitted), on_start
+                )
+        finally:
+            self._starter.discard()
         if result.note:
             self._tell(result.note)
         for warning in self._warnings:
             self._tell(warning)
         if result.job:
             self._warn_of_missing_webhooks(config)
-            self._warn_of_logout()
+            self._warn_of_early_end(backend, result.job.ref)
+            self._warn_of_host()
         return result
 
-    def _prepare(self, arguments: Sequence[str], backend: str) -> None:
+    def _prepare(self, backend: str) -> None:
         """Do what takes time while sbatch is running."""
         import jobmon_core.app.logout_warning
         import jobmon_core.domain.tracking.new_job
-        import jobmon_core.store.jobs  # noqa: F401 - loads them
+        import jobmon_core.store.jobs
         from jobmon_core.analysis.job_logs import read_script
-        from jobmon_core.app.jobs.job_config import settings_beside
-        from jobmon_core.domain.slurm.sbatch_options import array_expression, script_of
+        from jobmon_core.app.checks.log_warning import log_warning
+        from jobmon_core.app.sbatch_arguments import readable
+        from jobmon_core.domain.batch_script.request import read_request
+        from jobmon_core.domain.slurm.sbatch_options import script_of
+        from jobmon_core.scheduler.backends import find_backend
 
-        self._submitted_indices = array_expression(arguments, os.environ, read_script)
-        if not self._job_config:
-            script = self._script_path or script_of(arguments)
-            self._settings = settings_beside(script, self._warnings.append, backend)
+        if self._request.sentinel:
+            import jobmon_core.app.add_sentinel  # noqa: F401 - loads it
+        arguments = readable(self._request.arguments)
+        script = script_of(arguments)
+        with suppress(SchedulerRejected):  # sbatch will say so
+            request = read_request(arguments, os.environ, read_script(script))
+            self._submitted_indices, self._job_name = request.options.get("array", ""), request.name
+            if warning := log_warning(request, find_backend(backend)):
+                self._warnings.append(warning)
+        self._read_settings(script)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
             self._warnings += _misplaced_option_warnings(arguments)
 
-    def _recorder(self, arguments: Sequence[str], backend: str, *, is_command: bool = False) -> Recorder:
+    def _read_settings(self, script: str) -> None:
+        """Read the job configuration beside the script, unless the settings of the job are known."""
+        from jobmon_core.app.jobs.job_config import find_settings, settings_beside
+
+        if self._has_settings:
+            return
+        path = self._request.script_path or script
+        if self._request.restart:
+            # without a faulty file, it would be restarted after ends that the file excludes
+            with suppress(ImportError):
+                find_settings(path, lambda _note: None)
+        self._settings = settings_beside(path, self._warnings.append, self._request.backend)
+        self._has_settings = True
+
+    def _recorder(self, backend: str) -> Recorder:
         """Return the function that records what is submitted; it runs, and imports, in another process."""
 
         def record(wait_for_jobs: WaitForJobs) -> None:
-            from jobmon_core.app.runs.record import Request, record_run
+            from jobmon_core.app.runs.record import record_run
 
-            request = Request(
-                tuple(arguments),
-                backend,
-                is_command,
-                self._job_config,
-                self._script_path,
-                sentinel=self._add_sentinel is not None,
-            )
-            record_run(self._ctx, request, wait_for_jobs)
+            record_run(self._ctx, self._request._replace(backend=backend), wait_for_jobs)
 
         return record
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in config.routes_without_channel]
         if missing:
+            until_then = "; until then `jobmon status` tells how the job ended" if self._is_watched else ""
+            kinds = " and ".join(missing)
             self._tell(
-                f"no Discord webhook is configured for {' and '.join(missing)} messages: run `jobmon init`; "
-                "until then `jobmon status` tells how the job ended"
+                f"no Discord webhook is configured for {kinds} messages: run `jobmon init`{until_then}"
             )
 
-    def _warn_of_logout(self) -> None:
+    def _warn_of_early_end(self, backend: str, ref: JobRef) -> None:
         from jobmon_core.app import logout_warning
 
-        if warning := logout_warning.take_warning(self._ctx.home, user_name()):
+        outlives_monitor = not (is_local(backend) or self._request.sentinel)
+        if outlives_monitor and (warning := logout_warning.warning_in_job(str(ref))):
             self._tell(warning)
+        with suppress(StorageFailed):  # told before, and the exit code is that of sbatch
+            if warning := logout_warning.take_warning(self._ctx.home, user_name()):
+                self._tell(warning)
 
-    def _watch(self, backend: str, submitted: Submitted) -> None:
-        """Watch a job that was submitted just now; a failure here does not affect the job."""
+    def _warn_of_host(self) -> None:
+        from jobmon_core.app.host_warnings import exposed_home, open_files_warning
+
+        if warning := open_files_warning():
+            self._tell(warning)
+        if problem := exposed_home(self._ctx.home):
+            self._tell(f"warning: {problem}")
+
+    def watch(self, backend: str, submitted: Submitted) -> None:
+        """Watch a job that was submitted just now, or whose submission was cut off before that.
+
+        A failure here does not affect the job.
+        """
         from jobmon_core.domain.tracking.new_job import NewJob
+        from jobmon_core.store.jobs import state_id
 
-        settings = self._settings
-        if self._no_agent:
+        request, settings = self._request, self._attempt.settings if self._attempt else self._settings
+        if request.no_agent or request.chain or request.group_run:
             from dataclasses import replace
 
             from jobmon_core.domain.job_settings import JobSettings
 
-            settings = replace(settings or JobSettings(), no_agent=True)
-        if self._chain:
-            from dataclasses import replace
-
-            from jobmon_core.domain.job_settings import JobSettings
-
-            settings = replace(settings or JobSettings(), chain=self._chain)
+            settings = replace(
+                settings or JobSettings(),
+                no_agent=request.no_agent,
+                chain=request.chain,
+                run=request.group_run,
+            )
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
@@ -220,20 +294,37 @@ class SubmitJob:
         except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
-        if self._on_saved:
-            self._on_saved(job)
+        self.saved = job
+        for record in (self._attempt.record if self._attempt else None, self._on_saved):
+            if record:
+                record(job)
+        if request.group:
+            from jobmon_core.app.groups.edit import join_group
+
+            join_group(self._ctx, request.group, job, self._job_name, self._tell)
         try:
-            with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
-                self._starter.start([job.id])
+            self._starter.watch(job.id)
         except (JobmonError, OSError) as error:  # jobmon still returns the exit code of sbatch
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
+            self._is_watched = True
             self._tell(f"watching job {submitted.ref}; `jobmon status` shows it")
-        if self._add_sentinel:
-            self._add_sentinel(job)
+        if request.sentinel:
+            from jobmon_core.app.add_sentinel import SentinelSubmitter
+
+            SentinelSubmitter(self._ctx, self._tell).submit(job)
 
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
+
+
+def _mentions_restarts(folder: str) -> bool:
+    """Whether a job configuration in this folder may say something about restarts."""
+    path = Path(folder, "jobmon.yaml")
+    try:  # anybody may have put a pipe there
+        return path.is_file() and b"restart" in path.read_bytes()
+    except OSError:
+        return False
 
 
 def _misplaced_option_warnings(arguments: Sequence[str]) -> Iterator[str]:
@@ -254,14 +345,8 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
     names = [word.partition("=")[0] for word in arguments]
-    with_value = [name for name in ("--job-config", "--group") if name in names]
+    with_value = [
+        name for name in ("--job-config", "--group", "--restart", "--max-restarts") if name in names
+    ]
     flags = [flag for flag in ("--sentinel", "--no-agent", "--checked") if flag in arguments]
     return [*flags, *with_value, *backends]
-
-
-def state_id(prefix: str, ref: JobRef) -> str:
-    """Return a name for a state file that no other submission has, although job ids are reused."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    # "-" separates the parts: `JobStore` reads the job id from the name
-    safe = "".join(letter if letter.isalnum() else "." for letter in prefix)
-    return f"{safe}-{ref.job_id}-{stamp}{ref.key and '-' + ref.key.strip('+')}"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.runs.record import record_watched
-from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import (
     AlreadyReported,
     AlreadyWatched,
@@ -21,6 +20,7 @@ from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob, includes
 from jobmon_core.domain.tracking.reopen import is_same_submission, reopened
 from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def watch(
     *,
     settings: JobSettings | None = None,
     again: bool = False,
-) -> None:
-    """Start a monitor for a job that the scheduler already knows.
+) -> WatchedJob:
+    """Start a monitor for a job that the scheduler already knows; return the watched job.
 
     An array task given by its raw job id is watched as that task (``12_3``), a het component likewise. A job
     whose watching ended keeps its state file, with all that is known about it.
@@ -77,12 +77,12 @@ def watch(
         if settings:
             job = replace(job, settings=settings)
         ctx.store.save(job)
-        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
-            starter.start([job.id])
+        starter.watch(job.id)
     # last: the scheduler may take long, and the user may press Ctrl-C
     with suppress(JobmonError):  # without the record, the job is watched all the same
         if not ctx.run_record(job.id).taken():
             record_watched(ctx, job)
+    return job
 
 
 def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
 from jobmon_core.app.autostart import Autostart
+from jobmon_core.app.host_warnings import exposed_home
 from jobmon_core.app.patterns import check
 from jobmon_core.app.setup import describe_home, overriding_variables
 from jobmon_core.domain.autostart.command import AutostartUnavailable
@@ -20,6 +21,7 @@ from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import dir_of_program
+from jobmon_core.system.files import shipped_file
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ def describe_installation(
     yield "Python", f"{platform.python_version()}, {sys.executable}"
     yield "host", f"{uname.nodename}, {uname.sysname} {uname.release}"
     yield "Slurm", _slurm(ctx, runner)
-    yield "home", f"{ctx.home.root} ({_reason_for_home(ctx)})"
+    exposed = exposed_home(ctx.home)
+    yield "home", f"{ctx.home.root} ({_reason_for_home(ctx)}{f'; {exposed}' if exposed else ''})"
     yield "config", _or_why(lambda: _config(ctx))
     yield "backend", _or_why(lambda: ctx.configuration().backend)
     yield "channels", _or_why(lambda: _channels(ctx))
@@ -102,7 +105,7 @@ def _channels(ctx: Context) -> str:
 def _patterns(path: Path) -> str:
     if not path.exists():
         return "only the shipped ones"
-    (checked,) = check((path,))
+    (checked,) = check((path,), path)
     return f"{path}: {count(len(checked.faults), 'fault')}" if checked.faults else str(path)
 
 
@@ -137,3 +140,8 @@ def _autostart(ctx: Context, command: tuple[str, ...], runner: Runner) -> str:
     except AutostartUnavailable as error:
         return f"none: run `jobmon recover` after a reboot; {error}"
     return "none: run `jobmon recover` after a reboot, or `jobmon recover --install` once"
+
+
+def completion_script(name: str) -> str:
+    """Return the text of a completion script that jobmon ships."""
+    return shipped_file(name, "share").read_text(encoding="utf-8")

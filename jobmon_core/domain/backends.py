@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
 RAY = "ray"
+INTERRUPTED = "InterruptedByUser"  # the reason of a local job that ended with exit code 0 after Ctrl-C
 _PHRASES = {RAY: "Ray"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
+
+
+class Machine(StrEnum):
+    """Where a job writes its files, seen from this machine."""
+
+    THIS = "this"  # on file systems that this machine sees too, e.g. those of a cluster
+    UNKNOWN = "unknown"
+    OTHER = "other"
 
 
 class OutageWords(NamedTuple):
@@ -37,6 +47,11 @@ def uses_slurm(backend: str) -> bool:
     return backend == DEFAULT_BACKEND
 
 
+def submit_words(backend: str) -> tuple[str, ...]:
+    """Return the command that submits what follows it, as a user would write it."""
+    return ("sbatch",) if uses_slurm(backend) else ("jobmon", "submit", "--backend", backend)
+
+
 def lists_all_nodes(backend: str) -> bool:
     """Whether this backend names all nodes of a job; Ray names only the node of the driver."""
     return not is_ray(backend)
@@ -55,3 +70,11 @@ def is_local(backend: str) -> bool:
 def is_single_machine(backend: str) -> bool:
     """Whether the jobs of this backend run on a machine without a cluster: this one, or one behind ssh."""
     return backend in _WITHOUT_SCHEDULER
+
+
+def machine_of_files(backend: str) -> Machine:
+    """Return where the jobs of this backend write their files."""
+    if is_ray(backend):  # its nodes may be containers of a cloud, or this machine
+        return Machine.UNKNOWN
+    is_here = is_local(backend) or not is_single_machine(backend)
+    return Machine.THIS if is_here else Machine.OTHER

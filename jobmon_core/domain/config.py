@@ -10,7 +10,7 @@ from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_alerts
-from jobmon_core.domain.delivery.routes.routing import RouteRule, parse_routes
+from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings

@@ -102,6 +102,10 @@ class Section:
             return value
         return default
 
+    def number_or_none(self, key: str, at_least: float, at_most: float = _MAX_NUMBER) -> float | None:
+        """Return a number from ``at_least`` to ``at_most``, which a wrong one counts as; None without it."""
+        return float(self.number(key, at_least, at_least, at_most)) if self.has(key) else None
+
     def whole_number(self, key: str, default: int, at_least: int, at_most: float = _MAX_NUMBER) -> int:
         """Return a whole number from ``at_least`` to ``at_most``; ``default`` if the key is missing."""
         value = self.number(key, default, at_least, at_most)

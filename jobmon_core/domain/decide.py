@@ -14,6 +14,8 @@ from jobmon_core.domain.delivery.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
+from jobmon_core.domain.restart.model import Verdict
+from jobmon_core.domain.restart.settings import RestartMode
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
@@ -27,6 +29,8 @@ class Step(StrEnum):
     QUERY_ACCOUNTING = "query accounting for the job's runs"
     NOTIFY_OUTAGE = "report the outage of the scheduler or of accounting, unless another job has done so"
     NOTIFY_RECOVERED = "note that the reported outage is over, and tell the user if that is due"
+    DECIDE_RESTART = "decide whether another attempt of the job's lineage follows"
+    RESTART = "submit that attempt"
     UPDATE_CARD = "post the card of the job, or edit it if it has changed"
     FINISH = "stop monitoring the job: there is nothing left to do"
 
@@ -71,6 +75,8 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
         actions.extend(queries)
     due = [entry for entry in _next_per_channel(job) if entry.next_try_s <= now_s]
     actions.extend(Deliver(*entry.key) for entry in due)
+    if job.closed and job.restart_due_s is not None and job.restart_due_s <= now_s:
+        actions.append(Step.RESTART)
     if not actions and _card_is_due(job, policy, now_s):
         actions.append(Step.UPDATE_CARD)
     if job.finished:
@@ -95,9 +101,17 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
         undiagnosed = _undiagnosed_keys(job)
         if undiagnosed:
             actions.append(Diagnose(undiagnosed))
+        elif job.decision is None and _may_be_restarted(job):
+            actions.append(Step.DECIDE_RESTART)
         else:
             job = _with_final_messages(job, policy, now_s)
     return job, actions
+
+
+def _may_be_restarted(job: WatchedJob) -> bool:
+    """Whether to decide about a further attempt: never, if only the user continues it by hand."""
+    restart = job.settings.restart if job.settings else None
+    return job.attempt is not None and (restart is None or restart.mode is not RestartMode.OFF)
 
 
 def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
@@ -113,7 +127,14 @@ def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> Watch
     messages = tuple(each for each in messages if _is_wanted(each.tone, policy.end_messages))
     job = without_waiting_alerts(job)
     outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
-    return replace(job, concluded_s=now_s, outbox=outbox)
+    return replace(job, concluded_s=now_s, outbox=outbox, restart_due_s=_restart_due_s(job))
+
+
+def _restart_due_s(job: WatchedJob) -> float | None:
+    decision = job.decision
+    if decision is None or decision.verdict is not Verdict.RESTART or decision.is_observed:
+        return None
+    return decision.not_before_s
 
 
 def _is_wanted(tone: Tone, end_messages: str) -> bool:
@@ -128,6 +149,8 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
     retries = [entry.next_try_s for entry in _next_per_channel(job)]
     if (card_s := card_due_s(job, policy)) is not None:
         retries.append(card_s)
+    if job.restart_due_s is not None:
+        retries.append(job.restart_due_s)
     if job.closed and job.outage_s is None:
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]

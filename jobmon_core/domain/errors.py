@@ -73,6 +73,10 @@ class AlreadyWatched(JobmonError):
     """The job has a monitor already (perhaps a dead one), or another monitor has just adopted it."""
 
 
+class JobForgotten(AlreadyWatched):
+    """The files of a watched job were removed: nothing is left to watch, nor a log to write to."""
+
+
 class AlreadyReported(JobmonError):
     """The job ended and its message was created: nothing is left to watch."""
 

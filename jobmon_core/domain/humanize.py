@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
@@ -42,6 +46,13 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first texts, and how many more there are: ``a, b and 3 more``, ``a; b; and 3 more``."""
+    before = ";" if separator == "; " else ""
+    more = f"{before} and {len(texts) - most:,} more" if len(texts) > most else ""
+    return separator.join(texts[:most]) + more
+
+
 def number(value: float) -> str:
     """Return a number of units: ``67,300``, ``12M``, ``2.5``, ``0.04``."""
     if not math.isfinite(value):
@@ -73,6 +84,8 @@ def plural(unit: str) -> str:
     """Return the plural of the name of a unit."""
     if unit in ("", "it", "%") or unit.endswith("s"):
         return unit
+    if unit.endswith("ry"):
+        return f"{unit[:-1]}ies"
     return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"
 
 

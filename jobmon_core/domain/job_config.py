@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
@@ -17,6 +17,8 @@ from jobmon_core.domain.progress.log.user_patterns import (
     is_measured,
     metrics_of,
 )
+from jobmon_core.domain.restart.config import DISTINCT_KEYS, read_restart
+from jobmon_core.domain.restart.settings import RestartMode
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
@@ -43,6 +45,7 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
         )
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
+    **{key: f"restart.{key}" for key in DISTINCT_KEYS},
 }
 
 
@@ -52,6 +55,7 @@ class JobConfig(NamedTuple):
     settings: JobSettings
     unused: tuple[str, ...] = ()  # the dotted paths of keys that only config.json uses
     unknown: tuple[str, ...] = ()  # progress patterns whose names stand for no count and no measured value
+    without_restarts: str = ""  # why the file turns no restarts on, although it says so
 
     @property
     def note(self) -> str:
@@ -62,7 +66,17 @@ class JobConfig(NamedTuple):
                 f"progress_patterns: {', '.join(self.unknown)}: shown as a metric; "
                 f"the name of a count contains one of {', '.join(UNITS)}"
             )
+        if self.without_restarts:
+            notes.append(f"restart.mode is ignored: {self.without_restarts}")
         return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
+
+    def restarts_turned_off(self, why: str) -> JobConfig:
+        """Return it without restarts, if it turns them on; its other words about them stay."""
+        restart = self.settings.restart
+        if restart is None or restart.mode is RestartMode.OFF:
+            return self
+        settings = replace(self.settings, restart=replace(restart, mode=RestartMode.OFF))
+        return self._replace(settings=settings, without_restarts=why)
 
 
 def parse_job_config(
@@ -124,16 +138,17 @@ class _Parser:
             checkpoint_pattern=_text(patterns, "checkpoints"),
             results=self._results(),
             expected_outputs=expected.whole_number("outputs", 1, 1) if expected.has("outputs") else None,
-            min_growth_bytes=_bytes(monitoring, "min_growth_rate"),
+            min_growth_bytes=monitoring.number_or_none("min_growth_rate", 0.0),
             progress_patterns=self._progress_patterns(),
             error_patterns=self._error_patterns(),
-            check_interval_s=_seconds(monitoring, "check_interval"),
-            launch_timeout_s=_seconds(monitoring, "launch_timeout"),
-            stall_timeout_s=_seconds(monitoring, "stall_timeout"),
-            slowdown_percent=_percent(monitoring, "slowdown_percent"),
+            check_interval_s=monitoring.number_or_none("check_interval", 1.0),
+            launch_timeout_s=monitoring.number_or_none("launch_timeout", 1.0),
+            stall_timeout_s=monitoring.number_or_none("stall_timeout", 1.0),
+            slowdown_percent=monitoring.number_or_none("slowdown_percent", 1.0, _MAX_PERCENT),
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
             done=self._done(),
+            restart=read_restart(top.section("restart")) if top.has("restart") else None,
         )
         for section in (job, paths, patterns, monitoring, expected):
             section.close(_MEANT)
@@ -256,15 +271,3 @@ def _total_items(section: Section) -> int | None:
     if not section.has("total_items"):
         return None
     return section.whole_number("total_items", 1, 1, _MAX_ITEMS)
-
-
-def _seconds(section: Section, key: str) -> float | None:
-    return float(section.number(key, 1.0, 1.0)) if section.has(key) else None
-
-
-def _bytes(section: Section, key: str) -> float | None:
-    return float(section.number(key, 0.0, 0.0)) if section.has(key) else None
-
-
-def _percent(section: Section, key: str) -> float | None:
-    return float(section.number(key, 1.0, 1.0, _MAX_PERCENT)) if section.has(key) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jobmon_core.domain.restart.settings import AttemptPlace, RestartSettings
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 _THRESHOLDS = Thresholds()
@@ -61,6 +62,7 @@ class JobSettings:
 
     source: str = ""  # the path of the job configuration
     name: str = ""
+    run: str = ""  # its name in a group of runs, e.g. "sweep1/lr0.1"
     num_workers: int | None = None
     gpu_ids: tuple[int, ...] = ()
     total_items: int | None = None  # units of work of all workers together
@@ -84,6 +86,14 @@ class JobSettings:
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
     chain: ChainStage | None = None  # None: it is part of no chain
     done: Done | None = None
+    restart: RestartSettings | None = None  # None: it is never started again
+    attempt: AttemptPlace | None = None  # None: it is part of no lineage
+
+    @property
+    def names_results(self) -> bool:
+        """Whether the user named what a successful run has done or written."""
+        named = (self.total_items, self.done, self.expected_outputs, self.results, self.output_names)
+        return any(named) or bool(self.checkpoint_names)
 
     @property
     def log_name(self) -> str:

@@ -7,7 +7,6 @@ that fingerprint may adopt the job. The job's lock decides who monitors it, so a
 from __future__ import annotations
 
 import os
-import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.process_state import ProcessState
 
 MAX_JOBS = 500  # per monitor: each job takes a file descriptor, and many hosts allow 1,024
-_ADOPTION_TIMEOUT_S = 2.0
+ADOPTION_TIMEOUT_S = 2.0  # without it, one monitor more runs than the limit allows
+ONLY_MONITOR_TIMEOUT_S = 20.0  # if the user was promised a single one, which may be loading its modules
 _WAKE_INTERVAL_S = 0.1  # between two monitors: the first may be waiting for a scheduler that does not respond
 _POLL_S = 0.005
 
@@ -64,8 +64,8 @@ class JobOffers:
         return f"{state_id}@{self.env_fingerprint}.offer"
 
 
-def offer_jobs(ctx: Context, state_ids: Sequence[str]) -> tuple[str, ...]:
-    """Offer the jobs without an owner to running monitors; return those that are adopted within 2 s.
+def offer_jobs(ctx: Context, state_ids: Sequence[str], timeout_s: float) -> tuple[str, ...]:
+    """Offer the jobs without an owner to running monitors; return those that are adopted in time.
 
     Raises:
         StorageFailed: an offer cannot be written.
@@ -74,20 +74,19 @@ def offer_jobs(ctx: Context, state_ids: Sequence[str]) -> tuple[str, ...]:
     offered = [state_id for state_id in state_ids if not _is_owned(ctx, state_id)]
     for state_id in offered:
         offers.create(state_id)
-    _wake_monitors(ctx, offers, offered)
+    _wake_monitors(ctx, offers, offered, timeout_s)
     for state_id in offered:
         offers.remove(state_id)
     return tuple(state_id for state_id in offered if _is_owned(ctx, state_id))
 
 
-def _wake_monitors(ctx: Context, offers: JobOffers, offered: Sequence[str]) -> None:
+def _wake_monitors(ctx: Context, offers: JobOffers, offered: Sequence[str], timeout_s: float) -> None:
     """Wake one monitor after another, the least busy first, until no offer is pending or the time is up."""
-    deadline_s = ctx.clock.now() + _ADOPTION_TIMEOUT_S
+    deadline_s = ctx.clock.now() + timeout_s
     holders = MonitorSlots(ctx.home.slots).holders()
     candidates = [holder for holder in holders if holder.env_fingerprint == offers.env_fingerprint]
     for number, holder in enumerate(candidates, 1):
-        with suppress(ProcessLookupError):  # it has just ended
-            os.kill(holder.owner.pid, signal.SIGUSR1)
+        holder.owner.wake()
         is_last = number == len(candidates)
         until_s = deadline_s if is_last else min(deadline_s, ctx.clock.now() + _WAKE_INTERVAL_S)
         while ctx.clock.now() < until_s:

@@ -27,6 +27,11 @@ class Health(StrEnum):
     REMOTE = "elsewhere"  # on another host, with a recent heartbeat
     DONE = "done"  # the job needs no monitor any more
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the job still needs a monitor, and has none that gives a sign of life."""
+        return self in (Health.DEAD, Health.STALE)
+
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:

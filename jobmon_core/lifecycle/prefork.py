@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.system.environment import ATTEMPT_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +98,8 @@ def _await_request(request_pipe: int, status_pipe: int, record: Recorder | None)
     """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
         _reset_signals()
+        for name in ATTEMPT_VARIABLES:
+            os.environ.pop(name, None)
         from jobmon_core.lifecycle.recorder import announce, start_recorder
 
         recorder = start_recorder(record, (request_pipe, status_pipe)) if record else None

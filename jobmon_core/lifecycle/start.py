@@ -44,6 +44,17 @@ class MonitorStarter:
         if self._preforked:
             self._preforked.discard()
 
+    def watch(self, state_id: str) -> None:
+        """Start monitoring a job, unless a monitor has it since its state file was saved.
+
+        A `jobmon recover` that runs meanwhile may have started one, or another monitor may have adopted it.
+
+        Raises:
+            StorageFailed: the monitor did not start; the message says why.
+        """
+        with suppress(AlreadyWatched):
+            self.start([state_id])
+
     def start(self, state_ids: Sequence[str]) -> tuple[str, ...]:
         """Start monitoring the jobs that have no owner; their state files must exist.
 
@@ -60,11 +71,11 @@ class MonitorStarter:
         status = self._start_monitor(state_ids)
         adopted: tuple[str, ...] = ()
         if status == LIMIT_REACHED:
-            from jobmon_core.lifecycle.adopt import (
-                offer_jobs,
-            )  # not at the top: most submissions do not need it
+            # not at the top: most submissions do not need it
+            from jobmon_core.lifecycle.adopt import ADOPTION_TIMEOUT_S, ONLY_MONITOR_TIMEOUT_S, offer_jobs
 
-            adopted = offer_jobs(self._ctx, state_ids)
+            timeout_s = ONLY_MONITOR_TIMEOUT_S if self._at_most == 1 else ADOPTION_TIMEOUT_S
+            adopted = offer_jobs(self._ctx, state_ids, timeout_s)
             state_ids = [each for each in state_ids if each not in adopted]
             status = self._start_monitor(state_ids, ignore_limit=True) if state_ids else READY
         if status == ALREADY_OWNED:

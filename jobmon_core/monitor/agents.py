@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.telemetry.agent_settings import AgentSettings
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.lifecycle.agent_processes import AgentProcesses
+    from jobmon_core.monitor.task_agent import AgentProcesses
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.telemetry import TaskTelemetry
     from jobmon_core.system.clock import Clock

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.card import Card, JobCard
     from jobmon_core.domain.telemetry.model import AgentReport
@@ -70,7 +69,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     if turn.again_s is not None:
         return postponed_card(job, turn.again_s)
     receipt, card = _send(to, job, content, now_s)
-    card = replace(card, shown=shown) if receipt.outcome is DeliveryOutcome.DELIVERED else card
+    card = replace(card, shown=shown) if receipt.is_delivered else card
     queues.record_card_result(to.fingerprint, job.id, receipt, ctx.clock.now(), is_closed=card.closed)
     return card
 
@@ -83,15 +82,11 @@ def _destination(ctx: Context, config: Config, card: JobCard) -> _Destination | 
     """
     for configured in config.channels_for(Route.SUCCESS):
         fingerprint = configured.settings.fingerprint
-        channel = _card_channel(ctx, configured)
+        build = ctx.channel_types()[configured.kind].build_cards
+        channel = build(configured.settings) if build else None
         if channel and card.fingerprint in ("", fingerprint) and not ctx.dead_channels.why(fingerprint):
             return _Destination(channel, fingerprint)
     return None
-
-
-def _card_channel(ctx: Context, configured: ConfiguredChannel) -> CardChannel | None:
-    build = ctx.channel_types()[configured.kind].build_cards
-    return build(configured.settings) if build else None
 
 
 def _reports(ctx: Context, job: WatchedJob) -> Iterator[AgentReport]:

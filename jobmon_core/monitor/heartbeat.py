@@ -86,10 +86,10 @@ class Heartbeat:
 
 def call_url(address: HeartbeatUrl) -> str:
     """Call the URL once; return why that failed, empty after a success."""
-    from jobmon_core.system.http import HttpRequest, HttpResponse, post  # only in a child process
+    from jobmon_core.system.http import HttpRequest, HttpResponse, send  # only in a child process
 
     request = HttpRequest(address.url, str(address), b"{}", f"jobmon/{__version__}")
-    answer = post(request, _RESPONSE_TIMEOUT_S)
+    answer = send("POST", request, _RESPONSE_TIMEOUT_S)
     if not isinstance(answer, HttpResponse):
         return answer.why
     return "" if 200 <= answer.status < 300 else f"{address} answered {answer.status}"  # noqa: PLR2004 - HTTP's success

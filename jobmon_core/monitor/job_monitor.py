@@ -24,6 +24,7 @@ from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, 
 from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.clock_skew import clamp_to_now
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S
+from jobmon_core.domain.tracking.reopen import may_be_requeued, reopened_if_requeued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.groups.model import GroupSettings
+    from jobmon_core.domain.restart.model import Decision
     from jobmon_core.domain.slurm.rows import AccountingAnswer, RecordAnswer
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
     from jobmon_core.monitor.agents import Agents
-    from jobmon_core.monitor.done.hints import DoneHints
+    from jobmon_core.monitor.done_hints import DoneHints
     from jobmon_core.monitor.outage_notifier import OutageNotifier
-    from jobmon_core.monitor.progress_follower import ProgressFollower
+    from jobmon_core.monitor.progress_follower import Events, ProgressFollower
     from jobmon_core.polling.accounting import SharedAccounting
     from jobmon_core.polling.queue import SharedQueue
     from jobmon_core.scheduler.base import Scheduler
@@ -68,18 +70,23 @@ class MonitorDeps:
     earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
     progress: ProgressFollower
     agents: Agents
-    with_proof: Callable[
-        [WatchedJob, RecordAnswer], RecordAnswer
-    ]  # adds the end that files prove, if nobody sees an exit code
+    # adds the end that files prove, if nobody sees an exit code
+    with_proof: Callable[[WatchedJob, RecordAnswer], RecordAnswer]
     done_hints: DoneHints
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
+    check_owner: Callable[[], None]  # raises an exception if this process is not the owner of the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     update_card: Callable[[WatchedJob], JobCard]
+    decide_restart: Callable[[WatchedJob], Decision]  # and save it in the job's lineage
+    restart: Callable[[WatchedJob], WatchedJob]  # submits the next attempt; returns the job after that
     log: Callable[[str], None]
+    # adds a message about what only the look after the end of an attempt has found
+    with_late_warning: Callable[[WatchedJob], WatchedJob] = lambda job: job
+    is_restart_off: Callable[[WatchedJob], bool] = lambda _job: False  # ended or submitted by hand
     replay: RequestFile | None = None  # the user's request to send given-up messages again
-    group: Callable[[], GroupSettings | None] = lambda: (
-        None
-    )  # the settings of the job's group, if it is in one
+    group: Callable[[], GroupSettings | None] = lambda: None  # of the job's group, if it is in one
+    # cancels an attempt of a lineage that has stalled for longer than the user allows
+    stop_if_stalled: Callable[[WatchedJob, Events, Callable[[WatchedJob], None]], None] = lambda *_: None
 
 
 class JobMonitor:
@@ -93,6 +100,7 @@ class JobMonitor:
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
+        self._is_remembered = True  # whether the queue lists the job, after its end
         self._started_s = deps.clock.now()
         self._agents_due_s = float("inf")
         self._checked_s: float | None = None  # when the scheduler gave the latest queue answer
@@ -110,7 +118,8 @@ class JobMonitor:
 
         Raises:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
-            AlreadyWatched: another monitor has adopted the job; this is checked before each message and card.
+            AlreadyWatched: another monitor has adopted the job; this is checked at each save, and before each
+                message and card.
         """
         group = self._deps.group()
         policy = self._deps.policy
@@ -118,6 +127,8 @@ class JobMonitor:
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
+        if self.job.is_restarting and self._deps.is_restart_off(self.job):
+            self._save(replace(self.job, restart_due_s=None))
         self._reopen_on_request()
         self._check_queue()
         self._follow_agents()
@@ -129,7 +140,7 @@ class JobMonitor:
             job, actions = decide(self.job, self._policy, now_s)
             self._save(job)
             if Step.FINISH in actions:
-                return None
+                return self._next_requeue_look_s(now_s)
             due = [action for action in actions if action not in performed]
             if not due:
                 return self._wake_s(now_s)
@@ -159,9 +170,9 @@ class JobMonitor:
 
             job = with_change_messages(self.job, job, policy, self._deps.clock.now())
         if _needs_saving(job, self._saved):
-            self._log_changes(job)
-            self._deps.store.save(job)
+            self._deps.store.save(job, self._deps.check_owner)
             self._saved = job
+            self._log_changes(job)
         self.job = job
 
     def _log_changes(self, job: WatchedJob) -> None:
@@ -182,6 +193,7 @@ class JobMonitor:
         self._answer_pending = False
         # a concluded job that reported an outage waits for the first answer, to report the end of the outage
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
+            self._look_for_requeue()
             return
         max_age_s = interval_s(self.job, self._policy, self._deps.clock.now())
         if self.job.answered_s is None:
@@ -201,6 +213,28 @@ class JobMonitor:
             now_s = self._deps.clock.now()
             self._save(apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s))
 
+    def _next_requeue_look_s(self, now_s: float) -> float | None:
+        """Return when to look whether Slurm runs a failed job again (Unix seconds); None: it cannot."""
+        is_single = self._deps.group() is None  # a group is complete once its jobs have ended
+        can_return = self._is_remembered and is_single and may_be_requeued(self.job, now_s)
+        return now_s + self._policy.pending_s if can_return else None
+
+    def _look_for_requeue(self) -> None:
+        now_s = self._deps.clock.now()
+        if not self.job.finished:
+            return
+        stored = self._deps.store.load(self.job.id)
+        if not stored.finished:  # `jobmon watch --again`, or `jobmon init` reopened its given-up messages
+            self.job = self._saved = stored
+            return
+        if not may_be_requeued(self.job, now_s):
+            return
+        view = self._deps.queue.view(self.job.user, self.job.job_id, self._policy.pending_s)
+        if view and not isinstance(view.answer, Unreachable) and view.asked_s > (self.job.concluded_s or 0.0):
+            self._is_remembered = bool(view.answer)
+            after = apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s)
+            self._save(reopened_if_requeued(self.job, after))
+
     def _follow_agents(self) -> None:
         """Keep agents beside the running tasks; a new hint or marker causes an early check of the queue."""
         reports = self._deps.agents.follow(self.job, self._deps.log)
@@ -219,6 +253,10 @@ class JobMonitor:
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
+        restart = self.job.settings.restart if self.job.settings else None
+        if events and restart and restart.stall_limit_s is not None:
+            self._deps.check_owner()
+            self._deps.stop_if_stalled(self.job, events, self._save)
         policy = self._policy
         if events and (policy.progress_messages or policy.also):
             from jobmon_core.domain.messages.progress_alerts import (  # rarely needed
@@ -244,12 +282,21 @@ class JobMonitor:
                 self._deps.outages.notify_outage(self.job, self._save)
             case Step.NOTIFY_RECOVERED:
                 self._deps.outages.notify_recovered(self.job, self._save)
+            case Step.DECIDE_RESTART | Step.RESTART:
+                self._restart(is_decided=action is Step.RESTART)
             case Step.UPDATE_CARD:
                 self._update_card()
             case Step.FINISH:
                 return
             case _:
                 assert_never(action)
+
+    def _restart(self, *, is_decided: bool) -> None:
+        self._deps.check_owner()
+        if is_decided:
+            self._save(self._deps.restart(self.job))
+        else:
+            self._save(replace(self.job, decision=self._deps.decide_restart(self.job)))
 
     def _query_controller(self) -> None:
         asked_s = self._deps.clock.now()
@@ -305,10 +352,9 @@ class JobMonitor:
     def _diagnose(self, keys: tuple[str, ...]) -> None:
         self._save(with_script_logs(self.job, self._deps.scheduler))
         diagnoses = self._deps.diagnose(self.job, keys)
-        tasks = {
-            key: replace(self.job.tasks[key], diagnosis=diagnosis) for key, diagnosis in diagnoses.items()
-        }
-        self._save(replace(self.job, tasks={**self.job.tasks, **tasks}))
+        tasks = {key: self.job.tasks[key].diagnosed(diagnosis) for key, diagnosis in diagnoses.items()}
+        job = replace(self.job, tasks={**self.job.tasks, **tasks})
+        self._save(self._deps.with_late_warning(job) if self._policy.progress_messages else job)
 
     def _deliver(self, key: tuple[str, str]) -> None:
         entry = next(entry for entry in self.job.outbox if entry.key == key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import AlreadyWatched, JobmonError
+from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError
 from jobmon_core.domain.heartbeat import last_answer_s
 from jobmon_core.system.clock import Clock, Wake
 
@@ -28,17 +28,20 @@ class MonitorLoop:
         clock: Clock,
         renew_ownership: Callable[[str], None],
         look: Callable[[], set[str] | None] = lambda: None,
+        after_poll: Callable[[tuple[str, ...]], object] = lambda _remaining: None,
     ) -> None:
         """Begin without jobs.
 
         ``renew_ownership`` is called with each job in every pass. It may `add` the job again, and raises
         AlreadyWatched if another process owns the job. ``look`` is called every few seconds while nothing is
-        due; it returns the jobs that are due now, None if there is nothing to look at.
+        due; it returns the jobs that are due now, None if there is nothing to look at. ``after_poll`` is
+        called after the poll of each job, with the jobs that remain, since a pass over many jobs that have
+        ended takes long; it may `add` jobs.
         """
         self._job_monitors: dict[str, JobMonitor] = {}  # by state id
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
-        self._renew_ownership, self._look = renew_ownership, look
+        self._renew_ownership, self._look, self._after_poll = renew_ownership, look, after_poll
         self.lacks_code = False  # whether an error suggests that jobmon was moved, removed or replaced
 
     def add(self, state_id: str, job_monitor: JobMonitor) -> None:
@@ -66,7 +69,8 @@ class MonitorLoop:
                     continue
                 due_s = self._job_monitors[state_id].poll_once()
             except AlreadyWatched as error:
-                log(state_id, f"stopped watching this job: {error}")
+                if not isinstance(error, JobForgotten):
+                    log(state_id, f"stopped watching this job: {error}")
                 self.remove(state_id)
                 continue
             except JobmonError as error:
@@ -81,6 +85,7 @@ class MonitorLoop:
                 done(state_id)
             else:
                 self._due_s[state_id] = due_s
+            self._after_poll(tuple(self._job_monitors))
         return tuple(self._job_monitors)
 
     def last_answer_s(self) -> float | None:

@@ -10,13 +10,12 @@ import signal
 import sys
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.context import Context
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError, StorageFailed
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
-from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
-from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.lifecycle.process_state import HandoverFailed, ProcessState, hand_over
 from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
 from jobmon_core.monitor.messages.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Log = Callable[[str, str], None]  # writes an event (second) to the log of a job (first)
+
+T = TypeVar("T")
 
 _HANDOVER_RETRY_S = 300.0
 _GROUP_RETRY_S = 30.0  # e.g. while the disk is full
@@ -60,7 +61,7 @@ class MonitorProcess:
         self._ctx, self._process_state, self._log = ctx, process_state, log
         self._log_first = partial(log, next(iter(process_state.locks)))
         self._factory = MonitorFactory(ctx)
-        self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.look)
+        self._loop = MonitorLoop(ctx.clock, self._renew_ownership, self._factory.look, self._after_poll)
         self._heartbeat = self._factory.heartbeat(self._log_first)
         self._messages = MessageSender(ctx)
         self._groups = self._factory.groups(self._log_first)
@@ -82,10 +83,9 @@ class MonitorProcess:
         while not self._ctx.home.was_removed():
             self._guard(self._adopt_offered)
             remaining = self._loop.run_due(self._log, self._finish)
-            for state_id in set(self._process_state.locks).difference(remaining):
-                self._guard(partial(self._process_state.release, state_id))
+            self._release_all_but(remaining)
             self._guard(partial(self._poll_groups, remaining))
-            self._guard(self._send_messages)
+            self._guard(self._messages.send_due)
             if not remaining and not self._guard(self._adopt_offered):
                 self._guard(self._complete_groups)
                 self._process_state.release_slot()  # a monitor that only sends adopts no jobs
@@ -99,6 +99,18 @@ class MonitorProcess:
                 for state_id in self._process_state.locks:
                     self._log(state_id, "terminated (SIGTERM); `jobmon recover` restarts the monitoring")
                 return
+
+    def _after_poll(self, remaining: tuple[str, ...]) -> None:
+        """Adopt what is offered while other jobs are still to be polled.
+
+        A job that has just been finished is released first: it may be offered again at once.
+        """
+        self._release_all_but(remaining)
+        self._guard(self._adopt_offered)
+
+    def _release_all_but(self, remaining: tuple[str, ...]) -> None:
+        for state_id in set(self._process_state.locks).difference(remaining):
+            self._guard(partial(self._process_state.release, state_id))
 
     def _poll_groups(self, own: tuple[str, ...]) -> None:
         """Poll the groups of these jobs, if that is due."""
@@ -115,10 +127,6 @@ class MonitorProcess:
                 if self._ctx.clock.wait(_GROUP_RETRY_S) is not Wake.TERMINATE:
                     continue
             return
-
-    def _send_messages(self) -> None:
-        """Send the messages that belong to no single job, if any is due."""
-        self._messages.send_due()
 
     def _adopt_offered(self) -> bool:
         """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""
@@ -169,7 +177,7 @@ class MonitorProcess:
             f"{problem}"
         )
 
-    def _guard(self, work: Callable[[], bool | None]) -> bool | None:
+    def _guard(self, work: Callable[[], T]) -> T | None:
         """Run ``work`` and return its result; log an exception instead of letting it stop the monitor."""
         try:
             return work()
@@ -188,10 +196,18 @@ class MonitorProcess:
         The state on disk is then newer than the state in memory, so the job is loaded again.
 
         Raises:
-            AlreadyWatched: another process owns the job now.
+            AlreadyWatched: another process owns the job now, or its state file was removed.
+            JobForgotten: all of its files were removed, and what this process has written since.
             StorageFailed, StateUnreadable: the record cannot be written, or the state cannot be loaded.
         """
         record = self._ctx.owner_record(state_id)
+        if self._ctx.store.is_missing(state_id):
+            if record.read():
+                raise AlreadyWatched("its state file was removed")
+            from jobmon_core.store.remove_job import remove_job_files  # rarely needed
+
+            remove_job_files(self._ctx.home, state_id)
+            raise JobForgotten(f"{state_id} was forgotten")
         if not record.heartbeat():
             record.claim(Owner.this_process())
             try:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import NOTIFIES_NOBODY, WITHOUT_DIGESTS
-from jobmon_core.domain.delivery.digest import DIGEST_TIMEOUT_S
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
@@ -17,13 +16,13 @@ from jobmon_core.domain.delivery.outbox import (
     mark_attempt,
     reopened,
     route_to,
+    takeover,
     unconfirmed_until_s,
 )
 from jobmon_core.domain.delivery.reminders import reminder
-from jobmon_core.domain.delivery.routes.takeover import takeover
-from jobmon_core.domain.delivery.send_queue import Turn
+from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.domain.messages.digests.jobs_ended import digest_message
+from jobmon_core.domain.messages.digests import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
@@ -56,6 +55,7 @@ class Outbox:
     clock: Clock
     dead_channels: DeadChannels
     gate: AlertGate | None = None  # None: nothing holds or limits messages
+    check_owner: Callable[[], None] = lambda: None  # raises an exception if others may send these messages
 
     def _groups(self, message: Message, config: Config) -> tuple[str, ...]:
         """Return the groups that a message is about, if a route asks for them."""
@@ -71,6 +71,7 @@ class Outbox:
 
         Raises:
             StorageFailed: the attempt could not be saved, so it was not made.
+            AlreadyWatched: another process has become the owner, so the attempt was not made.
         """
         try:
             config = self.configuration()
@@ -87,7 +88,9 @@ class Outbox:
         channel = config.channel(entry.channel)
         if channel is None:
             why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
-            return self._with_takeover(replace(entry, given_up=why, fingerprint=""), routed, config)
+            gone = replace(entry, given_up=why, fingerprint="")
+            # nobody misses the message on a channel that the user removed once another channel has it
+            return self._with_takeover(gone, routed, config)[1:] or (gone,)
         now_s = self.clock.now()
         if self.gate and entry.is_fresh:
             entry = self.gate.admit(entry, channel, config.alerts, now_s)
@@ -146,6 +149,7 @@ class Outbox:
             return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
         save(attempt)
         taken = queues.take_offers(fingerprint, entry, began_s, digest_from) if digest_from else ()
+        self.check_owner()  # last, since a file server may have hung in any of these steps
         receipt = self._attempt(channel, attempt, taken)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
             with suppress(StorageFailed):  # without the mark, the next message finds out again
@@ -202,23 +206,26 @@ class Outbox:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
-def new_outbox(ctx: Context, close_fds: Iterable[int], state_id: str = "") -> Outbox:
+def new_outbox(
+    ctx: Context, close_fds: Iterable[int], check_owner: Callable[[], None], state_id: str = ""
+) -> Outbox:
     """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
 
-    ``state_id`` is the state id of the job that the messages are about; empty for messages of no single job.
+    ``check_owner`` is called before each attempt, and prevents it by an exception. ``state_id`` is the state
+    id of the job that the messages are about; empty for messages of no single job.
     """
     from jobmon_core.monitor.messages.gate import AlertGate
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
 
-    from jobmon_core.store.messages.group_names import groups_of_job, groups_of_message
+    from jobmon_core.store.group_files import groups_of_job, groups_of_message
 
     def groups(message: Message) -> tuple[str, ...]:
         return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
 
     gate = AlertGate(ctx.alerts, state_id, groups)
-    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate)
+    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate, check_owner)
 
 
 def _route(

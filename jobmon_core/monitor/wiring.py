@@ -15,15 +15,15 @@ from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.telemetry.agent_command import AgentOptions
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
-from jobmon_core.monitor.done.hints import DoneHints
+from jobmon_core.monitor.done_hints import DoneHints, with_proof
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.monitor.progress_follower import ProgressFollower
+from jobmon_core.monitor.progress_follower import Events, ProgressFollower
 from jobmon_core.monitor.settings import SettingsReader
+from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import AgentRequest
@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.progress.events.event import Followed
     from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.slurm.rows import RecordAnswer
+    from jobmon_core.domain.restart.model import Decision
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
+    Save = Callable[[WatchedJob], None]
 
 _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
 
@@ -92,6 +93,7 @@ class MonitorFactory:
             self._polling[key] = self._new_polling(*key)
         queue, accounting = self._polling[key]
         policy = self._policy(log)
+        check_owner = ctx.owner_record(job.id).check  # here: finding the path creates folders
         deps = MonitorDeps(
             scheduler=queue.scheduler,
             queue=queue,
@@ -103,18 +105,29 @@ class MonitorFactory:
             cluster_name=local_cluster.get,
             diagnose=partial(self._diagnose, log),
             earlier_logs=partial(self._earlier_logs, log),
-            deliver=partial(self._deliver, job.id),
+            check_owner=check_owner,
+            deliver=partial(self._deliver, job.id, check_owner),
             update_card=partial(self._update_card, log),
-            with_proof=self._with_proof,
+            decide_restart=partial(self._decide_restart, log),
+            restart=partial(self._restart, log),
+            with_late_warning=self._with_late_warning,
+            is_restart_off=self._is_restart_off,
+            with_proof=partial(with_proof, self._worker, ctx.clock),
             done_hints=self._done_hints,
             progress=self._progress_follower(policy),
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
             group=partial(self.groups(log).settings_of, job.id),
+            stop_if_stalled=partial(self._stop_if_stalled, log),
             replay=ctx.replay_request(job.id),
         )
         return JobMonitor(job, deps)
+
+    def _stop_if_stalled(self, log: Log, job: WatchedJob, events: Events, save: Save) -> None:
+        from jobmon_core.monitor.stop_stalled import stop_if_stalled  # only for jobs whose user orders it
+
+        stop_if_stalled(self._ctx, log, job, events, save)
 
     def groups(self, log: Log) -> GroupKeeper:
         """Return the object that polls the groups of jobs, and does nothing if there are none."""
@@ -162,6 +175,7 @@ class MonitorFactory:
             home.patterns,
             ctx.telemetry,
             files_elsewhere=ctx.machine_files,
+            lineages=ctx.lineages,
         )
 
     def _agent_launches(
@@ -187,7 +201,8 @@ class MonitorFactory:
         return self._agent_settings
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.ending.complete import EndFiles, completed_diagnoses  # only after an end
+        from jobmon_core.analysis.ending.complete import completed_diagnoses  # only after an end
+        from jobmon_core.analysis.ending.files import EndFiles
         from jobmon_core.analysis.explainer import diagnoses_of
 
         ctx = self._ctx
@@ -203,7 +218,7 @@ class MonitorFactory:
             self._worker,
             log,
             read_progress=read_progress,
-            has_telemetry=lambda key: bool(ctx.telemetry(job.id, key).nodes()),
+            telemetry_of=partial(ctx.telemetry, job.id),
             changes_of=partial(self._changes_of, job),
         )
         read = ctx.progress_file(job.id).read
@@ -227,27 +242,23 @@ class MonitorFactory:
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
         return set[str]().union(*looks) if looks else None
 
-    def _with_proof(self, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
-        from jobmon_core.monitor.done.proof import with_proof  # needed only when processes have ended
-
-        return with_proof(self._worker, self._ctx.clock.now(), job, answer)
-
     def _deliver(
-        self, state_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+        self,
+        state_id: str,
+        check_owner: Callable[[], None],
+        entry: OutboxEntry,
+        save: Callable[[OutboxEntry], None],
     ) -> tuple[OutboxEntry, ...]:
         """Deliver one message, after checking that this process still owns the job.
 
         Raises:
             AlreadyWatched: another process became the owner while this one was silent.
-            StorageFailed: the attempt cannot be saved; or the owner record is missing, so another process may
-                have been the owner meanwhile.
+            StorageFailed: the attempt cannot be saved; or another process may have been the owner meanwhile.
         """
         from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 
-        ctx = self._ctx
-        if not ctx.owner_record(state_id).heartbeat():
-            raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        return new_outbox(ctx, ctx.locks, state_id).deliver(entry, save)
+        check_owner()
+        return new_outbox(self._ctx, self._ctx.locks, check_owner, state_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
         """Update the card of a job, after checking that this process still owns the job.
@@ -274,12 +285,34 @@ class MonitorFactory:
                 return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
             return closed_card(job.card, "it may have been posted, but that is not certain")
 
-    def _outage_notifier(self, policy: Policy) -> OutageNotifier:
-        if self._outages is None:  # shared by all jobs
-            self._outages = self._new_outage_notifier(policy)
-        return self._outages
+    def _decide_restart(self, log: Log, job: WatchedJob) -> Decision:
+        from jobmon_core.monitor.restarts import decide_restart  # only after an end
 
-    def _new_outage_notifier(self, policy: Policy) -> OutageNotifier:
+        return decide_restart(self._ctx, self._worker, log, job)
+
+    def _restart(self, log: Log, job: WatchedJob) -> WatchedJob:
+        from jobmon_core.monitor.restarts import restart
+
+        return restart(self._ctx, log, job)
+
+    def _with_late_warning(self, job: WatchedJob) -> WatchedJob:
+        if job.attempt is None:  # most jobs have no lineage
+            return job
+        from jobmon_core.monitor.restarts import with_late_warning
+
+        return with_late_warning(self._ctx, job)
+
+    def _is_restart_off(self, job: WatchedJob) -> bool:
+        try:
+            lineage = self._ctx.lineages.of_job(job)
+        except StorageFailed:  # `_restart` reports it when the restart is due
+            return False
+        if lineage is None or lineage.newest is None:
+            return False
+        return lineage.ended_s is not None or lineage.newest.state_id != job.id
+
+    def _outage_notifier(self, policy: Policy) -> OutageNotifier:
+        """Return the object that reports outages of the schedulers of all jobs."""
         ctx = self._ctx
 
         def notice_file(job: WatchedJob) -> JsonFile[OutageNotice]:
@@ -295,7 +328,10 @@ class MonitorFactory:
                 return False
             return reporter.job.outage_s is not None and reporter.health in (Health.ALIVE, Health.REMOTE)
 
-        return OutageNotifier(notice_file, ctx.clock, policy, os.uname().nodename, is_reporting)
+        if self._outages is None:
+            host = os.uname().nodename
+            self._outages = OutageNotifier(notice_file, ctx.clock, policy, host, is_reporting)
+        return self._outages
 
     def _policy(self, log: Log) -> Policy:
         """Return the configured policy; the default one if the configuration is invalid."""

@@ -28,6 +28,11 @@ class AttemptResult(NamedTuple):
     receipt: Receipt
     advice: str = ""  # empty after a success
 
+    @property
+    def worked(self) -> bool:
+        """Whether the channel accepted the message."""
+        return self.receipt.is_delivered
+
 
 class Channel(Protocol):
     """One destination of messages."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
-from jobmon_core.notify.responses import interpret
-from jobmon_core.system.http import HttpRequest, post, put
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.notify.base import AttemptResult
+from jobmon_core.notify.clean_text import cut_middle, one_line
+from jobmon_core.notify.secret import without_secrets
+from jobmon_core.system.http import HttpRequest, HttpResponse, MaybeSent, NotSent, SendResult, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.base import AttemptResult
-    from jobmon_core.notify.responses import Service
 
 USER_AGENT = f"jobmon/{__version__} (+https://github.com/jobmon/jobmon)"
 
@@ -45,5 +47,128 @@ class HttpChannel:
         planned = self.request(entry)
         body = json.dumps(planned.payload, ensure_ascii=False).encode("utf-8", "replace")
         request = HttpRequest(planned.url, self.receiver, body, USER_AGENT, headers=planned.headers)
-        send = put if planned.is_put else post
-        return interpret(send(request, self.timeout_s), self.service, self.secrets)
+        result = send("PUT" if planned.is_put else "POST", request, self.timeout_s)
+        return interpret(result, self.service, self.secrets)
+
+
+DEAD, LATER, REFUSED = DeliveryOutcome.CHANNEL_DEAD, DeliveryOutcome.TRY_AGAIN, DeliveryOutcome.REFUSED_BODY
+
+_MAX_WAIT_S = 86_400.0  # the longest block by Discord that users have reported
+_MAX_WHY = 500  # characters of a reason
+_MAX_QUOTE = 300  # characters that a reason quotes from the response
+TEST_AGAIN = "Then run `jobmon test-alerts`."
+_NETWORK = (
+    "Check that this machine can reach the host: on many clusters only login nodes can, or only through a "
+    f"proxy (set HTTPS_PROXY). {TEST_AGAIN}"
+)
+_WAIT = "Run `jobmon test-alerts` again later. Messages about jobs are retried automatically."
+REPORT = (
+    "Please report this. If it happens to a message about a job, jobmon sends that once more in a plain form."
+)
+
+
+class ServiceError(NamedTuple):
+    """What a service says about a request that it did not accept."""
+
+    text: str  # to be quoted
+    outcome: DeliveryOutcome | None = None  # None: the HTTP status decides
+    wait_s: float | None = None  # None: none was asked for, or only by the header Retry-After
+
+
+def quoted(response: HttpResponse) -> ServiceError:
+    """Return the body of a response as an error, for a service without error codes that matter."""
+    return ServiceError(response.body.decode(errors="replace"))
+
+
+class Service(NamedTuple):
+    """A service that takes messages by HTTP."""
+
+    name: str  # for users
+    fix: str  # what to do if it accepts no message at all: one or more sentences
+    read_error: Callable[[HttpResponse], ServiceError] = quoted
+
+
+_BY_STATUS: Mapping[int, tuple[DeliveryOutcome, str]] = {
+    400: (REFUSED, "the message was rejected"),
+    401: (DEAD, "the token or URL is rejected"),
+    403: (DEAD, "the channel may not be used"),
+    404: (DEAD, "the URL is not known"),
+    405: (DEAD, "the URL takes no messages"),
+    408: (LATER, "the request took too long to arrive"),
+    410: (DEAD, "the URL is no longer valid"),
+    413: (REFUSED, "the message is too large"),
+    425: (LATER, "the server is not ready"),
+    429: (LATER, "rate limited"),
+}
+
+
+def interpret(result: SendResult, service: Service, secrets: tuple[str, ...]) -> AttemptResult:
+    """Return the outcome of an attempt by the result of its request; its texts contain no secret."""
+    if isinstance(result, NotSent):
+        return AttemptResult(Receipt(LATER, result.why, for_all=True), _NETWORK)
+    if isinstance(result, MaybeSent):
+        advice = f"Check whether the test message arrived. {_NETWORK}"
+        return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
+    if result.is_success:
+        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+    error = service.read_error(result)
+    outcome, meaning = _of_status(result.status)
+    outcome = error.outcome or outcome
+    text = one_line(without_secrets(error.text, secrets))
+    detail = f"{result.status}, {cut_middle(text, _MAX_QUOTE)}" if text else str(result.status)
+    why = cut_middle(f"{service.name}: {meaning} ({detail})", _MAX_WHY)
+    if outcome is not LATER:
+        return AttemptResult(Receipt(outcome, why), REPORT if outcome is REFUSED else service.fix)
+    waits_s = [wait for wait in (error.wait_s, retry_after_s(result)) if wait is not None]
+    is_limit = result.status == 429  # noqa: PLR2004 - the HTTP status
+    return AttemptResult(Receipt(LATER, why, max(waits_s, default=None), for_all=is_limit), _WAIT)
+
+
+def _of_status(status: int) -> tuple[DeliveryOutcome, str]:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:  # noqa: PLR2004 - HTTP status classes
+        return LATER, "the server failed"
+    if status < 400:  # noqa: PLR2004 - HTTP status classes
+        return LATER, "the response was a redirect, which jobmon never follows because the URL is a secret"
+    return REFUSED, "the message was rejected"
+
+
+def retry_after_s(response: HttpResponse) -> float | None:
+    """Return the seconds that the header ``Retry-After`` asks to wait; None if it is missing or invalid.
+
+    A date counts only if the response also has the header ``Date``, from which the wait is counted.
+    """
+    text = response.headers.get("retry-after", "")
+    if (wait_s := seconds(text)) is not None or not text:
+        return wait_s
+    from email.utils import parsedate_to_datetime  # rarely needed, and a monitor stays small
+
+    try:
+        until, at = parsedate_to_datetime(text), parsedate_to_datetime(response.headers.get("date", ""))
+        return seconds(max(0.0, (until - at).total_seconds()))
+    except (ValueError, TypeError):
+        return None
+
+
+def seconds(wait: object, unit_s: float = 1.0) -> float | None:
+    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid.
+
+    ``unit_s`` is its unit in seconds.
+    """
+    if isinstance(wait, bool) or not isinstance(wait, int | float | str):
+        return None
+    try:
+        wait_s = float(wait) * unit_s
+    except (ValueError, OverflowError):
+        return None
+    return min(wait_s, _MAX_WAIT_S) if math.isfinite(wait_s) and wait_s >= 0 else None
+
+
+def json_object(response: HttpResponse) -> dict[str, object]:
+    """Return the JSON object in a response; an empty one if there is none, as from a proxy."""
+    try:
+        data = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

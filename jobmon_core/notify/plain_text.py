@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +32,7 @@ _DELAYED_S = 3600  # an older message states its age, because readers assume tha
 _EVIDENCE_SHARE = 0.4  # of the room
 _MAX_FIELDS = 50
 _MIN_ROOM = 40  # a part that would be cut shorter is left out, with all after it
-_YEAR_10000_S = 253_402_300_800
+YEAR_10000_S = 253_402_300_800  # from then on, a year has more than four digits
 _JOB = re.compile(r"([0-9][^/]*)/")  # in the id of a message about a job
 _CUT_SHORT = re.compile(r": |, but | with exit code ")
 _SHORT_ENDS = {
@@ -182,9 +183,16 @@ def delay(entry: OutboxEntry) -> str:
 
 def local_time(at_s: int) -> str:
     """Return a time (Unix seconds) in the time zone of this machine, e.g. ``2026-11-25 20:30 CET``."""
-    if not 0 <= at_s < _YEAR_10000_S:
+    if not 0 <= at_s < YEAR_10000_S:
         return str(at_s)
     return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(at_s))
+
+
+def timestamp(at_s: int) -> dict[str, str]:
+    """Return the time (Unix seconds) under the key that Discord and PagerDuty expect; nothing if unknown."""
+    if not 0 < at_s < YEAR_10000_S:
+        return {}
+    return {"timestamp": datetime.fromtimestamp(at_s, tz=UTC).isoformat()}
 
 
 def fit(text: str, limit: int, measure: Measure = len) -> str:

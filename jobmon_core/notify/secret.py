@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, split_address
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 HIDDEN = "[hidden]"  # as in domain/redaction, whose regexes are more than a monitor should load
 _MIN_SECRET_CHARS = 6  # a shorter text may occur by chance; hiding it would make the rest unreadable
-_TOKEN = re.compile(r"[!-~]{1,500}")
 
 
 class SecretUrl(NamedTuple):
@@ -58,22 +60,26 @@ class Secret(NamedTuple):
     value: str
 
     @classmethod
-    def parse_token(cls, text: str) -> Secret:
-        """Read a token, which is one word.
+    def matching(cls, form: re.Pattern[str], fault: str) -> Callable[[str], Secret]:
+        """Return what reads a secret of this form; other texts are a ValueError, which says ``fault``."""
 
-        Raises:
-            ValueError: it has white space, other characters than ASCII, or more than 500 characters; the
-                message does not quote it.
-        """
-        if not _TOKEN.fullmatch(text):
-            raise ValueError("not a token, which has up to 500 ASCII characters and no white space")
-        return cls(text)
+        def parse(text: str) -> Secret:
+            if not form.fullmatch(text):
+                raise ValueError(fault)
+            return cls(text)
+
+        return parse
 
     def __str__(self) -> str:
         return HIDDEN
 
     def __repr__(self) -> str:
         return f"Secret({HIDDEN})"
+
+
+parse_token = Secret.matching(
+    re.compile(r"[!-~]{1,500}"), "not a token, which has up to 500 ASCII characters and no white space"
+)
 
 
 def fingerprint(name: str, *secrets: str) -> str:

@@ -66,7 +66,7 @@ _LEVEL_SAMPLES = {
     Level.CRITICAL: (Tone.FAILURE, "sample-critical", "failed after 3h 12m: CUDA out of memory"),
     Level.WARNING: (Tone.ATTENTION, "sample-warning", "has made no progress for 20m"),
     Level.INFO: (Tone.SUCCESS, "end", "completed in 3h 12m"),
-    Level.PROGRESS: (Tone.ATTENTION, "sample-progress", "is 50 % done"),
+    Level.PROGRESS: (Tone.ATTENTION, "sample-progress", "is 50% done"),
 }
 
 

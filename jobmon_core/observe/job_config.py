@@ -6,7 +6,9 @@ Its values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates a
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,9 +20,10 @@ from jobmon_core.domain.job_config import JobConfig, parse_job_config
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 _MAX_BYTES = 64 * 2**10  # parsed in half a second
 _MAX_DIGITS = 18  # characters of an integer; a longer number becomes a float
@@ -29,15 +32,19 @@ _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
-def read_job_config(path: Path) -> JobConfig:
+def read_job_config(path: Path, trusted: Collection[int] | None = None) -> JobConfig:
     """Read and check a job configuration; the folders in it are relative to its own.
+
+    ``trusted``: the users (uids) whose file counts. None: any, because the user named this file. In either
+    case, only a file of the calling user turns restarts on: nobody submits in another's name.
 
     Raises:
         ConfigInvalid: lists every fault, or says why the file cannot be read.
     """
     path = path.absolute()
     try:
-        data = parse_yaml(_text(str(path)))
+        text, owner = _text(str(path), trusted)
+        data = parse_yaml(text)
     except ValueError as error:
         raise ConfigInvalid(str(path), [mask_addresses(mask_webhooks(str(error)))]) from error
 
@@ -47,21 +54,40 @@ def read_job_config(path: Path) -> JobConfig:
         except RuntimeError:  # no such user: the folder itself may begin with ~
             return str(path.parent / folder)
 
-    return parse_job_config({} if data is None else data, str(path), absolute, compile_regex)
+    config = parse_job_config({} if data is None else data, str(path), absolute, compile_regex)
+    if owner == os.geteuid():
+        return config
+    return config.restarts_turned_off(
+        f"the file belongs to user {user_name(owner)}, and only you turn restarts on for your jobs, "
+        "e.g. with --restart"
+    )
 
 
-def _text(path: str) -> str:
-    """Return the content of a file; raise ValueError with the reason if that fails."""
+def _text(path: str, trusted: Collection[int] | None) -> tuple[str, int]:
+    """Return the content of a file and the uid of who put it there.
+
+    Raises:
+        ValueError: it cannot be read, or is not to be; the text says why.
+    """
     try:
         with regular_file(path) as file:
+            owner = os.fstat(file.descriptor).st_uid
+            if trusted is not None and owner not in trusted:
+                raise ValueError(
+                    f"the file belongs to user {user_name(owner)}; beside a script, only a file of yours, of "
+                    "root or of the owner of the script counts"
+                )
             content = file.read_at(0, _MAX_BYTES + 1)
+            link = os.lstat(path)
+            if stat.S_ISLNK(link.st_mode):  # it may lead to a file of this user that is about another job
+                owner = link.st_uid
     except Unreadable as error:
         raise ValueError(f"the file {error}") from error
     if len(content) > _MAX_BYTES:
         raise ValueError(
             f"the file is larger than {_MAX_BYTES // 2**10} KiB, too large for a job configuration"
         )
-    return decoded(content)
+    return decoded(content), owner
 
 
 def decoded(content: bytes) -> str:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import AgentRequest
 
 
-def agent_on_host(request: AgentRequest, pid: int | None) -> tuple[AgentLaunch, ...]:
-    """Return how to start an agent for a process and its descendants; nothing if there is no process."""
-    if pid is None:
+def agent_on_host(request: AgentRequest, *pids: int) -> tuple[AgentLaunch, ...]:
+    """Return how to start an agent for processes and their descendants; nothing if there is no process."""
+    if not pids:
         return ()
-    options = replace(request.options, pids=(pid,), node=request.task.nodes)
+    options = replace(request.options, pids=pids, node=request.task.nodes)
     command = killed_first((sys.executable, *agent_command(options)))
     return (AgentLaunch((command,), signal.SIGTERM),)

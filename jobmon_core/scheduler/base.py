@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 
@@ -13,10 +15,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.backends import OutageWords
-    from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
-    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.checks.facts import SubmissionAnswer
+    from jobmon_core.domain.health.model import ClusterResources
     from jobmon_core.domain.hosts.settings import Host
-    from jobmon_core.domain.pending.model import PendingFacts
+    from jobmon_core.domain.pending.model import Partition, PendingFacts
+    from jobmon_core.domain.restart.processes_left import ProcessesLeft
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from jobmon_core.domain.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.telemetry.measured_use import StepUsage
     from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
@@ -49,6 +52,11 @@ class Submission(NamedTuple):
     job: Submitted | None
     note: str = ""  # for the user, e.g. that the job exists although sbatch failed
 
+    @property
+    def shell_code(self) -> int:
+        """The exit code as a shell reports it: 128 + n after a death by signal n."""
+        return self.exit_code if self.exit_code >= 0 else 128 - self.exit_code
+
 
 class Submitter(Protocol):
     """Submits jobs on behalf of the user."""
@@ -61,14 +69,12 @@ class Submitter(Protocol):
     ) -> Submission:
         """Submit as the scheduler's own command would; its output passes through unchanged.
 
-        ``on_start`` is called while the submission is under way, ``on_job`` as soon as the job id is known;
-        the command may still be running then.
+        ``on_start`` is called while the submission is under way, ``on_job`` when it is certain which job it
+        is; the command may still be running then. If a later line names another job, it is called again.
 
         Raises:
             SchedulerMissing: the scheduler's commands are not installed on this machine.
-            StorageFailed: a lock in the jobmon home cannot be used.
         """
-        ...
 
 
 class Scheduler(Protocol):
@@ -78,37 +84,29 @@ class Scheduler(Protocol):
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         """Query all jobs of a user at once, including those that ended recently."""
-        ...
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Parse the rows of these jobs from a queue answer; invalid rows are skipped."""
-        ...
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
         """Query accounting for all runs of several jobs; ``within_s`` limits each command (seconds)."""
-        ...
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Parse the rows of one job from an accounting answer, oldest run first."""
-        ...
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Query everything that the controller remembers of one job, including its array tasks."""
-        ...
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Query the file name patterns of a job's logs, to be expanded per task; None if unavailable."""
-        ...
 
     def script_of(self, job_id: int) -> str:
         """Return the text of the job's batch script; empty if unavailable."""
-        ...
 
     def cluster_name(self) -> str:
         """Return the cluster's name; empty if unavailable."""
-        ...
 
 
 class BackendResources(NamedTuple):
@@ -194,7 +192,7 @@ class ShortJobs(NamedTuple):
     cancel: Callable[[Runner, Submitted], str]
 
 
-class Attempt(NamedTuple):
+class CutOffSubmission(NamedTuple):
     """A submission whose result is not known, because the process that made it was killed."""
 
     session: int  # session id (getsid) of the submission; no other submission was made in it
@@ -202,6 +200,12 @@ class Attempt(NamedTuple):
     since_s: float  # Unix seconds
     folder: str  # the working directory
     arguments: tuple[str, ...]
+
+
+class Untraceable(NamedTuple):
+    """It cannot be found out any more whether a submission made a job."""
+
+    why: str
 
 
 class QueuedJob(NamedTuple):
@@ -216,25 +220,20 @@ class JobControl(Protocol):
 
     def cancel(self, refs: Sequence[JobRef]) -> str:
         """Cancel jobs; those that have ended are left as they are."""
-        ...
 
     def hold(self, refs: Sequence[JobRef]) -> str:
         """Keep pending jobs from starting."""
-        ...
 
     def release(self, refs: Sequence[JobRef]) -> str:
         """Undo `hold`."""
-        ...
 
     def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:
         """Query the pending and running jobs of a user; an array is one job."""
-        ...
 
-    def find_attempt(
-        self, attempt: Attempt, others: Collection[JobRef], now_s: float
-    ) -> JobRef | NotListed | Unreachable:
+    def find_submission(
+        self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
+    ) -> JobRef | NotListed | Untraceable | Unreachable:
         """Return the job of a submission, which is none of ``others``; `NotListed` only if it made no job."""
-        ...
 
 
 class RemoteJob(NamedTuple):
@@ -263,7 +262,6 @@ class RemoteJobs(Protocol):
             JobmonError: the service does not take such a name, or the configuration has no such host.
             StorageFailed: the job cannot be recorded.
         """
-        ...
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all jobs that have not ended; of a host, only those of its tmux sessions.
@@ -272,7 +270,28 @@ class RemoteJobs(Protocol):
             SchedulerUnavailable: the service does not answer, or cannot list jobs.
             JobmonError: the configuration has no such host.
         """
-        ...
+
+
+class FileEnds(NamedTuple):
+    """The first and the last bytes of a file, which may overlap."""
+
+    head: bytes
+    tail: bytes
+    size_bytes: int
+
+
+class MachineFolders(Protocol):
+    """Reads folders on the machine of a job; raises JobmonError if that does not answer."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders there that the job was given for its files, and last, its working directory."""
+
+    def files_below(self, folder: str) -> Listing:
+        """List the files of the user and of root; times are those of this machine's clock."""
+
+    def ends_of(self, paths: Sequence[str]) -> dict[str, FileEnds]:
+        """Read the ends of files (absolute paths); those that cannot be read are missing."""
 
 
 class ManualCommands(NamedTuple):
@@ -315,6 +334,12 @@ class Backend(NamedTuple):
             name, of the named service.
         machine_files: what the latest look showed of the outputs of the job with this number; None if the
             files of jobs can be read here.
+        machine_markers: whether the latest look showed the markers of the job with this number, by their
+            names; None if the files of jobs can be read here.
+        machine_folders: creates what reads folders on the machine of the job with this number, of the named
+            service; None if the files of jobs can be read here, or not at all.
+        processes_left: returns the processes of a lineage (the last argument) that still run on the machine
+            of the job with this number, of the named service; None if the end of a job proves that none is.
         outage_words: what the message about an outage says; None: the usual text about a scheduler.
     """
 
@@ -327,8 +352,8 @@ class Backend(NamedTuple):
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
     agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()
     in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
-    submission_queries: Callable[[], SubmissionQueries] | None = None
-    short_jobs: Callable[[], ShortJobs] | None = None
+    submission_queries: SubmissionQueries | None = None
+    short_jobs: ShortJobs | None = None
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
@@ -338,3 +363,18 @@ class Backend(NamedTuple):
     outage_words: OutageWords | None = None
     machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None
     machine_files: Callable[[BackendResources, int], tuple[Listing, ...]] | None = None
+    machine_markers: Callable[[BackendResources, int], dict[str, bool]] | None = None
+    processes_left: Callable[[BackendResources, str, int, str], ProcessesLeft | Unreachable] | None = None
+    machine_folders: Callable[[BackendResources, str, int], MachineFolders] | None = None
+
+
+def deferred(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that calls ``name`` in a module of `jobmon_core.scheduler`, imported at the call.
+
+    Every command and every monitor has the table of all backends, and few need more of them than that.
+    """
+    return partial(_call, module, name)
+
+
+def _call(module: str, name: str, *arguments: Any) -> Any:  # noqa: ANN401 - of any function
+    return getattr(import_module(f"jobmon_core.scheduler.{module}"), name)(*arguments)

@@ -8,14 +8,17 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, JobRow, QueueRow, Record, Usage
+from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, JobRow, QueueRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from _typeshed import DataclassInstance
+
+    from jobmon_core.domain.slurm.log_paths import LogPaths
 
 Row = TypeVar("Row", bound=JobRow)
 
@@ -114,3 +117,31 @@ def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
             row = from_json(StatusRow, json.loads(line))
             if row.job_id in job_ids:
                 yield row
+
+
+class WithoutAccounting:
+    """What is the same for every `Scheduler` that answers with such rows and keeps no accounts."""
+
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Parse the rows of these jobs; see `Scheduler`."""
+        return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
+
+    def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - there is none
+        """Return `Disabled`."""
+        return Disabled()
+
+    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
+        """Return no rows."""
+        return ()
+
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - see below
+        """Return None: the logs of a job are known from the beginning."""
+        return None
+
+    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - a job need not have one
+        """Return an empty text."""
+        return ""
+
+    def cluster_name(self) -> str:
+        """Return an empty text: no job belongs to the cluster of this machine."""
+        return ""

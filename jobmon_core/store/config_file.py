@@ -60,8 +60,10 @@ def _json(path: Path) -> object:
         text, exposed = _read(path)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(str(path), [f"cannot be read: {error}"]) from error
+    except OSError as error:
+        raise ConfigInvalid(str(path), [f"cannot be read: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigInvalid(str(path), ["cannot be read: it is not a UTF-8 text file"]) from error
     if exposed:
         raise ConfigInvalid(str(path), [f"may hold secrets, but {exposed}"])
     try:
@@ -72,7 +74,7 @@ def _json(path: Path) -> object:
 
 def _read(path: Path) -> tuple[str, str]:
     """Return the content of a file, and how others can access it, with the remedy (empty: they cannot)."""
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:  # some editors write a byte order mark
         return file.read(), _exposed(path, os.fstat(file.fileno()))
 
 

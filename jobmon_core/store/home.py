@@ -137,6 +137,11 @@ class Home(NamedTuple):
         """The groups of jobs, their locks and their summaries; `GroupStore.create` creates it."""
         return self.root / "state" / "groups"
 
+    @property
+    def lineages(self) -> Path:
+        """The lineages of jobs that may be restarted; `LineageStore` creates it."""
+        return self.root / "state" / "lineages"
+
     def group_log(self, name: str) -> Path:
         """Return the log of a group, unless the user wants it elsewhere."""
         return self.logs / f"group-{name}.log"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from jobmon_core.system.files import read_own, write_atomically
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from jobmon_core.domain.slurm.job_ids import JobRef
@@ -27,7 +28,7 @@ _MAX_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A state file that cannot be read; it stays unchanged and is reported."""
+    """A state file, or the file of a message, that cannot be read; it stays unchanged and is reported."""
 
     path: Path
     why: str
@@ -43,15 +44,17 @@ class JobStore:
         """Return the state file of a submission."""
         return self.folder / f"{state_id}.json"
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         """Write a job durably.
+
+        ``check_owner`` is called right before the state is replaced, and prevents that by an exception.
 
         Raises:
             StorageFailed: the old state is still there, or the new one is, but may not survive a power cut.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
-        write_atomically(self.path(job.id), content.encode("ascii"))
+        write_atomically(self.path(job.id), content.encode("ascii"), check=check_owner)
 
     def load(self, state_id: str) -> WatchedJob:
         """Read the job with this state id.
@@ -67,6 +70,14 @@ class JobStore:
         except (ValueError, RecursionError) as error:
             raise _unreadable(path, f"is damaged: {error}") from error
         return _job(path, data)
+
+    def is_missing(self, state_id: str) -> bool:
+        """Whether there is no such state file; False if that cannot be told now."""
+        try:
+            self.path(state_id).lstat()
+        except OSError as error:
+            return isinstance(error, FileNotFoundError)
+        return False
 
     def paths(self) -> list[Path]:
         """Return all state files, sorted by name."""
@@ -114,6 +125,14 @@ class JobStore:
         if any(isinstance(job, Unreadable) for job in own):
             return True
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
+
+
+def state_id(prefix: str, ref: JobRef) -> str:
+    """Return a name for a state file that no other submission has, although job ids are reused."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    # "-" separates the parts: `JobStore` reads the job id from the name
+    safe = "".join(letter if letter.isalnum() else "." for letter in prefix)
+    return f"{safe}-{ref.job_id}-{stamp}{ref.key and '-' + ref.key.strip('+')}"
 
 
 def _job_id(file_name: str) -> str:

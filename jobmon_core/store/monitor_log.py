@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.system.files import open_private
 
@@ -29,9 +30,7 @@ class MonitorLog:
         Unprintable characters become spaces, webhook URLs are masked; the event is cut at 10,000 characters.
         """
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
-        # a job's name may contain escape sequences for a terminal
-        visible = "".join(char if char.isprintable() else " " for char in event)
-        line = mask_webhooks(" ".join(visible.split()))[:_MAX_CHARS]
+        line = mask_webhooks(" ".join(one_line(event).split()))[:_MAX_CHARS]
         try:
             self._rotate()
             descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND)

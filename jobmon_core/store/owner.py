@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 import zlib
 from contextlib import suppress
@@ -16,6 +17,7 @@ from jobmon_core.store.json_file import encoded, read_record
 from jobmon_core.system.files import (
     blocking_file,
     create_exclusive,
+    discard_unfinished,
     failure_reason,
     time_of_files,
     touch_private,
@@ -68,6 +70,11 @@ class Owner(ProcessId):
         runs = self.status(Owner.this_process()) is ProcessStatus.RUNNING
         return Liveness.ALIVE if runs else Liveness.DEAD
 
+    def wake(self) -> None:
+        """Make this monitor, which runs on this host, look at all its jobs now."""
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(self.pid, signal.SIGUSR1)
+
 
 @dataclass(frozen=True, slots=True)
 class OwnerRecord:
@@ -83,8 +90,8 @@ class OwnerRecord:
         """
         write_atomically(self.path, encoded(owner))
 
-    def claim(self, claimant: Owner) -> None:
-        """Make ``claimant`` the owner, unless another owner is alive.
+    def claim(self, claimant: Owner) -> bool:
+        """Make ``claimant`` the owner, unless another owner is alive; return whether there was another one.
 
         If several processes try at once, on any hosts, at most one succeeds. This needs no lock: a claimant
         creates a file whose name says which owner it succeeds, and only one process can create that file. If
@@ -109,6 +116,7 @@ class OwnerRecord:
                 raise self._claimed_by_other()
         for path in superseded:
             _remove(path)
+        return before is not None and before[0] != claimant
 
     def _succeed(self, successor: Path, before: tuple[Owner, float] | None) -> None:
         """Turn a successor's file into the record, if that still names the owner from before."""
@@ -168,6 +176,16 @@ class OwnerRecord:
             return True  # a full disk must not stop the monitor
         return True
 
+    def check(self) -> None:
+        """Check that this process is the owner.
+
+        Raises:
+            AlreadyWatched: another process is the owner.
+            StorageFailed: another process may have been the owner, so that the state must be read again.
+        """
+        if not self.heartbeat():
+            raise StorageFailed(f"{self._job} has no owner record, so its state must be read again")
+
     def remove(self) -> None:
         """Remove the record, unless it names another owner."""
         record = self.read()
@@ -189,6 +207,9 @@ def _process(pid: int) -> Owner:
 def acquire_job(path: Path) -> int:
     """Lock a job, make this process its owner, and return the descriptor of the lock.
 
+    If there was another owner, and it is only frozen, it can no longer replace the state file: it finds the
+    new owner's name or, if it had looked just before, not the file that it was about to put in place.
+
     The lock survives an exec, and the kernel releases it when the process ends for whatever reason. The owner
     record beside the lock file decides where the lock has no effect: between hosts on some file systems, and
     everywhere on a file system without locks.
@@ -201,7 +222,8 @@ def acquire_job(path: Path) -> int:
     if descriptor is None:
         raise AlreadyWatched(f"{path.stem} is already watched")
     try:
-        OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process())
+        if OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process()):
+            discard_unfinished(path.parent.parent, (f"{path.stem}.json",))
     except BaseException:
         os.close(descriptor)
         raise

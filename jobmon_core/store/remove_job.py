@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.owner import CLAIM_SUFFIX
-from jobmon_core.system.files import failure_reason
+from jobmon_core.system.files import failure_reason, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +33,7 @@ def remove_job_files(home: Home, state_id: str) -> None:
     except OSError as error:
         raise StorageFailed(f"{folder} cannot be removed: {failure_reason(folder, error)}") from error
     for path in _files(home, state_id):
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
+        remove_file(path)
 
 
 def _files(home: Home, state_id: str) -> Iterator[Path]:

@@ -23,8 +23,17 @@ _MACHINE_FORMAT = {
     "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
 }
 SMTP_PASSWORD_VARIABLE = "JOBMON_SMTP_PASSWORD"  # noqa: S105 - a name
+# what an attempt of a lineage gets; only the job itself may have them, not the monitor that its submission
+# starts: on a machine without a scheduler, they show which processes belong to the lineage
+ATTEMPT_VARIABLES = (
+    "JOBMON_LINEAGE",
+    "JOBMON_ATTEMPT",
+    "JOBMON_RESUME_FROM",
+    "JOBMON_RESUME_STEP",
+    "JOBMON_RESTART_REASON",
+)
 # left out of `env_fingerprint`: each home has its own monitors, and JOBMON_LOG_* affect only commands
-_NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE")
+_NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE", *ATTEMPT_VARIABLES)
 # how requests to a Ray dashboard are authenticated
 _RAY = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS")
 # in `env_fingerprint`; one that is not set counts as empty
@@ -67,6 +76,11 @@ def _lc_ctype_is_not_users() -> bool:
         return b"LC_CTYPE=" not in Path("/proc/self/environ").read_bytes()
     except OSError:
         return False  # unknown: a variable that the user set must not be dropped
+
+
+def own_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return jobmon's secrets, which a program that starts a monitor needs."""
+    return {name: value for name, value in environ.items() if _is_secret(name)}
 
 
 def _is_secret(name: str) -> bool:

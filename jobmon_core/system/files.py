@@ -8,15 +8,15 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
-
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -58,6 +58,11 @@ def file_stamp(path: Path) -> Stamp | None:
 def stamp_of(status: os.stat_result) -> Stamp:
     """Return the stamp of a file with this status."""
     return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def usable_bytes(status: os.statvfs_result) -> int:
+    """Return the size of a file system as `df` reckons it: without the blocks that are reserved for root."""
+    return (status.f_blocks - status.f_bfree + status.f_bavail) * status.f_frsize
 
 
 def blocking_file(path: Path) -> str:
@@ -130,17 +135,45 @@ def temporary(path: Path) -> str:
     return f"{path.parent}/.{path.name}.{os.urandom(8).hex()}.tmp"
 
 
-def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+def write_atomically(
+    path: Path, content: bytes, *, durable: bool = True, check: Callable[[], None] = lambda: None
+) -> None:
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
+
+    ``check`` is called when only that step is left, and prevents it by raising an exception.
 
     Raises:
         StorageFailed: writing failed. The old content is still there, unless the last step failed, the one
             that makes the new content survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
+        check()
         os.replace(new, path)  # noqa: PTH105 - see `temporary`
         if durable:
             _sync_folder(path.parent)
+
+
+def discard_unfinished(folder: Path, names: Collection[str]) -> None:
+    """Remove what is about to replace files with these names, so that it never does.
+
+    This stops a process that was frozen between the two steps of `write_atomically` and runs again later.
+    """
+    with suppress(OSError):  # then only that check and the owner record stop such a process
+        for each in os.listdir(folder):  # noqa: PTH208 - few of many names become paths
+            if each.endswith(".tmp") and each[1:].rsplit(".", 2)[0] in names:
+                (folder / each).unlink(missing_ok=True)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, if there is one.
+
+    Raises:
+        StorageFailed: that is not possible.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
 
 
 def create_exclusive(path: Path, content: bytes) -> bool:
@@ -210,7 +243,8 @@ def read_dated(path: Path, at_most: int) -> tuple[bytes, float]:
             raise OSError(0, "not a regular file")
         if status.st_uid != os.geteuid():
             raise OSError(0, f"it belongs to user {user_name(status.st_uid)}, not to you")
-        return file.read(at_most), status.st_mtime
+        # Python takes memory for as much as it is asked for, and a user may have little
+        return file.read(min(at_most, status.st_size + 1)), status.st_mtime
 
 
 def _open_without_following(name: str, flags: int) -> int:
@@ -263,3 +297,12 @@ def time_of_files(folder: Path) -> float:
         return stamp.stat().st_mtime
     except (OSError, StorageFailed):
         return time.time()
+
+
+def shipped_file(name: str, folder: str = "patterns") -> Path:
+    """Return the path of a file that jobmon ships: in the installed package, else in the checkout."""
+    from pathlib import Path  # rarely needed
+
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / folder / name
+    return packaged if packaged.is_file() else package.parent / folder / name

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
-from jobmon_core.system.log.events import log_request
+from jobmon_core.system.events import log_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,35 +77,11 @@ class MaybeSent:
     why: str
 
 
-PostResult = HttpResponse | NotSent | MaybeSent
-
-
-def post(request: HttpRequest, timeout_s: float) -> PostResult:
-    """POST a request and return its result, also if it failed; raises no network error.
-
-    Redirects are not followed, because the URL is a secret. ``timeout_s`` (seconds) applies to connecting, to
-    each wait for data, and to the whole response body.
-    """
-    return _send("POST", request, timeout_s)
-
-
-def patch(request: HttpRequest, timeout_s: float) -> PostResult:
-    """PATCH what is at the URL of a request; otherwise like `post`."""
-    return _send("PATCH", request, timeout_s)
-
-
-def put(request: HttpRequest, timeout_s: float) -> PostResult:
-    """PUT what a request holds, which may be repeated without harm; otherwise like `post`."""
-    return _send("PUT", request, timeout_s)
-
-
-def get(request: HttpRequest, timeout_s: float) -> PostResult:
-    """GET the URL of a request, which changes nothing there; otherwise like `post`."""
-    return _send("GET", request, timeout_s)
+SendResult = HttpResponse | NotSent | MaybeSent
 
 
 @contextmanager
-def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
+def recorded_results(receiver: str) -> Iterator[list[SendResult]]:
     """Yield a list that gets the result of each request that a library sends through `requests` in the block.
 
     ``receiver`` is the destination without its secret, for errors. Only for a short-lived process that sends
@@ -114,10 +90,10 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
     import requests
     import urllib3
 
-    results: list[PostResult] = []
+    results: list[SendResult] = []
     original = requests.Session.send
 
-    def send(
+    def send_recorded(
         session: requests.Session,
         request: requests.PreparedRequest,
         **options: Any,  # noqa: ANN401 - as of requests
@@ -134,7 +110,7 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
     log = logging.getLogger("urllib3")
     level = log.level
     log.setLevel(logging.CRITICAL)  # its warnings contain the URL; the library may send from other threads
-    requests.Session.send = send  # type: ignore[method-assign, assignment] # for the block
+    requests.Session.send = send_recorded  # type: ignore[method-assign, assignment] # for the block
     try:
         yield results
     finally:
@@ -142,7 +118,7 @@ def recorded_results(receiver: str) -> Iterator[list[PostResult]]:
         requests.Session.send = original  # type: ignore[method-assign] # as before
 
 
-def _failure(error: Exception, receiver: str, timeout: object) -> PostResult:
+def _failure(error: Exception, receiver: str, timeout: object) -> SendResult:
     """Return what a failed request of another library counts as: `NotSent` or `MaybeSent`."""
     limits_s = [each for each in (timeout if isinstance(timeout, tuple) else (timeout,)) if each]
     why = f"{receiver}: {_reason(error, max(limits_s, default=0.0))}"
@@ -161,7 +137,12 @@ def encode_form(parts: Mapping[str, str | tuple[str, bytes, str]]) -> tuple[byte
     return encode_multipart_formdata(parts)
 
 
-def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
+def send(method: str, request: HttpRequest, timeout_s: float) -> SendResult:
+    """Send a request by a method such as POST; return its result, also if it failed; raise no network error.
+
+    Redirects are not followed, because the URL is a secret. ``timeout_s`` (seconds) applies to connecting, to
+    each wait for data, and to the whole response body.
+    """
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
     import urllib3

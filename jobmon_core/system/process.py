@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 _PROC = Path("/proc")
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
-_STATE, _PARENT, _SESSION, _START_TIME = 0, 1, 3, 19
+_STATE, _PARENT, _SESSION, _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 0, 1, 3, 11, 12, 19
 
 
 def fork_with_pipe() -> tuple[int, int]:
@@ -71,10 +71,16 @@ def _prctl(option: int, value: int) -> None:
 class ProcStat:
     """What /proc shows about one process."""
 
-    is_running: bool  # false for a zombie
+    state: str  # the letter of proc(5), e.g. ``R``
     parent: int  # PID
     session: int  # session id
     start_ticks: int  # when it started, in clock ticks since boot
+    cpu_s: float  # that it used, without its children
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended; that of a zombie has not been told to its parent yet."""
+        return self.state not in ("Z", "X")
 
 
 def read_stat(pid: int) -> ProcStat | None:
@@ -85,10 +91,11 @@ def read_stat(pid: int) -> ProcStat | None:
         return None
     fields = text.rpartition(")")[2].split()  # the command name may contain anything
     return ProcStat(
-        is_running=fields[_STATE] not in ("Z", "X"),
+        state=fields[_STATE],
         parent=int(fields[_PARENT]),
         session=int(fields[_SESSION]),
         start_ticks=int(fields[_START_TIME]),
+        cpu_s=(int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])) / os.sysconf("SC_CLK_TCK"),
     )
 
 
@@ -120,6 +127,19 @@ def descendants(ancestor: int, session: int) -> list[int]:
         family += [pid for pid, stat in stats.items() if stat.parent == parent and pid not in family]
     family += [pid for pid, stat in stats.items() if stat.session == session and pid not in family]
     return [pid for pid in family[1:] if stats[pid].is_running]
+
+
+def processes_with(variable: str, value: str) -> list[int]:
+    """Return the PIDs of running processes that started with this environment variable, sorted.
+
+    Those of other users are not seen.
+    """
+    entry, found = f"{variable}={value}".encode(), []
+    for folder in _PROC.glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or belongs to another user
+            if entry in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return sorted(pid for pid in found if start_ticks(pid) is not None)
 
 
 class ProcessStatus(Enum):

@@ -35,17 +35,19 @@ class Relay:
         """The last 64 KiB of the program's stdout and of its stderr; empty for one that is not a pipe."""
         return self._out.tail.decode(errors="replace"), self._err.tail.decode(errors="replace")
 
-    def copy(self, on_line: Callable[[str], None]) -> None:
+    def copy(self, on_line: Callable[[str], None], on_pause: Callable[[], object] | None = None) -> None:
         """Copy until both pipes are closed, calling ``on_line`` with each line of the program's stdout.
 
-        Once the program has ended, 0.5 s without output end the copying too. If ``on_line`` raises, the next
-        call continues after that line.
+        ``on_pause`` is called after each 0.5 s without output. Once the program has ended, such a time ends
+        the copying too. If a callback raises, the next call continues from there.
         """
         while self._selector.get_map():
             events = self._selector.select(_POLL_S)
             # a background child may keep the pipes open for ever; the user's shell would not wait for that
             if not events and self._process.poll() is not None:
                 break
+            if not events and on_pause:
+                on_pause()
             for key, _ in events:
                 stream: _Stream = key.data
                 if not stream.transfer(key.fd):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
-from jobmon_core.system.log.events import log_program
+from jobmon_core.system.events import log_program
 from jobmon_core.system.relay import Collector, Relay
 
 if TYPE_CHECKING:
@@ -137,13 +137,18 @@ class Runner:
         return result
 
     def run_attached(
-        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
+        self,
+        argv: Sequence[str],
+        on_line: Callable[[str], None],
+        on_start: Callable[[], None] | None = None,
+        on_pause: Callable[[], object] | None = None,
     ) -> Ran | NotStarted:
         """Run a program for the user, on the user's terminal, as if jobmon were not there.
 
         ``on_start`` is called when the program has started. Its output is copied byte for byte as it
-        arrives; ``on_line`` gets each line of its stdout, without the newline. An exception of a callback is
-        raised again when the program has ended. The result holds only the end of each stream. Only for the
+        arrives; ``on_line`` gets each line of its stdout, without the newline. ``on_pause`` is called when
+        nothing has arrived for half a second, and after the last line. An exception of a callback is raised
+        again when the program has ended. The result holds only the end of each stream. Only for the
         main thread, since it handles signals.
         """
         started_s = time.monotonic()
@@ -164,7 +169,9 @@ class Runner:
                 try:
                     if on_start:
                         on_start()
-                    relay.copy(on_line)
+                    relay.copy(on_line, on_pause)
+                    if on_pause:
+                        on_pause()
                 finally:  # if a callback raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
         ran = Ran(tuple(argv), process.returncode, *relay.output)

@@ -28,6 +28,15 @@ _REAP_STEP_S = 0.01
 class WorkerFailed(Exception):
     """The work gave no result: its process did not start, was killed or timed out, or the work raised."""
 
+    @property
+    def reason(self) -> str:
+        """Why, in one line: of a traceback, the error."""
+        return str(self).rstrip().rpartition("\n")[2]
+
+
+class WorkerKilled(WorkerFailed):
+    """Its process ended without a result: it was killed."""
+
 
 class WorkerRaised(WorkerFailed):
     """The work raised an exception, a bug that would occur again; the message is the traceback."""
@@ -38,6 +47,13 @@ class Worker:
     """Runs work in child processes; they close ``close_fds``, descriptors that only the parent may hold."""
 
     close_fds: Iterable[int] = ()
+
+    def run_twice(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
+        """Do as `run`, once more if the child was killed; for work that may be done twice."""
+        try:
+            return self.run(kind, work, timeout_s)
+        except WorkerKilled:
+            return self.run(kind, work, timeout_s)
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         """Run ``work`` in a child process; return its result, a record of ``kind``.
@@ -115,5 +131,5 @@ def _result(kind: type[T], data: bytes) -> T:
     except DecodeError as error:
         raise WorkerFailed(str(error)) from error
     except ValueError as error:
-        raise WorkerFailed("the worker process ended without a result") from error
+        raise WorkerKilled("the worker process ended without a result") from error
     raise WorkerRaised(result["failure"])

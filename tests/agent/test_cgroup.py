@@ -121,6 +121,9 @@ def test_a_cgroup_that_others_share_is_not_all_the_task_s(tmp_path: Path) -> Non
     write(tmp_path / "user.slice", {"b/cgroup.procs": "9\n"})
     assert is_shared(slice_, {7, 8})
     job = Cgroup(str(write(tmp_path / "job_12", {"cgroup.procs": "1\n"})), is_v2=True)
+    by_sluid = tmp_path / "system.slice/n1_slurmstepd.scope/sEKNKTV3WPV500"
+    assert not is_shared(Cgroup(str(write(by_sluid / "step_0", {"cgroup.procs": "1\n"})), is_v2=True), {7})
+    assert is_shared(Cgroup(str(by_sluid.parent), is_v2=True), {7})
     assert not is_shared(job, {7})  # the daemon of a step
     assert share_of(Memory(280, 300, 4, "cgroup v2"), 9) == Memory(9, 29, None, "shared cgroup")
     assert share_of(Memory(280, 300, 4, "cgroup v2"), 290).used == 280

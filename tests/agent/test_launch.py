@@ -11,12 +11,12 @@ from pathlib import Path
 
 import psutil
 
-from jobmon_core.analysis.launch.facts import Seen, launch_facts
+from jobmon_core.analysis.launch_facts import launch_facts
+from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.launch.facts import LaunchFacts
 from jobmon_core.domain.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
-from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command
@@ -51,9 +51,9 @@ class Bench:
 
     def facts(self) -> LaunchFacts:
         """Return the facts of a look at the time of the latest report."""
-        seen = Seen(self.telemetry, TaskProgress(), ReaderState(), Artifacts())
         now_s = self.telemetry.report("n1").latest.at_s
-        return launch_facts(self.job, self.job.tasks[""], seen, now_s)
+        seen = TaskLook(now_s, TaskProgress(), Artifacts(), telemetry=self.telemetry)
+        return launch_facts(self.job, self.job.tasks[""], seen)
 
     def items(self) -> dict[str, Item]:
         return {item.name: item for item in follow(self.facts())[0].items}

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.agent.report_files import ReportFiles
-from jobmon_core.analysis.triage import Seen, situation_of
+from jobmon_core.analysis.progress_health import TaskLook
+from jobmon_core.analysis.triage import situation_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.telemetry.model import AgentReport, Memory, WorkerStatus
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.situation import Verdict
 from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.situations import GIB, START_S, sample, worker
@@ -48,8 +49,8 @@ def test_what_lasts_for_a_minute_is_seen_at_each_moment(
     assert blind == []
 
 
-def judge_at(folder: Path, settings: JobSettings, now_s: float) -> tuple[Verdict, ...]:
+def judge_at(folder: Path, settings: JobSettings, now_s: float) -> tuple[Event, ...]:
     task = Task("", JobState.RUNNING, "RUNNING", start_s=int(START_S))
     job = WatchedJob("slurm-1-x", 1, START_S, tasks={"": task}, settings=settings)
-    seen = Seen(now_s, None, TaskProgress(), Artifacts())
+    seen = TaskLook(now_s, TaskProgress(), Artifacts())
     return judge(situation_of(job, task, TaskTelemetry(folder), seen))

@@ -147,7 +147,7 @@ def test_a_loop_whose_gpu_waits_for_data_gets_the_right_verdict(tmp_path: Path, 
     variables = {"LD_LIBRARY_PATH": str(driver), "FAKE_NVML": str(gpus)}
     with watched(tmp_path, STARVED, variables, gpus=gpus) as job:
         event = finds(job, "data-loading")
-    assert event.text == "its GPUs are busy 5 % of the time: they wait for data"
+    assert event.text == "its GPUs are busy 5% of the time: they wait for data"
 
 
 def test_the_rank_that_did_not_arrive_is_named_before_anyone_ends_it(tmp_path: Path) -> None:

@@ -123,10 +123,15 @@ def test_a_saved_checkpoint_is_an_event_with_its_time(job: FollowedJob) -> None:
     assert job.later(30) == (event,)
 
 
-def test_a_checkpoint_of_an_earlier_run_is_no_event(job: FollowedJob) -> None:
+def test_a_checkpoint_of_an_earlier_run_is_neither_shown_nor_an_event(job: FollowedJob) -> None:
     job.write(job.folder / "out" / "epoch_1.pt", 1, age_s=5)  # after the submission, before the start
     assert job.later(30) == ()
-    assert checkpoints(job).count == 1
+    assert artifacts(job).checkpoints is None
+    job.write(job.folder / "out" / "epoch_2.pt", 1)
+    job.later(30)
+    newest = checkpoints(job).newest
+    assert newest is not None
+    assert (checkpoints(job).count, newest.name) == (1, "epoch_2.pt")
 
 
 def test_many_checkpoints_leave_room_for_warnings(tmp_path: Path) -> None:

@@ -246,6 +246,76 @@ def test_healthy_logs_of_completed_jobs_have_no_cause(tmp_path: Path) -> None:
     assert [case["id"] for case in cases if explained(case, COMPLETED, tmp_path).cause] == []
 
 
+_STEP_FAILED = "srun: error: n1: task 1: Exited with exit code 7\n"
+_STEPS_KILLED = (
+    f"{_STEP_FAILED}srun: Terminating StepId=7.0\n"
+    "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 ***\n"
+    "srun: error: n1: tasks 0,2: Terminated\nFAILED: done\n"
+)
+_HYDRA = (
+    "Error executing job with overrides: ['lr=0.1']\nTraceback (most recent call last):\n"
+    '  File "train.py", line 9, in main\n    raise ValueError("boom")\nValueError: boom\n\n'
+    "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
+)
+_KILLED = "/var/spool/slurmd/job7/slurm_script: line 2: 4711 Killed                  python3 train.py\n"
+_NOT_FOUND = "/var/spool/slurmd/job7/slurm_script: line 2: solver_gt: command not found\n"
+_RESULTS = "".join(f"fold {n} accuracy 0.9{n}\n" for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("log", "doubt"),
+    [
+        ("python3: can't open file '/x/a.py': [Errno 2] No such file or directory\n", "can't open file"),
+        (f"{_NOT_FOUND}done\n", "solver_gt: command not found"),
+        (f"{_RESULTS}{_KILLED}job finished\n", "Killed (SIGKILL)"),
+        (f"{_STEP_FAILED}finished at 12:31:07\n", "n1: task 1: Exited with exit code 7"),
+        (_STEPS_KILLED, "n1: task 1: Exited with exit code 7"),
+        ("srun: error: Unable to create step for job 7: More processors requested than permitted\nFAILED\n",
+         "The step requests more than the job has"),
+        (_HYDRA, "ValueError: boom"),
+        ("epoch 1 loss 0.5\nmpirun noticed that process rank 1 exited on signal 2.\n", "process rank 1"),
+    ],
+)  # fmt: skip
+def test_a_success_whose_log_ends_in_a_failure_is_doubtful(
+    log: str, doubt: str, logs: tuple[Path, Path]
+) -> None:
+    logs[0].write_text(log)
+    logs[1].write_text("")
+    found = look(COMPLETED, logs)
+    assert doubt in found.doubt
+    assert found.cause is not None
+    assert "set -euo pipefail" in found.advice
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"srun: error: n1: task 0: Exited with exit code 1\n{_RESULTS}",
+        "srun: error: n1: task 0: Exited with exit code 1\nresult 0.31\n",
+        f"{_NOT_FOUND}{_RESULTS}",
+        f"{_RESULTS}rm: cannot remove 'x.tmp': No such file or directory\n",
+        f"{_RESULTS}{_KILLED.replace('python3 train.py', 'nvidia-smi dmon')}",
+        f"{_RESULTS}srun: error: n1: task 0: Terminated\n",
+        f"{_RESULTS}W0811 api.py:900] Sending process 2404490 closing signal SIGTERM\n",
+        f"{_STEP_FAILED}Training completed\n",
+    ],
+)
+def test_a_failure_before_results_or_an_end_on_request_casts_no_doubt(
+    log: str, logs: tuple[Path, Path]
+) -> None:
+    logs[0].write_text(log)
+    logs[1].write_text("")
+    assert look(COMPLETED, logs).cause is None
+
+
+def test_which_of_two_logs_was_written_last_is_not_guessed(logs: tuple[Path, Path]) -> None:
+    logs[0].write_text(_RESULTS)
+    logs[1].write_text(_NOT_FOUND)
+    assert look(COMPLETED, logs).cause is None
+    logs[0].write_text("done\n")
+    assert look(COMPLETED, logs).cause == "module_env"
+
+
 def unexplained(paths: tuple[Path, ...]) -> Diagnosis:
     return explain_files(SlurmEvidence(), [str(path) for path in paths])
 
@@ -326,3 +396,49 @@ def test_what_else_matched_is_named_unless_it_only_reports_an_end(logs: tuple[Pa
     found = look(FAILED, logs)
     assert "srun_error.task_exit" in found.symptoms
     assert found.also_seen == ("A DataLoader worker died",)
+
+
+_CRASH = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 88, in <module>
+    main()
+ValueError: bad shape
+"""
+
+
+def test_a_failure_after_which_a_shared_log_goes_on_is_only_noted(tmp_path: Path) -> None:
+    log = tmp_path / "shared.log"
+    log.write_text(_CRASH + "".join(f"epoch {number}/5 loss {2 / number:.2f}\n" for number in range(1, 6)))
+    found = explain_files(SlurmEvidence(), [str(log)])
+    assert (found.cause, found.title, found.explanation) == (
+        None,
+        "No failure found",
+        "The log does not end in a failure.",
+    )
+    assert found.note == "the log goes on after a failure in line 4: ValueError: bad shape"
+
+
+def test_the_clean_up_of_a_script_is_no_later_run(tmp_path: Path) -> None:
+    log = tmp_path / "shared.log"
+    log.write_text(_CRASH + "removing /scratch/1\nremoving /scratch/2\nremoving /scratch/3\ndone\n")
+    assert explain_files(SlurmEvidence(), [str(log)]).headline == "ValueError: bad shape"
+
+
+def test_of_a_job_one_worker_that_died_is_told_though_its_peers_go_on(tmp_path: Path) -> None:
+    log = tmp_path / "job.out"
+    log.write_text(_CRASH + "".join(f"epoch {number}/5 loss {2 / number:.2f}\n" for number in range(1, 6)))
+    assert explain(SlurmEvidence(), str(log), "").headline == "ValueError: bad shape"
+
+
+@pytest.mark.parametrize("path", ["there", "file/job.out"])
+def test_what_is_in_the_way_of_the_output_is_named_and_is_no_missing_folder(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").touch()
+    blocked = SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53)
+    found = explain(blocked, str(tmp_path / path), "")
+    assert found.cause == "file_not_found.output_folder"
+    assert f"{tmp_path / path} " in found.explanation
+    assert "mkdir" not in found.advice
+    assert "mkdir -p" in explain(blocked, str(tmp_path / "missing/job.out"), "").advice

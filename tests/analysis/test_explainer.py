@@ -12,7 +12,9 @@ from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, EarlierLog
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.telemetry.model import Node, Sample
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.worker import Worker
 from tests.support.live_jobs import progress_of
 
@@ -73,10 +75,10 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         Worker(),
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
-        has_telemetry=lambda _: False,
+        telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
         changes_of=lambda _: {},
     )
-    assert found[""].work == "reached item 67,300 of 100,000 (67 %)"
+    assert found[""].work == "reached item 67,300 of 100,000 (67%)"
     assert found[""].has_course
 
 
@@ -96,15 +98,18 @@ def test_a_diagnosis_does_not_depend_on_the_search_for_changes(
         Worker(),
         logged.append,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
-        has_telemetry=lambda _: False,
+        telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
         changes_of=broken,
     )
-    assert (found[""].work, found[""].changes) == ("reached item 67,300 of 100,000 (67 %)", "")
+    assert (found[""].work, found[""].changes) == ("reached item 67,300 of 100,000 (67%)", "")
     assert logged[0].startswith("what changed since the job last worked is not known: ")
 
 
 @pytest.mark.parametrize("has_telemetry", [False, True])
 def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, has_telemetry: bool) -> None:
+    telemetry = TaskTelemetry(tmp_path / "telemetry")
+    if has_telemetry:
+        telemetry.add(Sample(at_s=1.0, node=Node("n1")))
     found = diagnoses_of(
         one_job(FAILURE),
         ("",),
@@ -112,7 +117,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
         Worker(),
         pytest.fail,
         read_progress=JobProgress,
-        has_telemetry=lambda _: has_telemetry,
+        telemetry_of=lambda _: telemetry,
         changes_of=lambda _: {},
     )
     assert found[""].has_course is has_telemetry

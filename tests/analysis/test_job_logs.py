@@ -16,6 +16,7 @@ from jobmon_core.analysis.job_logs import (
     with_script_logs,
 )
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.own_files import OwnFiles
 from jobmon_core.domain.slurm.log_paths import BY_SCRIPT, BY_SLURM, BY_USER, LogPaths
 from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
@@ -226,7 +227,7 @@ def test_the_logs_that_the_settings_name_are_found_oldest_first(tmp_path: Path) 
     (tmp_path / "12" / "folder.log").mkdir()
     job = replace(JOB, settings=JobSettings(log_dir=f"{tmp_path}/%j"))
     assert [Path(path).name for path in named_logs(job, Task(""))] == ["b.log", "a.log"]
-    assert [Path(path).name for path in named_logs(job, Task(""), since_s=101)] == ["a.log"]
+    assert [Path(path).name for path in named_logs(job, Task(""), OwnFiles(103.0))] == ["a.log"]
     job = replace(JOB, settings=JobSettings(log_dir=f"{tmp_path}/%j", log_pattern="[a-c]*.txt"))
     assert [Path(path).name for path in named_logs(job, Task(""))] == ["c.txt"]
 
@@ -252,8 +253,8 @@ def test_the_main_log_and_files_of_earlier_runs_are_no_further_logs(tmp_path: Pa
         JOB, logs=LogPaths(paths[2], paths[2], BY_SLURM), settings=JobSettings(log_dir=str(tmp_path))
     )
     assert named_logs(job, Task("")) == (paths[0], paths[1])
-    assert logs_of_run(job, Task("", start_s=101)) == (paths[1],)
-    assert logs_of_run(replace(job, submitted_s=102), Task("")) == ()
+    assert logs_of_run(job, Task("", start_s=103)) == (paths[1],)
+    assert logs_of_run(replace(job, submitted_s=104), Task("")) == ()
 
 
 def test_tasks_of_an_array_have_only_logs_whose_names_tell_them_apart(tmp_path: Path) -> None:

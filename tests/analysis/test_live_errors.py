@@ -11,6 +11,7 @@ import pytest
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.progress.events.errors import HOLD_S
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState
@@ -88,8 +89,8 @@ def job(tmp_path: Path) -> Job:
 
 def test_an_error_of_a_rank_is_reported_with_its_lines_and_what_to_do(job: Job) -> None:
     assert job.write(OOM) == []
-    assert job.recheck_s() == job.now_s + 3.0
-    assert job.write("", later_s=3.0) == ["error: CUDA out of memory (tried 4.00 GiB)"]
+    assert job.recheck_s() == job.now_s + HOLD_S
+    assert job.write("", later_s=HOLD_S) == ["error: CUDA out of memory (tried 4.00 GiB)"]
     (event,) = job.look()
     assert (event.subject, event.is_critical) == ("cuda_oom", True)
     assert event.title == "Out of GPU memory"
@@ -100,14 +101,14 @@ def test_an_error_of_a_rank_is_reported_with_its_lines_and_what_to_do(job: Job) 
 
 def test_a_survived_error_is_not_reported(job: Job) -> None:
     job.write(HANDLED)
-    job.write("step 11/100 loss 0.5\n", later_s=3.0)
+    job.write("step 11/100 loss 0.5\n", later_s=HOLD_S)
     assert job.write("step 12/100 loss 0.5\n") == []
     assert job.write("", later_s=600.0) == []
 
 
 def test_a_reported_error_that_the_job_survives_is_withdrawn(job: Job) -> None:
     job.write(OOM)
-    job.write("", later_s=3.0)
+    job.write("", later_s=HOLD_S)
     events = job.write("step 30/100 loss 0.5\n", later_s=90.0)
     assert events[1:] == ["recovered: goes on after an error: CUDA out of memory (tried 4.00 GiB)"]
 
@@ -115,7 +116,7 @@ def test_a_reported_error_that_the_job_survives_is_withdrawn(job: Job) -> None:
 def test_secrets_are_hidden(job: Job) -> None:
     job.write('Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f()\n')
     job.write("ValueError: cannot log in with password=hunter2abc\n", later_s=1.0)
-    job.write("", later_s=3.0)
+    job.write("", later_s=HOLD_S)
     (event,) = job.look()
     assert "hunter2abc" not in json.dumps([event.text, *event.evidence])
 
@@ -136,7 +137,7 @@ def test_a_log_that_was_last_written_before_the_start_is_not_searched(tmp_path: 
     os.utime(job.log, (START_S - 60, START_S - 60))
     assert [job.write("") for _ in range(3)] == [[], [], []]
     assert job.write(HANDLED) == []
-    assert job.write("", later_s=3.0) == ["error: ValueError: bad sample 7"]
+    assert job.write("", later_s=HOLD_S) == ["error: ValueError: bad sample 7"]
 
 
 def test_the_end_of_an_earlier_run_is_no_error_of_the_next_one(job: Job) -> None:
@@ -144,7 +145,7 @@ def test_the_end_of_an_earlier_run_is_no_error_of_the_next_one(job: Job) -> None
         file.write(OOM)
     job.now_s += 600.0
     job.task = replace(RUNNING, start_s=int(job.now_s), restarts=1)
-    assert [job.write("step 1/100 loss 0.7\n"), job.write("", later_s=3.0)] == [[], []]
+    assert [job.write("step 1/100 loss 0.7\n"), job.write("", later_s=HOLD_S)] == [[], []]
 
 
 def test_an_error_in_the_log_of_a_worker_names_the_log(job: Job) -> None:
@@ -152,7 +153,7 @@ def test_an_error_in_the_log_of_a_worker_names_the_log(job: Job) -> None:
     worker = job.folder / "worker_1.log"
     worker.write_text(OOM.replace("[rank1]: ", ""), encoding="utf-8")
     job.write("")
-    assert job.write("", later_s=3.0) == ["error: worker_1.log: CUDA out of memory (tried 4.00 GiB)"]
+    assert job.write("", later_s=HOLD_S) == ["error: worker_1.log: CUDA out of memory (tried 4.00 GiB)"]
 
 
 def test_patterns_of_the_job_and_of_the_user_count(job: Job, tmp_path: Path) -> None:
@@ -160,9 +161,9 @@ def test_patterns_of_the_job_and_of_the_user_count(job: Job, tmp_path: Path) -> 
         error_patterns=(ErrorPattern("solver gave up"), ErrorPattern("hot", is_warning=True))
     )
     job.write("the node is hot\n")
-    assert job.write("", later_s=3.0) == []
+    assert job.write("", later_s=HOLD_S) == []
     job.write("the solver gave up at once\n")
-    assert job.write("", later_s=3.0) == ["error: the solver gave up at once"]
+    assert job.write("", later_s=HOLD_S) == ["error: the solver gave up at once"]
     job.user_patterns = tmp_path / "patterns.json"
     rule = {
         "id": "config_error.licence",
@@ -178,7 +179,7 @@ def test_patterns_of_the_job_and_of_the_user_count(job: Job, tmp_path: Path) -> 
     }
     job.user_patterns.write_text(json.dumps({"schema_version": 1, "rules": [rule]}), encoding="utf-8")
     job.write("program: no licence left today\n")
-    assert job.write("", later_s=3.0)[1:] == ["error: program: no licence left today"]
+    assert job.write("", later_s=HOLD_S)[1:] == ["error: program: no licence left today"]
 
 
 def test_of_much_new_text_only_the_end_is_searched(job: Job) -> None:

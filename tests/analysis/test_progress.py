@@ -31,6 +31,7 @@ class Run:
     folder: Path
     now_s: float = START_S
     step: int = 0
+    settings: JobSettings | None = None
 
     @property
     def log(self) -> Path:
@@ -54,6 +55,7 @@ class Run:
     def look(self, *tasks: Task) -> tuple[Event, ...]:
         paths = LogPaths(str(self.log), str(self.log), source="user")
         job = WatchedJob("slurm-7-x", 7, START_S, tasks={task.key: task for task in tasks}, logs=paths)
+        job = replace(job, settings=self.settings)
         file = self.folder / "progress.json"
         return follow_progress([job], lambda _: file, self.now_s, telemetry_of=self.telemetry)[job.id].events
 
@@ -131,7 +133,7 @@ def test_the_milestones_of_other_tasks_do_not_hide_a_stall(run: Run) -> None:
     run.now_s += 3600.0
     run.look(RUNNING)
     file = JsonFile(run.folder / "progress.json", ProgressState, 2**24)
-    milestones = tuple(Event(run.now_s, EventKind.MILESTONE, "25 % done", str(task)) for task in range(300))
+    milestones = tuple(Event(run.now_s, EventKind.MILESTONE, "25% done", str(task)) for task in range(300))
     file.write(replace(run.record, events=run.record.events + milestones))
     run.step = 700
     run.log.write_text("step 700/1000 loss 0.5\n")
@@ -150,6 +152,16 @@ def test_the_last_count_of_a_run_that_ended_needs_no_end_of_line(run: Run) -> No
     progress = run.record.tasks[""].progress
     assert progress
     assert progress.current == 1000
+
+
+@pytest.mark.parametrize("total", [5000, None])
+def test_a_run_that_no_look_saw_is_read_at_its_end_if_the_user_named_its_total(
+    tmp_path: Path, total: int | None
+) -> None:
+    run = Run(tmp_path, settings=JobSettings(total_items=total))
+    run.log.write_text("step 900/1000\n")
+    run.look(replace(RUNNING, state=JobState.COMPLETED, raw_state="COMPLETED", end=END))
+    assert bool(run.record.tasks) == (total is not None)
 
 
 def test_what_a_run_prints_while_it_completes_is_read(run: Run) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.analysis.progress import settings_of_task
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
@@ -109,6 +110,13 @@ def test_the_users_total_and_patterns_are_used(tmp_path: Path) -> None:
     progress = job.saved.tasks[""].progress
     assert progress is not None
     assert (progress.current, progress.total, progress.unit) == (50, 250, "item")
+
+
+def test_the_users_total_is_that_of_all_tasks_of_an_array(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(total_items=250))
+    tasks = {key: replace(RUNNING, key=key) for key in ("0", "1")}
+    assert settings_of_task(replace(job.job, tasks=tasks)).total_items is None
+    assert settings_of_task(job.job).total_items == 250
 
 
 def test_the_average_ignores_samples_of_another_unit(job: FollowedJob) -> None:

@@ -53,7 +53,7 @@ def test_a_verdict_is_reported_once_and_withdrawn_when_it_is_over(tmp_path: Path
     assert texts(job.measured(STARVED, 20)) == ["trouble: data-loading"]
     over = job.measured(BUSY, 30)
     assert texts(over) == ["trouble: data-loading", "recovered: data-loading"]
-    assert over[1].text.startswith("data loading: over for")
+    assert over[1].text.startswith("data loading: no longer, for ")
     again = job.measured(STARVED, 20)
     assert [event.is_quiet for event in again] == [False, False, True]
 
@@ -63,8 +63,8 @@ def test_the_message_has_the_verdict_the_figures_and_the_advice(tmp_path: Path) 
     events = job.measured(STARVED, 30)
     (entry,) = with_progress_alerts(job.job, events, job.now_s).outbox
     assert entry.message.headline == "The GPUs wait for data"
-    assert entry.message.title == "job (12): its GPUs are busy 5 % of the time: they wait for data"
-    assert entry.message.evidence[0] == "GPUs: busy 5 % over the last 10m, while the steps advance"
+    assert entry.message.title == "job (12): its GPUs are busy 5% of the time: they wait for data"
+    assert entry.message.evidence[0] == "GPUs: busy 5% over the last 10m, while the steps advance"
     assert "num_workers" in entry.message.advice
 
 
@@ -78,10 +78,11 @@ def test_what_is_only_shown_sends_no_message(tmp_path: Path) -> None:
 
 def test_what_was_only_shown_is_reported_when_it_becomes_critical(tmp_path: Path) -> None:
     job = MeasuredJob(tmp_path)
-    dead = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD)])
-    job.measured(sample([worker(0), worker(1)]), 20)
-    job.measured(dead, 10)
-    job.measured(dead, 30, steps=False)
+    alive = [replace(worker(number), rank=None) for number in range(2)]
+    ended = replace(worker(2, 0, status=WorkerStatus.DEAD, is_pooled=True), rank=None)
+    job.measured(sample(alive), 20)
+    job.measured(sample([*alive, ended]), 10)
+    job.measured(sample([*alive, ended]), 30, steps=False)
     events = [event for event in job.saved.events if event.subject == "dead-worker"]
     assert [(event.is_critical, event.is_quiet) for event in events] == [(False, True), (True, False)]
 

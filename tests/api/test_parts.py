@@ -115,6 +115,16 @@ def test_only_what_was_appended_to_logs_is_read_again(tmp_path: Path) -> None:
     assert parser.tail_logs(1) == {"worker_0": ("Batch 2/9",)}
 
 
+def test_items_batch_and_epoch_of_one_line_are_all_read(tmp_path: Path) -> None:
+    lines = (f"Epoch 2 Batch {n}/5000 Processed {50 * n}/100000 items (250.0 items/s)\n" for n in (65, 66))
+    (tmp_path / "worker_0.log").write_text("".join(lines), encoding="utf-8")
+    progress = LogParser(str(tmp_path / "*.log")).parse_progress()["worker_0"]
+    assert (progress.current, progress.total, progress.unit) == (3300, 100_000, "item")
+    assert (progress.batch, progress.batches, progress.epoch, progress.rate_per_s) == (66, 5000, 2, 250)
+    assert progress.remaining_s == pytest.approx(386.8)
+    assert (progress.shortest_s, progress.longest_s) == pytest.approx((193.4, 773.6))
+
+
 def test_invalid_arguments_are_named() -> None:
     with pytest.raises(PatternsInvalid, match="oom"):
         LogParser("*.log", error_patterns={"oom": "("})

@@ -61,7 +61,7 @@ def pod(ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = [
         '[ "$*" != "${*#exec -n ml training-}" ] || { echo "pods \\"$4\\" not found" >&2; exit 1; }',
         f"export RAY_API_SERVER_ADDRESS={ray.url} HOME=/nowhere",
-        "shift 5",
+        'while [ "$1" != -- ]; do shift; done; shift',
         'exec "$@"',
     ]
     _program(folder, "kubectl", *lines)
@@ -96,16 +96,19 @@ def test_a_status_is_only_what_ray_proves(
     assert check_job_status(ray.url, JOB) == shown
 
 
-def test_the_same_answers_come_through_the_head_pod(pod: Path, ray: FakeRay) -> None:
+def test_the_same_answers_come_through_the_head_pod(
+    pod: Path, ray: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
     del pod
     assert check_job_status(POD, JOB, "ml") == "RUNNING"
     assert get_current_step(POD, JOB, namespace="ml") == get_current_step(ray.url, JOB) == 41
     resources = ray_compat.verify_ray_resources(POD, "ml")
     assert resources == ray_compat.verify_ray_resources(ray.url)
     assert (resources["gpus_used"], resources["gpus_available"]) == (4.0, 4.0)
-    assert (resources["cpus_used"], resources["cpus_available"]) == (3.0, 16.0)
-    with pytest.raises(UnknownJob, match="ray job list"):
-        check_job_status(POD, "raysubmit_2", "ml")
+    assert f"{resources['cpus_used']}/{resources['cpus_available']} CPUs" == "3/16 CPUs"
+    assert check_job_status(POD, "raysubmit_2", "ml") == "UNKNOWN"  # and the log says why
+    assert get_current_step(POD, "raysubmit_2", namespace="ml") is None
+    assert "`ray job list` lists its jobs" in caplog.text
     assert check_job_status("other-pod", JOB, "ml") == "UNKNOWN"  # an outage proves nothing
     with pytest.raises(JobmonError, match="not a Kubernetes name"):
         check_gpu_utilization("--help")
@@ -176,12 +179,17 @@ def test_a_job_is_followed_in_a_thread_until_it_ends(ray: FakeRay, caplog: pytes
     assert f"job {JOB}: RUNNING, step 41" in caplog.messages
 
 
+def test_the_step_is_that_of_the_end_of_a_log_whose_lines_are_too_long_for_one_answer(ray: FakeRay) -> None:
+    bar = b"\r".join(b"loading %d" % number for number in range(6000))
+    ray.logs[JOB] = b"step 1/900\n" + (bar + b"\n") * 100 + b"step 700/900\n"
+    assert get_current_step(ray.url, JOB) == 700
+
+
 def test_following_ends_at_its_time_limit_or_when_ray_has_forgotten_the_job(ray: FakeRay) -> None:
     assert monitor_job(ray.url, JOB, check_interval=0.01, timeout=0.05)["status"] == "RUNNING"
     ray.jobs = [ray_job(JOB, "SUCCEEDED", type="DRIVER")]
     assert monitor_job(ray.url, JOB)["status"] == "UNKNOWN"  # over, and nothing shows how
-    with pytest.raises(UnknownJob):
-        monitor_job(ray.url, "raysubmit_2")
+    assert monitor_job(ray.url, "raysubmit_2")["status"] == "UNKNOWN"  # Ray has no such job
     with pytest.raises(JobmonError, match="check_interval"):
         monitor_job(ray.url, JOB, check_interval=0)
 
@@ -207,6 +215,7 @@ def test_a_job_on_ray_is_watched_and_waited_for_by_its_own_name(ray: FakeRay, tm
     assert found.result is api.Result.FAILURE
     assert found.jobs[0].job is not None
     assert found.jobs[0].job.exit_code == 3
+    assert api.watch(JOB, backend="ray", address=ray.url).outcome is api.Outcome.FAILURE  # its record
     with pytest.raises(UnknownJob, match="raysubmit_2"):
         api.watch("raysubmit_2", backend="ray", address=ray.url)
     eventually(lambda: not list(processes_of(tmp_path / "jobmon")))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
@@ -101,6 +102,31 @@ def test_a_watched_job_that_ended_is_diagnosed_without_asking_slurm(bench: Bench
     assert not bench.slurm.asked
 
 
+def test_without_its_log_a_job_is_diagnosed_as_when_it_ended(bench: Bench) -> None:
+    found = Diagnosis("cuda_oom", "CUDA out of memory", "", "", evidence=(Line("/w/job.err", 7, "CUDA ..."),))
+    bench.watched(replace(RUNNING, end=FAILED, diagnosis=found))
+    gone = bench.ask("12").diagnosis
+    assert (gone.cause, gone.evidence) == (found.cause, found.evidence)
+    assert gone.note == (
+        f"nothing to read: {bench.folder}/job.err does not exist; {bench.folder}/job.out does not exist; "
+        "this is what was found when the job ended"
+    )
+    os.utime(bench.log("job.err", MISSING), (2, 2))  # put back as it was
+    assert bench.ask("12").diagnosis.cause == "file_not_found"
+    bench.log("job.err", MISSING)  # another job writes to the same file
+    later = bench.ask("12").diagnosis
+    assert later.cause == "cuda_oom"
+    assert later.note.startswith("its log was written after its end, perhaps by another job; this is what")
+    assert bench.ask("12", UserOverride.parse("FAILED", "2")).diagnosis.cause == "file_not_found"
+
+
+def test_that_a_log_is_missing_is_said_once(bench: Bench) -> None:
+    note = f"nothing to read: {bench.folder}/job.err does not exist; {bench.folder}/job.out does not exist"
+    found = Diagnosis("slurm_launch", "The job could not start", "", "", note=note)  # nor was it there then
+    bench.watched(replace(RUNNING, end=FAILED, diagnosis=found))
+    assert bench.ask("12").diagnosis.note == f"{note}; this is what was found when the job ended"
+
+
 def test_a_success_that_did_not_do_all_is_diagnosed_as_its_message_says(bench: Bench) -> None:
     bench.watched(replace(RUNNING, end=COMPLETED))
     bench.log("job.err", "Processed 30/100 items\n")
@@ -165,7 +191,7 @@ def test_the_tasks_that_failed_alike_are_named_with_the_one_that_is_explained(be
 def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:
     bench.watched(Task("1", end=FAILED, raw_job_id=JOB), Task("2", end=FAILED, raw_job_id=14), expected="1-2")
     bench.log(f"worker-{JOB}.err", OOM)
-    bench.log("worker-14.err", MISSING)
+    os.utime(bench.log("worker-14.err", MISSING), (2, 2))  # while it ran
     assert bench.ask(f"{JOB}_1").diagnosis.cause is None
     assert bench.ask(f"{JOB}_2").diagnosis.cause == "file_not_found"
 
@@ -424,7 +450,7 @@ def test_a_running_job_has_a_live_verdict_even_without_an_agent(bench: Bench) ->
     bench.slurm.queue = [(row("12", "RUNNING"),)]
     live = bench.ask("12").live
     assert live
-    assert live.verdict.name == "not-known"
+    assert live.findings[0].name == "not-known"
     assert live.unseen == ("processes, GPUs, memory and node: no agent reports about this job",)
 
 
@@ -435,7 +461,7 @@ def test_a_loss_that_is_nan_is_not_called_healthy(bench: Bench) -> None:
     bench.ctx.progress_file("slurm-12-x").write(JobProgress(START_S, {"": TaskProgress()}, (nan,)))
     live = bench.ask("12").live
     assert live
-    assert (live.verdict.name, live.verdict.text) == ("diverged", "the loss is nan")
+    assert (live.findings[0].name, live.findings[0].text) == ("diverged", "the loss is nan")
 
 
 def test_what_agents_measured_is_judged(bench: Bench) -> None:
@@ -447,7 +473,7 @@ def test_what_agents_measured_is_judged(bench: Bench) -> None:
     (folder / LATEST).write_text(json.dumps(to_json(AgentReport(full))))
     live = bench.ask("12").live
     assert live
-    assert (live.verdict.name, live.verdict.is_critical) == ("memory-near-limit", True)
+    assert (live.findings[0].name, live.findings[0].is_critical) == ("memory-near-limit", True)
     assert not any("no agent" in text for text in live.unseen)
 
 

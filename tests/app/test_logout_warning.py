@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.logout_warning import take_warning
+from jobmon_core.app.logout_warning import take_warning, warning_in_job
 from jobmon_core.host.logind import Logind
 from jobmon_core.store.home import Home
 
@@ -49,3 +49,13 @@ def test_a_process_outside_a_session_gets_no_warning_and_does_not_use_it_up(
     assert take_warning(home, "me", Logind(machine)) == ""
     write(machine / "proc/self/cgroup", SESSION)
     assert take_warning(home, "me", Logind(machine)) != ""
+
+
+def test_inside_a_slurm_job_each_submission_is_warned(machine: Path) -> None:
+    assert warning_in_job("12", Logind(machine)) == ""
+    write(machine / "proc/self/cgroup", "0::/system.slice/slurmstepd.scope/job_7/step_batch/user/task_0\n")
+    for _ in range(2):
+        text = warning_in_job("12", Logind(machine))
+        assert "the monitor of job 12" in text
+        assert "`jobmon recover` on a login node" in text
+        assert "`jobmon submit --sentinel`" in text

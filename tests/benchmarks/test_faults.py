@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from benchmarks import faults
 from benchmarks.fault_campaign.checks import DeliveryReport, check_delivery
 from benchmarks.fault_campaign.flaky_discord import Arrival
-from benchmarks.fault_campaign.kill_points import STEPS
+from benchmarks.fault_campaign.kill_points import FREEZE_STEPS, STEPS
 from benchmarks.fault_campaign.scenario import Event, replayed_scenarios
 from jobmon_core.domain.channels import Route
 
@@ -28,13 +30,26 @@ def delivery(
 def test_no_message_is_lost_while_monitors_are_killed_and_discord_fails(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code = faults.main(["--events", "60", "--kills", "20", "--seed", "1", "--json"])
+    code = faults.main(["--events", "60", "--kills", "20", "--freezes", "0", "--seed", "1", "--json"])
     printed = capsys.readouterr()
     figures = json.loads(printed.out)
     assert (code, figures["broken"]) == (0, []), printed
     assert figures["events"] >= 60
     assert figures["kills"] >= 20
     assert figures["lost"] == figures["repeats without a mark"] == figures["out of order"] == 0
+
+
+def test_no_message_is_lost_and_no_job_returns_while_hosts_freeze(capsys: pytest.CaptureFixture[str]) -> None:
+    unshare = (shutil.which("unshare") or "/bin/false", "--uts", "/bin/true")
+    if subprocess.run(unshare, capture_output=True, check=False).returncode:
+        pytest.skip("a process with a host name of its own is not permitted here")
+    arguments = "--events 25 --kills 3 --freezes 8 --real 1 --seed 1 --json"
+    code = faults.main(arguments.split())
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    assert (code, figures["broken"]) == (0, []), printed
+    assert figures["freezes"] >= 8
+    assert figures["forgotten jobs that returned"] == figures["repeats without a mark"] == 0
 
 
 def test_scenarios_have_enough_events_and_are_the_same_for_the_same_seed() -> None:
@@ -45,8 +60,9 @@ def test_scenarios_have_enough_events_and_are_the_same_for_the_same_seed() -> No
     assert scenarios != list(replayed_scenarios(100, 8))
 
 
-def test_a_monitor_can_be_killed_at_ten_different_steps() -> None:
+def test_a_monitor_can_be_killed_at_ten_different_steps_and_freeze_at_four_more() -> None:
     assert len(STEPS) == len(set(STEPS)) == 10
+    assert len(FREEZE_STEPS) == len(set(FREEZE_STEPS)) == 14
 
 
 def test_messages_that_arrived_once_and_in_order_break_no_bound() -> None:
@@ -110,6 +126,20 @@ def test_each_job_and_each_channel_has_its_own_order() -> None:
     assert check_delivery(events, [replace(B, route=Route.SUCCESS), A], {}, {}).out_of_order == ()
 
 
+def test_a_message_of_a_frozen_monitor_may_arrive_after_its_marked_repeat() -> None:
+    arrivals = (A_AGAIN, B, A, OTHER)
+
+    def report(*overtaken: str) -> DeliveryReport:
+        return check_delivery(EVENTS, arrivals, {"1/a": 1}, {}, overtaken)
+
+    assert report("1/a").broken == ()
+    assert (report().unmarked, report().out_of_order) == (("1/a",), ("1/a",))
+    twice = check_delivery(EVENTS, (*arrivals, A), {"1/a": 2}, {}, ("1/a",))
+    assert twice.unmarked == ("1/a",)
+
+
 def test_a_broken_bound_fails_the_campaign(capsys: pytest.CaptureFixture[str]) -> None:
-    assert faults.main(["--events", "5", "--kills", "0", "--real", "0", "--limit", "0"]) == 1
+    assert (
+        faults.main(["--events", "5", "--kills", "0", "--freezes", "0", "--real", "0", "--limit", "0"]) == 1
+    )
     assert "NOT HELD: lost: 1000" in capsys.readouterr().err

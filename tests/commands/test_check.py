@@ -34,17 +34,19 @@ def test_the_exit_code_tells_failures_and_warnings(shell: Shell) -> None:
     assert _check(shell, Case("./no_solver\n")).returncode == 2
 
 
-def test_the_text_shows_the_worst_first_and_hides_what_does_not_apply(shell: Shell) -> None:
+def test_the_text_shows_only_problems_and_the_worst_last(shell: Shell) -> None:
     done = _check(shell, Case("./no_solver\necho done\n"))
     lines = done.stdout.splitlines()
-    assert lines[0] == f"FAIL  inputs: line 2: {shell.work}/no_solver does not exist"
-    assert lines[1].startswith("      -> ")
-    assert lines[2].startswith("WARN  exit status: line 2: after a failure of no_solver")
+    assert [line[:4] for line in lines[:-2] if line[0] != " "] == ["WARN", "FAIL"]
+    assert lines[0].startswith("WARN  exit status: line 2: after a failure of no_solver")
+    assert f"FAIL  inputs: line 2: {shell.work}/no_solver does not exist" in lines
     assert lines[-1].startswith("1 failure, 1 warning, ")
-    assert lines[-1].endswith("not applicable (--all shows them): do not submit it like this")
-    assert not any(line.startswith("-") for line in lines)
+    assert lines[-1].endswith("not applicable (--all shows all): do not submit it like this")
     shown = _check(shell, Case("./no_solver\n"), "--all").stdout
     assert "-     completion marker: the script writes no completion marker" in shown
+    assert f"ok    script: {shell.work}/job.sbatch can be read" in shown
+    (only,) = _check(shell, Case("./solver\n")).stdout.splitlines()
+    assert only.endswith("(--all shows all): no problem found, you can submit it")
 
 
 def test_json_has_every_item_and_its_keys_are_documented(shell: Shell) -> None:
@@ -94,8 +96,16 @@ def test_submit_checked_refuses_with_one_overview(shell: Shell) -> None:
     arguments = Case("./no_solver\necho done\n").write(shell.work)
     done = shell.jobmon("submit", "--backend", "local", "--checked", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert [line[:4] for line in done.stderr.splitlines() if line[0] != " "] == ["FAIL", "WARN", "jobm"]
+    assert [line[:4] for line in done.stderr.splitlines() if line[0] != " "] == ["WARN", "FAIL", "jobm"]
     assert not list(shell.state.glob("*.json"))
+
+
+def test_submit_checked_judges_the_restarts_that_are_asked_for(shell: Shell) -> None:
+    (shell.work / "job.sh").write_text("#!/bin/bash\npython3 -u absent.py\n")
+    words = ["submit", "--backend", "local", "--checked", "--resume-arg", "--resume {path}"]
+    asked = shell.jobmon(*words, "--restart", "job.sh")
+    assert "the script uses none of its arguments, so --resume {path} has no effect" in asked.stderr
+    assert "restart" not in shell.jobmon(*words, "--restart=off", "job.sh").stderr
 
 
 @pytest.mark.parametrize(("setting", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])

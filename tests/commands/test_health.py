@@ -16,8 +16,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.telemetry.fabric import Fabric, FabricKind, FabricPort
-from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.model import AgentReport, Fabric, FabricKind, FabricPort
 from jobmon_core.domain.tracking.model import Task
 from jobmon_core.store.home import Home
 from jobmon_core.store.json_file import JsonFile
@@ -102,7 +101,8 @@ def test_a_job_over_tcp_beside_unused_cards_is_unhealthy_and_the_lines_prove_it(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     efa = Fabric((FabricPort("efa_0", kind=FabricKind.EFA),))
-    _add(home, 12, running_task(now_s=time.time()), _NCCL, fabric=efa)
+    log = f"{_NCCL}Saving model checkpoint to checkpoint-300\n"
+    _add(home, 12, running_task(now_s=time.time()), log, fabric=efa)
     checkpoint = home.parent / "checkpoint-300"
     checkpoint.mkdir()
     (checkpoint / "model.safetensors").write_bytes((0).to_bytes(8, "little"))  # cut off
@@ -268,7 +268,7 @@ def test_gpus_in_pods_that_nobody_uses_are_an_issue(pods: Path, capsys: pytest.C
     code, found = _json(capsys, "--pod", "p-head")
     assert (code, found["healthy"]) == (1, False)
     assert found["issues"] == [
-        "GPUs available but not being used: 1 GPU allocated, 0 % busy",
+        "GPUs available but not being used: 1 GPU allocated, 0% busy",
         "GPUs available but not being used: no task or actor holds any of Ray's 1 GPUs",
     ]
 

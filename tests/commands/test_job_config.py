@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
+from jobmon_core.app.jobs.job_config import find_settings
+from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.store.jobs import JobStore
+from tests.support.blocking_files import STRANGER
 from tests.support.job_records import RUNNING, job_of
+from tests.support.processes import in_a_copy
 from tests.support.shell import Shell
 
 CONFIG = "job: {num_workers: 4, total_items: 900}\npaths: {log_dir: logs}\nmonitoring: {stall_timeout: 300}\n"
@@ -64,6 +71,62 @@ def test_faults_of_a_file_beside_the_script_are_warnings(sbatch: Shell) -> None:
         "The job is watched without this file. Once it is right, `jobmon cancel JOB`, then",
         f"`jobmon watch JOB --job-config {folder}/jobmon.yaml` applies it.",
     ]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to another user")
+def test_a_file_beside_the_script_counts_only_if_it_is_the_users_or_the_scripts_owners(sbatch: Shell) -> None:
+    script, config = sbatch.work / "job.sh", sbatch.work / "jobmon.yaml"
+    script.write_text("#!/bin/bash\n")
+    config.write_text("results: [/home/me/diary]\n")
+    os.chown(config, STRANGER, -1)
+
+    done = sbatch.jobmon("submit", "job.sh")
+    assert (done.returncode, done.stdout) == (3, "<job.sh>\n")
+    assert f"  - the file belongs to user {STRANGER}; beside a script, only a file of yours" in done.stderr
+    checked = sbatch.jobmon("check", "job.sh")
+    assert f"belongs to user {STRANGER}" in " ".join(checked.stdout.split())
+
+    os.chown(script, STRANGER, -1)
+    note = f"jobmon: {config} applies; it belongs to user {STRANGER}, the owner of the script\n"
+    assert sbatch.jobmon("submit", "job.sh").stderr == note
+    assert sbatch.jobmon("submit", "--job-config", "jobmon.yaml", "job.sh").stderr == ""
+
+    os.chown(script, STRANGER + 1, -1)
+    assert "only a file of yours" in sbatch.jobmon("submit", "job.sh").stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to another user")
+def test_for_another_user_a_file_of_root_counts_and_a_strangers_does_not() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # where others may go, unlike pytest's
+        own, strange = Path(folder, "own"), Path(folder, "strange")
+        for each in (Path(folder), own, strange):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o755)
+        for each in (own, strange):
+            (each / "job.sh").write_text("#!/bin/bash\n")
+            (each / "jobmon.yaml").write_text("job: {total_items: 9}\n")
+            (each / "jobmon.yaml").chmod(0o644)
+        os.chown(strange / "jobmon.yaml", STRANGER, -1)
+
+        find_settings(str(own / "job.sh"), print)  # loads what another user may be unable to load
+
+        def find_both() -> None:
+            told: list[str] = []
+            found = find_settings(str(own / "job.sh"), told.append)
+            assert found
+            assert (found.total_items, told) == (9, [])
+            with pytest.raises(ConfigInvalid, match=f"belongs to user {STRANGER};"):
+                find_settings(str(strange / "job.sh"), told.append)
+
+        in_a_copy(find_both, as_nobody=True)
+
+
+def test_check_names_the_faults_of_a_file_beside_the_script(sbatch: Shell) -> None:
+    (sbatch.work / "job.sh").write_text("#!/bin/bash\n")
+    (sbatch.work / "jobmon.yaml").write_text("jbo: 1\n")
+    shown = " ".join(sbatch.jobmon("check", "job.sh").stdout.split())
+    assert "jobmon.yaml is not usable: jbo: unknown key; did you mean job?" in shown
+    assert "The job will be watched without this file." in shown
 
 
 def test_the_command_that_applies_a_corrected_file_names_the_backend_of_the_job(shell: Shell) -> None:

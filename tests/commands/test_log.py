@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def _version() -> str:
 
 
 def test_without_a_file_the_log_goes_to_stderr_and_what_the_command_says_appears_once(shell: Shell) -> None:
-    done = shell.jobmon("--log-level=info", "status", "77", "--json", TRAINING_MONITOR_LOG_LEVEL="DEBUG")
+    done = shell.jobmon("--log-level=info", "status", "77", "--json")
     assert done.stdout == "[]\n"
     lines = done.stderr.splitlines()
     assert len(lines) == 3
@@ -69,6 +70,38 @@ def test_a_wrong_option_is_an_error_and_a_wrong_variable_a_warning(
     done = shell.jobmon(*arguments, **variables)
     assert done.returncode == exit_code
     assert text in done.stderr
+
+
+def test_the_variables_of_the_other_monitor_choose_the_level_and_the_file_of_a_command(shell: Shell) -> None:
+    for level, lines in (("DEBUG", 2), ("INFO", 2), ("WARNING", 0), ("error", 0)):
+        done = shell.jobmon("status", "77", "--json", TRAINING_MONITOR_LOG_LEVEL=level)
+        assert len(re.findall(_STAMP, done.stderr, re.MULTILINE)) == lines, done
+    file = shell.work / "training.log"
+    done = shell.jobmon("status", "77", TRAINING_MONITOR_LOG_FILE=str(file))
+    assert re.search(_STAMP, done.stderr, re.MULTILINE) is None
+    assert file.read_text(encoding="utf-8").endswith("exit code 1\n")
+
+
+def test_the_same_variables_show_what_the_functions_of_the_other_monitor_do_in_python(shell: Shell) -> None:
+    look = "from jobmon.ray_compat import check_job_status as c; c('127.0.0.1:1', 'x'); c('127.0.0.1:1', 'x')"
+    file = shell.work / "python.log"
+
+    def run(**variables: str) -> str:
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(shell.work),
+            "JOBMON_HOME": str(shell.home),
+            **variables,
+        }
+        command = [sys.executable, "-c", look]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    lines = run(TRAINING_MONITOR_LOG_LEVEL="warning").splitlines()
+    assert [bool(re.match(_STAMP + "WARNING jobmon", line)) for line in lines] == [True, True]
+    assert run(TRAINING_MONITOR_LOG_LEVEL="ERROR") == run() == ""
+    assert "GET" in run(TRAINING_MONITOR_LOG_LEVEL="DEBUG")
+    assert run(TRAINING_MONITOR_LOG_FILE=str(file)) == ""
+    assert file.read_text(encoding="utf-8").count("job x: ") == 2
 
 
 def test_a_command_without_a_log_does_not_load_logging() -> None:

@@ -64,13 +64,23 @@ def test_what_cannot_be_sent_says_why_and_is_kept(shell: Shell) -> None:
     assert done.returncode == 1
     assert "no success webhook is configured; after `jobmon init` run `jobmon recover`" in complaint(done)
     assert "message 'hello' was not delivered" in shell.jobmon("status").stderr
+    assert shell.jobmon("forget").returncode == 2
+    assert shell.jobmon("notify", "drop me").returncode == 1
+    assert "`jobmon forget --messages` drops it" in shell.jobmon("status").stderr
+    dropped = shell.jobmon("forget", "--messages")
+    assert (dropped.returncode, sorted(dropped.stdout.splitlines())) == (
+        0,
+        ["message 'drop me': dropped", "message 'hello': dropped"],
+    )
+    assert "not delivered" not in shell.jobmon("status").stderr
+    assert shell.jobmon("notify", "hello again").returncode == 1
     with FakeDiscord() as server:
         config = shell.home / "config.json"
         config.write_text(json.dumps({"discord": {"success_webhook": server.success_url}}), "utf-8")
         config.chmod(0o600)
-        assert "message 'hello': sending it again" in shell.jobmon("recover").stdout
+        assert shell.jobmon("recover").stdout.count("sending it again") == 1
         server.wait_for(1, route=Route.SUCCESS)
-        eventually(lambda: not stored(shell)[0].is_open)
+        eventually(lambda: not any(each.is_open for each in stored(shell)))
 
 
 @pytest.mark.parametrize(

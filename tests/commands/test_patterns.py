@@ -146,7 +146,7 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
         "    diverged (root) is used",
         "    python_exception_other.runtime_error (root) also matches",
         "    python_exception_other (root) also matches",
-        "diagnosis: Diverged (diverged), confidence 90 %",
+        "diagnosis: Diverged (diverged), confidence 90%",
     ]
 
 
@@ -166,7 +166,7 @@ def test_a_trial_without_a_hit_says_so(shell: Shell) -> None:
     (shell.work / "a.log").write_text("epoch 1\n")
     assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines() == [
         "no pattern matches any line",
-        "diagnosis: No failure found, confidence 70 %",
+        "diagnosis: No failure found, confidence 70%",
     ]
 
 

@@ -35,7 +35,7 @@ def test_json_has_the_documented_keys(shell: Shell) -> None:
     last_update, eta_timestamp = values.pop("last_update"), values.pop("eta_timestamp")
     assert last_update < eta_timestamp
     assert values == {
-        "progress_pct": 12.0, "items_processed": 180, "total_items": 1500, "unit": "step",
+        "progress_pct": 12.0, "items_processed": 180, "total_items": 1500, "unit": "step", "unclear": [],
         "current_batch": 180, "total_batches": 1500, "epoch": None, "total_epochs": None, "loss": 0.025,
         "learning_rate": 1e-05, "grad_norm": 1.5, "metrics": {}, "throughput": 2, "average_throughput": None,
         "elapsed": 90, "eta_seconds": 660, "eta_range": None, "eta_confidence": None,

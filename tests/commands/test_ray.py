@@ -111,6 +111,22 @@ def test_a_job_of_ray_cannot_be_rerun_or_cancelled_by_jobmon_which_names_the_com
     assert "It waits: Ray has not said for what." in user.jobmon("why", "1").stdout
 
 
+def test_a_stalled_job_of_ray_that_is_to_be_stopped_is_refused_and_so_is_a_drill(
+    ray: FakeRay, user: User, tmp_path: Path
+) -> None:
+    (user.work / "stall.yaml").write_text("restart: {stop_on_stall: 600}\n", encoding="utf-8")
+    submit = ("submit", "--restart", "--checkpoint-dir", str(tmp_path))
+    refusal = error_of(user, *submit, "--job-config", "stall.yaml", "--", "python", "train.py")
+    assert "stop_on_stall is not usable" in refusal
+    assert "jobmon cannot cancel jobs of the backend 'ray'" in refusal
+    assert ray.started == []
+    done = user.jobmon(*submit, "--", "python", "train.py")
+    assert done.returncode == 0, done
+    assert "cancel or hold jobs of the backend 'ray'" in error_of(
+        user, "restart", "--drill", "--yes", done.stdout.strip()
+    )
+
+
 def test_a_group_of_jobs_of_ray_ends_with_one_digest(ray: FakeRay, user: User) -> None:
     submitted = user.jobmon("submit", "--group", "sweep", "--submission-id", "good", "--", "true")
     assert "job 1 is the run good of group sweep" in submitted.stderr
@@ -128,3 +144,49 @@ def test_a_group_of_jobs_of_ray_ends_with_one_digest(ray: FakeRay, user: User) -
     (failed, digest) = sorted(messages, key=lambda each: "sweep" in title(each))
     assert "bad (2) failed" in title(failed)
     assert title(digest) == "❌ sweep is complete: 1 completed, 1 failed"
+
+
+def test_a_job_with_restarts_goes_on_as_the_next_attempt_with_its_folder_sent_again(
+    ray: FakeRay, user: User
+) -> None:
+    submit = ("submit", "--restart", "--resume-arg", "--resume {path}")
+    assert error_of(user, *submit, "--", "true").endswith(
+        "name where the job saves its checkpoints: --checkpoint-dir DIR"
+    )
+    code, saved = user.work / "code", user.work / "saved"
+    code.mkdir()
+    (code / "train.py").touch()
+    (user.work / "short.yaml").write_text("restart: {delay: [1, 1]}\npatterns: {checkpoints: 'step_*'}\n")
+    options = ("--job-config", "short.yaml", "--checkpoint-dir", "saved", "--working-dir", "code")
+    done = user.jobmon(*submit, *options, "--", "python", "train.py")
+    assert done.returncode == 0, done
+    first = ray.jobs[0]
+    lineage = first["submission_id"].removesuffix("-a0")
+    assert f"restarts: on; `jobmon restarts {lineage}-a0` shows the attempts" in done.stderr
+    assert first["runtime_env"]["env_vars"] == {"JOBMON_LINEAGE": lineage, "JOBMON_ATTEMPT": "0"}
+    (saved / "step_7").mkdir(parents=True)
+    (saved / "step_7" / "state.json").write_text('{"step": 7}')
+    ray.packages.clear()  # as Ray does at the end of the job
+    start_ms = int(time.time() - 60) * 1000
+    end = ray_job(first["submission_id"], "FAILED", driver_exit_code=75, start_time=start_ms)
+    first.update(end, metadata=first["metadata"], end_time=int(time.time() + 1) * 1000)
+    eventually(lambda: len(ray.started) > 1)
+    second = ray.jobs[1]
+    assert second["submission_id"] == f"{lineage}-a1"
+    assert second["entrypoint"] == f"python train.py --resume {saved}/step_7"
+    assert list(ray.packages) == [second["runtime_env"]["working_dir"].removeprefix("gcs://")]
+    variables = second["runtime_env"]["env_vars"]
+    assert (variables["JOBMON_ATTEMPT"], variables["JOBMON_RESUME_STEP"]) == ("1", "7")
+    second.update(status="FAILED", driver_exit_code=1, end_time=int(time.time() + 1) * 1000)
+    eventually(
+        lambda: "Nothing shows that another attempt" in user.jobmon("restarts", f"{lineage}-a1").stdout
+    )
+    by_hand = user.jobmon("restart", f"{lineage}-a1", "--yes")
+    assert by_hand.returncode == 0, by_hand
+    assert "jobmon submit --backend ray -- " in by_hand.stdout + by_hand.stderr
+    third = ray.jobs[2]
+    assert third["submission_id"] == f"{lineage}-a2"
+    third.update(status="SUCCEEDED", driver_exit_code=0)
+    assert user.jobmon("wait", f"{lineage}-a0").returncode == 0
+    shown = user.jobmon("restarts", f"{lineage}-a2").stdout
+    assert "3 attempts; ended: It succeeded\n" in shown

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import JobStore
 from tests.support.processes import processes_of
 from tests.support.shell import Shell, complaint
@@ -56,6 +56,7 @@ def test_the_recorded_text_runs_again_even_if_the_file_was_changed_or_removed(us
     assert code == 0, screen
     assert "job.sh was changed since (1 line, below)" in " ".join(screen.split())
     assert "+echo edited" in screen
+    assert "jobmon submit --backend local job.sh one" in screen
     second = when_ended(user, str(int(first) + 1))
     assert output(user, second) == "run one\n"
     (user.work / "job.sh").unlink()

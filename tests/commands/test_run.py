@@ -402,3 +402,22 @@ def test_a_wrong_command_line_starts_nothing(shell: Shell, arguments: tuple[str,
     done = shell.jobmon("run", *arguments)
     assert done.returncode == 2
     assert words in complaint(done)
+
+
+def test_a_success_is_doubted_on_the_terminal_and_strictly_by_the_exit_code(shell: Shell) -> None:
+    ignored = ("bash", "-c", f"{sys.executable} no_such.py || true")
+    done = shell.jobmon("run", "--", *ignored)
+    assert done.returncode == 0
+    assert re.search(r"with exit code 0, but its log ends in .*can't open file", done.stderr)
+    assert shell.jobmon("run", "--strict", "--", *ignored).returncode == 1
+    assert shell.jobmon("run", "--strict", "--", "bash", "-c", "echo accuracy 0.9").returncode == 0
+
+
+def test_a_success_that_did_less_than_the_user_named_is_doubted_by_its_monitor(shell: Shell) -> None:
+    short = ("--total-items", "5000", "--", "bash", "-c", "echo Processed 900/5000 items")
+    for options, exit_code in ((("--strict",), 1), ((), 0)):
+        done = shell.jobmon("run", *options, *short)
+        assert done.returncode == exit_code, done.stderr
+        assert re.search(
+            r"^jobmon: job \d is doubtful: processed only 900 of 5,000 items", done.stderr, re.MULTILINE
+        )

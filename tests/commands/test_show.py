@@ -34,6 +34,17 @@ def test_several_jobs_by_id_name_or_as_the_latest_are_shown_with_a_line_between(
     ]
 
 
+def test_tasks_as_squeue_lists_them_are_shown_one_by_one(shell: Shell) -> None:
+    by_list, by_name = shell.jobmon("show", "12_[1-2]"), shell.jobmon("show", "12_1", "12_2")
+    assert (by_list.returncode, by_list.stdout) == (0, by_name.stdout)
+
+
+def test_an_sluid_is_told_from_a_name(shell: Shell) -> None:
+    done = shell.jobmon("show", "sEKNKTV3WPV500")
+    assert done.returncode == 1
+    assert "an SLUID, and jobmon knows jobs by their ids: `sacct -X -o JobID,SLUID`" in done.stderr
+
+
 def test_only_failed_tasks_are_shown_unless_all_are_asked_for(shell: Shell) -> None:
     assert "12_1: COMPLETED" not in shell.jobmon("show", "12").stdout
     assert "12_1: COMPLETED" in shell.jobmon("show", "12", "--all").stdout

@@ -102,3 +102,13 @@ def test_watching_refreshes_in_place_and_ends_cleanly(shell: Shell) -> None:
     assert screen.text.count("\x1b[2J") == 1
     assert "interrupted" not in screen.text
     assert screen.text.endswith("\n")
+
+
+def test_the_width_of_a_pipe_is_the_one_that_the_user_sets(shell: Shell) -> None:
+    def widest(*arguments: str, **environment: str) -> int:
+        return max(text_width(line) for line in shell.jobmon(*arguments, **environment).stdout.splitlines())
+
+    for command in (("status", "--all"), ("top", "--once")):
+        assert widest(*command, COLUMNS="60") <= 60
+        assert widest(*command) == widest(*command, COLUMNS="wide")
+    assert widest("status", "--all") > 80

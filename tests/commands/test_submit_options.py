@@ -137,3 +137,49 @@ def test_after_the_help_of_an_sbatch_without_slurm_comes_what_needs_none(sbatch:
     done = sbatch.jobmon("submit", "--help")
     assert done.returncode == 3
     assert done.stderr.endswith("`jobmon submit --backend local` needs no Slurm\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "missing"),
+    [
+        ("slurm 22.05.8", "-o logs/%x/%j.out -J a", "logs/a"),
+        ("slurm 22.05.8", "-e logs/e.txt", "logs"),
+        ("slurm 22.05.8", "-D there", "there"),
+        ("slurm 22.05.8", "-o %j/x.out", ""),
+        ("slurm 22.05.8", "-o here/%j.out -D .", ""),
+        ("slurm 25.11.1", "-o logs/x.out", ""),
+        ("", "-o logs/x.out", "logs"),
+    ],
+)
+def test_a_folder_for_the_log_that_is_missing_here_is_named_after_the_submission(
+    shell: Shell, version: str, options: str, missing: str
+) -> None:
+    shell.program("sbatch", f'[ "$1" = --version ] && {{ echo "{version}"; exit; }}; echo "<$*>"; exit 3')
+    (shell.work / "here").mkdir()
+    done = shell.jobmon("submit", *options.split(), "job.sh")
+    assert (done.returncode, done.stdout) == (3, f"<{options} job.sh>\n")
+    warning = f"the folder of the logs, {shell.work}/{missing}, does not exist here"
+    assert done.stderr.count("the folder of the logs") == bool(missing)
+    assert warning in done.stderr or not missing
+
+
+def test_a_folder_in_place_of_the_log_is_named_too(sbatch: Shell) -> None:
+    done = sbatch.jobmon("submit", "-o", str(sbatch.work), "job.sh")
+    assert f"jobmon: {sbatch.work} is a folder, so it cannot be a log" in done.stderr
+
+
+@pytest.mark.parametrize("options", ["", "-Q"])
+def test_a_home_that_cannot_be_used_changes_nothing_about_the_code_of_sbatch(
+    shell: Shell, options: str
+) -> None:
+    shell.program("sbatch", '[ "$1" = -Q ] || echo "Submitted batch job 5"')
+    shell.program(
+        "squeue",
+        "read -r _ _ _ _ _ session _ < /proc/self/stat",
+        r"printf '5\037N/A\037%s\037%(%s)T\037here\n' $session -1",
+    )
+    done = shell.jobmon("submit", *options.split(), "job.sh", JOBMON_HOME="/proc/none")
+    assert done.returncode == 0
+    assert "not watched" in done.stderr
+    assert "/proc/none/state cannot be used" in done.stderr
+    assert "jobmon status" not in done.stderr  # it could not tell anything about this job

@@ -101,9 +101,18 @@ def test_a_phone_gets_a_random_topic_which_is_kept_in_a_private_file(shell: Shel
     assert done.stdout.count("█" * 37) >= 2 or done.stdout.count("#" * 74) >= 4
     assert done.returncode == 1
     assert "CRITICAL  FAILED" in done.stdout
+    assert f"""to undo this, remove 'phone' from "channels" in {path}""" in done.stderr
     again = shell.jobmon("init", "--phone", **_NO_NETWORK)
     assert json.loads(path.read_text("utf-8")) == data
     assert f"topic   {phone['topic']}" in again.stdout
+
+
+def test_without_a_code_nobody_is_told_to_scan_one(shell: Shell) -> None:
+    (shell.work / "segno.py").write_text("raise ImportError")
+    done = shell.jobmon("init", "--phone", PYTHONPATH=str(shell.work), **_NO_NETWORK)
+    assert "pip install 'jobmon[alerts]'" in done.stdout
+    assert "2. In the app, subscribe to the topic:" in done.stdout
+    assert "Scan" not in done.stdout
 
 
 def test_the_examples_go_to_the_phone_at_once_and_hold_no_cause(shell: Shell) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from jobmon.cli import COMMANDS
+from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import RUNNING, job_of
 from tests.support.shell import Shell, complaint
 
 _DISCORD = "https://discord.com/api/webhooks/123456789012345678/" + "a" * 68
@@ -65,7 +67,13 @@ def test_without_a_command_the_commands_are_listed(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [("JobmonError('no')", 1), ("KeyboardInterrupt", 130), ("ValueError", 70)]
+    ("error", "code"),
+    [
+        ("JobmonError('no')", 1),
+        ("KeyboardInterrupt", 130),
+        ("PermissionError(13, 'Permission denied', '/locked/state')", 74),
+        ("ValueError", 70),
+    ],
 )
 def test_what_a_command_printed_before_it_failed_is_not_lost(error: str, code: int, tmp_path: Path) -> None:
     program = f"""
@@ -99,7 +107,9 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("bogus",), "unknown command 'bogus'; `jobmon --help` lists the commands"),
         (("statsu",), "unknown command 'statsu'; did you mean 'status'?"),
         (("help", "statsu"), "unknown command 'statsu'; did you mean 'status'?"),
-        (("version",), "unknown command 'version'; `jobmon --version` shows the version"),
+        (("version",), "unknown command 'version'; did you mean `jobmon --version`?"),
+        (("ls",), "unknown command 'ls'; did you mean `jobmon status`?"),
+        (("tail", "8123"), "unknown command 'tail'; did you mean `jobmon logs -f JOB`?"),
         (("logs", "1", "--all"), "unknown option --all; see `jobmon logs --help`"),
         (
             ("run", "--gpu-ids", "x", "--", "true"),
@@ -112,7 +122,7 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
             ("watch", "abc"),
             "'abc' is not the id of one job; expected 12, 12_3 (array task) or 12+1 (het job component)",
         ),
-        (("watch", "12_[1-3]"), "'12_[1-3]' is not the id of one job"),
+        (("watch", "12_[1-3]"), "'12_[1-3]' is not the id of one job; 12 is that of the whole array"),
         (("watch", "-1"), "`jobmon watch --help`"),
         (("recover", "2"), "unexpected argument '2'; see `jobmon recover --help`"),
         (
@@ -121,8 +131,8 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         ),
         (("status", "--jso=x"), "unknown option --jso (did you mean --json?); see `jobmon status --help`"),
         (("patterns", "list", "--jsn"), "did you mean --json?); see `jobmon patterns list --help`"),
-        (("inbox", "--port", "x"), "argument --port: 'x' is not a port number (0 to 65535)"),
-        (("inbox", "--port", "80999"), "argument --port: '80999' is not a port number"),
+        (("inbox", "--port", "x"), "argument --port: 'x' is not a whole number from 0 to 65535"),
+        (("inbox", "--port", "80999"), "argument --port: '80999' is not a whole number from 0 to 65535"),
         (("logs", "1", "2"), "unexpected argument '2'"),
         (("logs", "1", "--out", "--monitor"), "not allowed with argument"),
         (("status", "--since", "2"), "'2' is not a period; expected e.g. 90m, 36h, 2d or 1w"),
@@ -273,10 +283,11 @@ def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: She
     assert done.stdout.count("\n  No channel is configured for these messages.\n  Run `jobmon init`.") == 2
 
 
-def test_the_job_ids_for_completion_are_those_of_the_state_files(shell: Shell) -> None:
-    for job_id in (7, 12):
-        (shell.state / f"slurm-{job_id}-20260101T000000.json").write_text("")
-    assert shell.jobmon("completion", "jobs").stdout == "12\n7\n"
+def test_the_jobs_for_completion_are_the_ids_of_the_state_files_and_their_simple_names(shell: Shell) -> None:
+    (shell.state / "slurm-7-20260101T000000.json").write_text("")
+    for job_id, name in ((12, "train-a.sh"), (13, "two words"), (14, "$(reboot)")):
+        JobStore(shell.state).save(job_of(RUNNING, job_id=job_id, name=name))
+    assert shell.jobmon("completion", "jobs").stdout == "14\n13\n12\n7\ntrain-a.sh\n"
     assert shell.jobmon("completion", "jobs", JOBMON_HOME=str(shell.work / "none")).stdout == ""
     assert not (shell.work / "none").exists()
 

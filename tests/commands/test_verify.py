@@ -125,6 +125,15 @@ def test_the_outputs_of_a_job_are_verified(shell: Shell) -> None:
     assert (done.returncode, "output_dir" in done.stderr) == (1, True)
 
 
+def test_the_files_of_a_job_on_a_host_are_not_looked_for_here(shell: Shell) -> None:
+    settings = JobSettings(output_dir=str(shell.work))
+    job = WatchedJob("ssh-9-x", 9, NOW_S, backend="ssh", cluster="gpubox", remote=True, settings=settings)
+    JobStore(shell.state).save(job)
+    done = shell.jobmon("verify", "9")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "job 9 writes its files on another machine (gpubox): verify them there" in done.stderr
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_job_of_which_nothing_is_known_yet_is_not_called_complete(
     shell: Shell, options: tuple[str, ...]

@@ -13,6 +13,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.owner import Owner
 from tests.support.job_records import NOW_S, OOM, PENDING, RUNNING, failed, job_of, succeeded
+from tests.support.shell import Shell
 
 
 @pytest.fixture
@@ -106,3 +107,12 @@ def test_the_json_has_the_result_of_each_job(watch: Watch, capsys: pytest.Captur
     assert (code, found["result"], found["exit_code"]) == (3, "running", 3)
     jobs = [(each["job_id"], each["result"], each["state"], each["why"]) for each in found["jobs"]]
     assert jobs == [("1", "success", "COMPLETED", ""), ("3", "running", "RUNNING", "")]
+
+
+def test_on_a_terminal_it_says_first_what_it_waits_for(watch: Watch, shell: Shell) -> None:
+    watch(job_of(RUNNING, job_id=3))
+    code, screen = shell.talk(["wait", "3", "--for", "1s"])
+    assert code == 3
+    assert screen.startswith("jobmon: job 3 train: still running, ")
+    assert "waiting (Ctrl-C stops this; the jobs go on)" in " ".join(screen.split())
+    assert "waiting" not in shell.talk(["wait", "3", "--for", "0s"])[1]

@@ -13,8 +13,10 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.telemetry.model import Worker
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
@@ -130,12 +132,78 @@ def test_by_name_only_the_processes_that_are_not_watched_yet_are_taken(
     assert f"watching it as job {new} (train.py)" in done.stderr
 
 
-def test_the_processes_of_a_pid_file_are_one_job_with_a_log_each(shell: Shell, programs: Programs) -> None:
+def workers_of(shell: Shell, pids: list[int]) -> list[Worker]:
+    """Return the workers that the agent beside the processes sees, when it sees one of them."""
+    job = job_of(shell, pids[0])
+    found: list[Worker] = []
+
+    def look() -> bool:
+        telemetry = Context.open(os.environ).telemetry(job.id, "")
+        found[:] = [worker for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers]
+        return bool(found)
+
+    eventually(look)
+    return found
+
+
+def test_several_processes_are_the_workers_of_one_job(shell: Shell, programs: Programs) -> None:
+    logs = ("a.txt", "b.txt", "c.txt")
+    pids = [programs.start("ends", log) for log in logs]
+    (shell.work / "pids").write_text("".join(f"{pid}\n" for pid in pids))
+    for log, done in zip(logs, (100, 200, 300), strict=True):
+        with (shell.work / log).open("a") as file:
+            file.write(f"Processed {done}/500 items\n")
+    options = ("--name", "embed", "--num-workers", "3", "--total-items", "1500")
+    watching = shell.jobmon("watch", "--pid-file", "pids", *options)
+    assert f"watching these 3 processes as job {pids[0]} (embed)" in watching.stderr
+    again = complaint(shell.jobmon("watch", "--pid", str(pids[2])))
+    assert again.startswith(f"process {pids[2]} is already watched (job {pids[0]})")
+    job = job_of(shell, pids[0])
+    assert (list(job.tasks), job.is_array) == ([""], False)
+    ctx = Context.open(os.environ)
+
+    def shown() -> TaskProgress:
+        return ctx.progress_file(job.id).read().tasks.get("", TaskProgress())
+
+    eventually(lambda: shown().progress is not None)
+    progress = shown().progress
+    assert progress is not None
+    assert (progress.current, progress.total) == (600, 1500)
+    assert set(shown().workers) == set(logs)
+    assert {worker.pid for worker in workers_of(shell, pids)} == set(pids)
+    stop = f"kill {' '.join(map(str, pids))}"
+    assert stop in shell.jobmon("handover", str(pids[0])).stdout
+    programs.end()
+    message = message_about(shell, pids[0])
+    assert message.title == f"embed ({pids[0]}) ended, outcome unknown"
+
+
+def test_an_option_given_twice_names_both_processes(shell: Shell, programs: Programs) -> None:
+    first, second = programs.start("ends"), programs.start("ends")
+    watching = shell.jobmon("watch", "--pid", str(first), "--pid", str(second))
+    assert f"watching these 2 processes as job {first} (train.py)" in watching.stderr
+
+
+def test_processes_that_have_not_started_are_waited_for(shell: Shell, programs: Programs) -> None:
+    script = str(shell.work / "train.py")
+    with subprocess.Popen(
+        [sys.executable, "-m", "jobmon", "watch", "--process", script, "--launch-timeout", "300"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        pid = programs.start("ends", "out.log")
+        _, said = watching.communicate()
+    assert f"watching it as job {pid} (train.py)" in said
+
+
+def test_with_each_the_processes_of_a_pid_file_are_tasks_with_a_log_each(
+    shell: Shell, programs: Programs
+) -> None:
     pids = [programs.start("ends", "worker_0.log"), programs.start("fails", "worker_1.log")]
     gone = ended_process()
     (shell.work / "worker_pids.txt").write_text("".join(f"{pid}\n" for pid in (*pids, gone)))
     options = ("--job-name", "embed", "--num-workers", "3", "--gpu-ids", "0", "1", "2", "--total-items", "99")
-    done = shell.jobmon("watch", "--pid-file", "worker_pids.txt", *options)
+    done = shell.jobmon("watch", "--pid-file", "worker_pids.txt", "--each", *options)
     assert done.returncode == 0
     assert f"jobmon: process {gone} is left out: it does not run on this host" in done.stderr
     assert f"watching these 2 processes as job {pids[0]} (embed)" in done.stderr

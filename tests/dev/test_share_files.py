@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from share_files import COMPLETION_NAMES, LITERALS, SHARE, literals_file, share_files
+from share_files import LITERALS, SHARE, literals_file, share_files
 
 from jobmon.cli import COMMANDS
+from jobmon.commands.completion import SHELLS
 
 
 def test_the_files_are_those_that_the_parsers_make_now() -> None:
@@ -26,13 +27,11 @@ def test_every_command_is_in_every_file() -> None:
         assert all(command.replace("-", "\\-") in text or command in text for command in COMMANDS), name
 
 
-@pytest.mark.parametrize("shell", COMPLETION_NAMES)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_shells_accept_their_scripts(shell: str) -> None:
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
-    done = subprocess.run(
-        [shell, "-n", str(SHARE / COMPLETION_NAMES[shell])], capture_output=True, check=False
-    )
+    done = subprocess.run([shell, "-n", str(SHARE / SHELLS[shell])], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -62,12 +61,12 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["help", "ini"], "init"),
         (["submit", "--b"], "--backend"),
         (["submit", "--backend", ""], "slurm local ray"),
-        (["submit", "--backend", "local", "--s"], "--sentinel"),
-        (["submit", "--job-config", "job.yaml", "--s"], "--sentinel"),
+        (["submit", "--backend", "local", "--sen"], "--sentinel"),
+        (["submit", "--job-config", "job.yaml", "--sen"], "--sentinel"),
         (["run", ""], "files"),
         (["run", "--gpu-ids", "0", "--", "si"], "files"),
         (["submit", ""], "files"),
-        (["submit", "--no-agent", "--group", "sweep", "--s"], "--sentinel"),
+        (["submit", "--no-agent", "--group", "sweep", "--sen"], "--sentinel"),
         (["submit", "job.sh", "--s"], ""),
     ],
 )

@@ -11,7 +11,7 @@ from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
-from jobmon_core.domain.delivery.routes.routing import OUTCOMES, RouteRule
+from jobmon_core.domain.delivery.routing import OUTCOMES, RouteRule
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy

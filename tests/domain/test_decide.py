@@ -227,7 +227,7 @@ def test_failures_are_diagnosed_before_successes_within_the_bound() -> None:
 
 
 def test_an_alert_waits_for_the_job_name_from_the_record() -> None:
-    play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    play = Play().queue(row("12", "PENDING", "InvalidQOS"))
     assert not play.job.outbox
     play.record(record("12", "PENDING"))
     (entry,) = play.job.outbox

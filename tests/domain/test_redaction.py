@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.redaction import HIDDEN, redacted, redacted_lines
+from jobmon_core.domain.redaction import HIDDEN, redacted, redacted_lines, without_private_keys
 
 # built from parts, so that a secret scanner finds nothing in this file
 _MIXED = "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8" * 3
@@ -66,6 +66,16 @@ NAMED = [
     "pwd=hunter2",
     "password=a,hunter2",
     'password="don\'t hunter2"',
+    "DB_PASS=hunter2",
+    "export SMTP_PASS='hunter2'",
+    "db_pass: hunter2",
+    "PASS=hunter2 ./run.sh",
+    "curl -sS -u me:hunter2 https://example.org",
+    "curl --user 'me:hunter2' https://example.org",
+    "docker login -u me -p hunter2 registry.example.org",
+    "helm registry login example.org -u me -p hunter2",
+    "mysql -u me -phunter2 -h db runs",
+    "mysqldump -phunter2 runs",
 ]
 
 
@@ -94,7 +104,33 @@ KEYED = [
     "https://account.example.org/x?sv=1&sig={}",
     "https://hooks.slack.com/services/T012/B345/{}",
     "https://discord.com/api/webhooks/112233445566778899/{}",
+    "git clone https://{}@github.com/me/a.git",
+    "https://me.webhook.office.com/webhookb2/{}@a/IncomingWebhook/1/2",
+    "curl -fsS https://hc-ping.com/{}/fail",
+    "curl -d done ntfy.sh/{}",
+    "POST https://ntfy.example.org/{} HTTP/1.1",
+    "https://chat.example.org/hooks/{}",
+    "https://status.example.org/api/push/{}?status=up",
+    "FERNET_KEY={}",
+    "export MY_ENCRYPTION_KEY='{}'",
 ]
+
+
+def test_a_key_that_a_sentence_announces_is_hidden() -> None:
+    for text in ("Paste an API key from your profile and hit enter: {}", "API key (see https://x.org/k): {}"):
+        assert redacted(text.format(_HEX[:40])) == text.format(HIDDEN)
+
+
+def test_the_address_of_a_telegram_bot_is_hidden_as_programs_print_it() -> None:
+    path = f"/bot{SHAPED['Telegram bot']}/sendMessage"
+    error = f"HTTPSConnectionPool(host='api.telegram.org', port=443): Max retries exceeded with url: {path}"
+    assert redacted(error) == error.replace("AA" + _MIXED[:33], HIDDEN)
+
+
+def test_what_is_not_secret_in_an_address_or_a_command_stays() -> None:
+    assert redacted("curl -u me:hunter2 https://x.org") == f"curl -u me:{HIDDEN} https://x.org"
+    assert redacted("DB_PASS=hunter2 PORT=1") == f"DB_PASS={HIDDEN} PORT=1"
+    assert redacted("curl https://hc-ping.com/1a2b3c/start") == f"curl https://hc-ping.com/{HIDDEN}"
 
 
 @pytest.mark.parametrize("text", KEYED)
@@ -143,6 +179,19 @@ HARMLESS = [
     "JOBMON bearer of bad news: nothing authenticated-here-at-all",
     "torch==2.4.1+cu121 transformers==4.44.2",
     "the secret of success: patience",
+    "PASS: test_loader (3.2 s)",
+    "# TOTAL: 12  PASS=11  FAIL=1",
+    "forward_pass: 12.5ms backward_pass=31.2ms first_pass=true",
+    f"CACHE_KEY={_HEX[:40]} PUBLIC_KEY=ssh1 PRIMARY_KEY=run_12 SORT_KEY=loss1",
+    "curl -u me https://example.org",
+    "git clone https://me@github.com/me/a.git",
+    "git@github.com:me/a.git at ssh://git@example.org/a",
+    "mysql -u me -P 3306 runs",
+    "docker run -p 8080:80 image",
+    "see https://docs.ntfy.sh/publish and https://ntfy.sh/docs/config",
+    "File /opt/lib/accelerate/hooks/module_1.py, line 3",
+    f"API key accepted; commit {_HEX[:40]}",
+    f"resuming from /scratch/me/{_HEX[:12]}/Checkpoints/global_step12000/model_00001.pt",
 ]
 
 
@@ -163,6 +212,45 @@ def test_only_the_frame_of_a_private_key_stays(kind: str) -> None:
     frame = (f"-----BEGIN {kind}PRIVATE KEY-----", f"-----END {kind}PRIVATE KEY-----")
     lines = ("before", frame[0], *_BODY.split("\n"), frame[1], "after")
     assert redacted_lines(lines) == ("before", frame[0], HIDDEN, HIDDEN, HIDDEN, frame[1], "after")
+
+
+_PEM = (
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+    "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SMo7bHqN9pYJ1DqZ0sHzk2wz7eJ4Jt5mA",
+    "QIDAQAB",
+)
+_BEGIN_RSA, _END_RSA = (f"-----{edge} RSA PRIVATE KEY-----" for edge in ("BEGIN", "END"))
+
+
+@pytest.mark.parametrize("label", ["", "[rank0]: ", "2026-11-28 12:00:00,123 INFO ", "12: ", "0: [n1:7]> "])
+def test_a_private_key_behind_labels_is_hidden_even_if_an_edge_is_missing(label: str) -> None:
+    key = [_BEGIN_RSA, *_PEM, _END_RSA]
+    for kept in (key, key[1:], key[:-1]):
+        shown = without_private_keys(["before", *(label + line for line in kept), "after"])
+        assert (shown[0], shown[-1]) == ("before", "after")
+        assert not any(line in text for text in shown for line in _PEM)
+        assert sum(text == label + HIDDEN for text in shown) == len(_PEM)
+        assert not any(line in redacted("\n".join(label + each for each in kept)) for line in _PEM)
+
+
+def test_other_lines_within_a_private_key_stay() -> None:
+    others = (
+        f"[rank1]: commit {_HEX[:40]}",
+        "[rank1]: epoch 3",
+        f"[rank1]: saved /a/b/{_HEX[:30]}/Model_1.pt",
+    )
+    lines = (_BEGIN_RSA, _PEM[0], others[0], others[1], _PEM[1], others[2], _END_RSA, others[0])
+    hidden = (_BEGIN_RSA, HIDDEN, others[0], others[1], HIDDEN, others[2], _END_RSA, others[0])
+    assert without_private_keys(lines) == hidden
+
+
+def test_hashes_and_paths_without_a_private_key_stay() -> None:
+    lines = (f"commit {_HEX[:40]}", *_PEM, f"{_HEX}  model.pt")
+    assert without_private_keys(lines) == lines
+    assert without_private_keys(("-----BEGIN CERTIFICATE-----", *lines)) == (
+        "-----BEGIN CERTIFICATE-----",
+        *lines,
+    )
 
 
 def test_a_private_key_in_json_is_hidden_too() -> None:
@@ -220,6 +308,18 @@ HOSTILE = [
     *("1", "a", "A", " ", "\n", "_", ".", "/", "-", "-----", "--", "--a-", "%", "://", "://a:", "://a:b"),
     *("password", "password=", "password='", "token=", "token=a", "secret:", "api_key=\\", "login "),
     *("eyJ-", "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJ", "sk-", "sk-a", "SG.", "hf_", "AKIA", f"M{'A' * 24}1."),
+    *(
+        "curl ",
+        "curl -u a",
+        "docker login ",
+        "mysql ",
+        "api key: ",
+        "api key",
+        "://ntfy.",
+        "://a/hooks/",
+        "_KEY=",
+    ),
+    *("DB_PASS=", "pass=", "PRIVATE KEY\n", "PRIVATE KEY aA1", "PRIVATE KEY ="),
     *("authorization: ", "bearer ", "bearer a", "cookie: ", "webhooks/1/", "?sig="),
     *("-----BEGIN ", _BEGIN, f"{_BEGIN}\n\n", f"{_BEGIN}\na: b", f"{_BEGIN} {'a' * 16}"),
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 
-from jobmon_core.domain.artifacts.checkpoints.mentions import named_folders, saved_paths
-from jobmon_core.domain.artifacts.completeness import Depth, StoredFile, compare
+from jobmon_core.domain.artifacts.completeness import Completeness, Depth, compare
 from jobmon_core.domain.artifacts.file_check import FileVerdict
-from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
+from jobmon_core.domain.artifacts.found import saved_paths
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import WHOLE, check_file
 from tests.fuzz.choices import Choices
 from tests.fuzz.folder import written
@@ -94,9 +95,9 @@ def checkpoints(data: bytes) -> None:
 
 
 def saved_to(data: bytes) -> None:
-    """Any log and script give paths without blanks."""
+    """Any log gives paths without blanks."""
     text = data.decode("utf-8", "replace")
-    for path in (*saved_paths(text.split("\n")), *named_folders(text)):
+    for path in saved_paths(text.split("\n")):
         assert path
         assert not set(path) & set(" \t\n")
 
@@ -105,11 +106,11 @@ def compared(data: bytes) -> None:
     """Each file of either side is the same, missing, extra or different."""
     draw = Choices(data)
     sides = [
-        {draw.line(): StoredFile(draw.number(), float(draw.number())) for _ in range(draw.below(9))}
-        for _ in "ab"
+        {name: ListedFile(name, draw.number(), float(draw.number())) for name in names}
+        for names in ([draw.line() for _ in range(draw.below(9))] for _ in "ab")
     ]
     own, source = sides
-    found = compare(own, source, draw.pick(tuple(Depth)), 100.0)
+    found = compare(Completeness("/a", depth=draw.pick(tuple(Depth))), own, source, 100.0)
     assert set(found.missing) == source.keys() - own.keys()
     assert set(found.extra) == own.keys() - source.keys()
     assert {each.name for each in found.different} <= own.keys() & source.keys()

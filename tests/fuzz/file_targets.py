@@ -12,9 +12,11 @@ from jobmon.views.model import details_json, status_json
 from jobmon.views.status import status_lines
 from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.app.jobs.selection import Selection, select
-from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
-from jobmon_core.domain.autostart.crontab_text import (
+from jobmon_core.domain.autostart.command import (
+    AutostartCommand,
+    AutostartUnavailable,
     cron_lines,
+    marker_for,
     our_lines,
     scrontab_lines,
     with_lines,
@@ -25,7 +27,7 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
-from jobmon_core.domain.messages.digests.jobs_ended import digest_message
+from jobmon_core.domain.messages.digests import digest_message
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.tracking.model import WatchedJob
@@ -141,10 +143,13 @@ def patterns(data: bytes) -> None:
     loaded = file.patterns
     merged = overlay(loaded, loaded)
     assert {pattern.id for pattern in merged} == {pattern.id for pattern in loaded}
-    for match in Matcher(merged).every_match(_LOG):
+    for match in Matcher(merged).find_matches(_LOG, limit=None):
         assert 0 <= match.position < len(_LOG)
     for pattern in loaded:
-        matching = {match.pattern.id for match in Matcher([pattern]).every_match(_lines(pattern.examples))}
+        matching = {
+            match.pattern.id
+            for match in Matcher([pattern]).find_matches(_lines(pattern.examples), limit=None)
+        }
         assert matching == {pattern.id}, "a loaded pattern must match its examples"
 
 

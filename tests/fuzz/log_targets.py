@@ -10,8 +10,8 @@ from jobmon_core.domain.diagnosis.log_text import LINE_LIMIT, clean_lines
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.observe.logs.rank_logs import read_error_file
 from jobmon_core.observe.logs.read import HEAD_BYTES, TAIL_BYTES, LogPart, read_head, read_tail
-from jobmon_core.observe.logs.torchrun import read_error_file
 from tests.fuzz.choices import Choices
 from tests.fuzz.folder import written
 

@@ -116,7 +116,9 @@ def accounting_table(data: bytes) -> None:
 
 def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
     """Return a run, and the records of the run and of its batch step."""
-    listed, state, peak_bytes = _listed(draw), draw.pick(_STATES), 1024 * draw.number(2)
+    # a RESIZING record is joined with the next one of its job
+    states = [state for state in _STATES if state is not JobState.RESIZING]
+    listed, state, peak_bytes = _listed(draw), draw.pick(states), 1024 * draw.number(2)
     by = draw.number(2) if state is JobState.CANCELLED else None
     exit_code = draw.number()
     row = AccountingRow(

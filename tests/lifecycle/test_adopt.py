@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from jobmon_core.lifecycle.adopt import JobOffers
+from jobmon_core.lifecycle.adopt import ADOPTION_TIMEOUT_S, JobOffers
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 JOBS = tuple("abcdefgh")
 
@@ -90,6 +91,26 @@ def test_a_job_that_no_monitor_adopts_gets_exactly_one_monitor_of_its_own(login:
     eventually(lambda: login.monitors() == {login.pid("b")})
     assert login.health("b") is Health.ALIVE
     assert "watches" not in login.log("b").replace(f"monitor {login.pid('b')} watches", "", 1)
+
+
+def test_the_only_monitor_of_a_group_adopts_a_job_although_it_takes_long_to_answer(login: Login) -> None:
+    login.configure()
+    login.launch("a", at_most=1)
+    eventually(login.watches)
+    only = login.pid("a")
+    os.kill(only, signal.SIGSTOP)
+    try:
+        with login.launching("b", at_most=1) as command:
+            eventually(lambda: bool(offers(login).offered_jobs()))
+            offered_s = time.monotonic()
+            # more than a command waits that may as well start another monitor
+            eventually(lambda: time.monotonic() > offered_s + ADOPTION_TIMEOUT_S + 1)
+            assert login.monitors() == {only}
+            os.kill(only, signal.SIGCONT)
+            assert command.communicate(timeout=PATIENCE_S)[0].splitlines()[0] == "holds b"
+    finally:
+        os.kill(only, signal.SIGCONT)
+    assert login.alive() == {"a": only, "b": only}
 
 
 def test_a_monitor_without_a_slot_takes_the_slot_of_one_that_ends(login: Login) -> None:

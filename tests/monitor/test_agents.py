@@ -14,8 +14,8 @@ from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents, Reports
+from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.scheduler.base import AgentLaunch
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.process import ProcessId, ProcessStatus

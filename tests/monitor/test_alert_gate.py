@@ -22,7 +22,7 @@ from jobmon_core.domain.delivery.outbox import (
     with_replacements,
 )
 from jobmon_core.domain.delivery.reminders import MAX_REMINDERS
-from jobmon_core.domain.delivery.routes.routing import RouteRule
+from jobmon_core.domain.delivery.routing import RouteRule
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy

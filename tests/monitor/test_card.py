@@ -20,8 +20,8 @@ from jobmon_core.monitor.card import updated_card
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.store.home import Home
+from jobmon_core.store.job_files import ProgressFile
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.store.progress_file import ProgressFile
 from tests.support import discord_answers as answers
 from tests.support.clock import FakeClock
 from tests.support.discord_answers import Scripted

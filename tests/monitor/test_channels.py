@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,11 +43,11 @@ class DyingStore(JobStore):
     writes_left: list[int]
     is_written: bool
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         self.writes_left[0] -= 1
         if self.writes_left[0] == 0 and not self.is_written:
             raise Killed
-        JobStore.save(self, job)
+        JobStore.save(self, job, check_owner)
         if self.writes_left[0] == 0:
             raise Killed
 
@@ -228,14 +228,22 @@ def test_a_message_without_a_channel_waits_for_one_of_any_type(site: Site) -> No
     assert len(site.received(Route.ERROR)) == 1
 
 
-def test_a_channel_that_is_removed_gives_its_messages_up_with_its_name(site: Site) -> None:
+def test_a_removed_channel_leaves_its_messages_to_another_and_gives_the_others_up(site: Site) -> None:
     site.configure(team={"type": "mailbox", "folder": str(site.home / "missing")})
     site.owe(message("m1"))
     site.monitor().poll_once()
     site.configure()
     run(site)
-    (entry,) = (entry for entry in site.job().outbox if entry.channel == "team")
-    assert "channel 'team' is no longer configured" in entry.given_up
+    assert [entry.channel for entry in site.job().outbox] == ["error"]
+    assert len(site.received()) == 1
+    assert site.job().undelivered == 0
+    site.configure(team={"type": "mailbox", "folder": str(site.home / "missing")})
+    alone = site.owe(message("m2"))
+    site.ctx.store.save(replace(alone, outbox=(replace(alone.outbox[0], channel="team"),)))
+    (site.home / "config.json").write_text("{}")
+    run(site)
+    (lost,) = site.job().outbox
+    assert (bool(lost.given_up), site.job().undelivered) == (True, 1)
 
 
 def test_two_names_of_one_destination_get_a_message_once(site: Site) -> None:

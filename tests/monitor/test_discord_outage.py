@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,8 +37,9 @@ CONFIG = with_webhooks(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 class Forgetful(JobStore):
     """Saves nothing, since no test here restarts a monitor."""
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         assert job.id
+        check_owner()
 
 
 class Day:
@@ -95,7 +96,7 @@ class Day:
 def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
     day = Day(tmp_path_factory.mktemp("day"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobmon_core.notify.discord.channel.post", day.discord)
+        patch.setattr("jobmon_core.notify.discord.channel.send", day.discord)
         day.pass_by()
     return day
 

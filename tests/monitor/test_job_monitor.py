@@ -10,7 +10,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import EarlierLog
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Followed
 from jobmon_core.domain.slurm.rows import Unreachable
@@ -37,10 +37,10 @@ class FullDisk(JobStore):
 
     full = True
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         if FullDisk.full and isinstance(job, WatchedJob) and not job.undelivered:
             raise StorageFailed("no space left on device")
-        super().save(job)
+        super().save(job, check_owner)
 
 
 class CountingStore(JobStore):
@@ -48,9 +48,9 @@ class CountingStore(JobStore):
 
     saves = 0
 
-    def save(self, job: WatchedJob | NewJob) -> None:
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         CountingStore.saves += 1
-        super().save(job)
+        super().save(job, check_owner)
 
 
 def job_monitor(
@@ -81,6 +81,16 @@ def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path)
     FullDisk.full = False
     assert watch.poll_once() is None
     assert sent == ["12/end"]
+    assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
+
+
+def test_a_message_that_another_process_reopened_is_sent_by_the_monitor_that_lives(tmp_path: Path) -> None:
+    """The monitor of a failed job lives for a while after its message: Slurm may run the job again."""
+    store = JobStore(tmp_path)
+    store.save(ENDED)  # as `jobmon init` leaves it
+    given_up = replace(ENDED, outbox=(replace(PENDING, given_up="no error webhook is configured"),))
+    watch = job_monitor(given_up, store, lambda entry, _note: (replace(entry, delivered_s=300.0),))
+    assert watch.poll_once() is None
     assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
 
 
@@ -302,3 +312,26 @@ def test_programs_of_the_user_get_each_change_of_state(tmp_path: Path) -> None:
     monitor.poll_once()
     changes = [change for entry in monitor.job.outbox for change in entry.message.changes]
     assert [(change.before, change.after) for change in changes] == [("", "PENDING"), ("PENDING", "RUNNING")]
+
+
+def test_a_monitor_that_lost_its_job_saves_and_sends_nothing(tmp_path: Path) -> None:
+    """Another host delivered the message while this one was frozen between Slurm's answer and the save."""
+    delivered = replace(ENDED, outbox=(replace(PENDING, delivered_s=1.0),))
+    sent: list[str] = []
+
+    def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
+        note(replace(entry, attempts=1, attempt_since_s=1.0))
+        sent.append(entry.message.id)
+        return (entry,)
+
+    def lost() -> None:
+        raise AlreadyWatched("12 was adopted by monitor 1 on another-login-node")
+
+    store, log = JobStore(tmp_path), list[str]()
+    deps = monitor_deps(tmp_path, FakeScheduler(), FakeClock())
+    watch = JobMonitor(ENDED, replace(deps, deliver=deliver, check_owner=lost, log=log.append))
+    store.save(delivered)
+    with pytest.raises(AlreadyWatched):
+        watch.poll_once()
+    assert (sent, log) == ([], [])
+    assert store.load(ENDED.id) == delivered

@@ -34,7 +34,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()
-        self.loop = MonitorLoop(self.clock, lambda _state_id: None, self.look)
+        self.remained: list[tuple[str, ...]] = []  # after each poll
+        self.loop = MonitorLoop(self.clock, lambda _state_id: None, self.look, self.remained.append)
         self.jobs = {"a": Polled(self.clock, 30.0), "b": Polled(self.clock, 45.0)}
         for state_id, job in self.jobs.items():
             self.loop.add(state_id, cast("JobMonitor", job))
@@ -45,6 +46,10 @@ class Bench:
 
     def run_due(self) -> None:
         self.loop.run_due(lambda _state_id, _event: None, lambda _state_id: None)
+
+
+def test_offers_are_looked_at_after_each_poll_not_only_after_all() -> None:
+    assert Bench().remained == [("a", "b"), ("a", "b")]
 
 
 def test_with_nothing_to_look_at_it_sleeps_until_a_job_is_due() -> None:

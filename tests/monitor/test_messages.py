@@ -16,7 +16,8 @@ from jobmon_core.domain.delivery.stored_message import KEPT_S, StoredMessage
 from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender, keep_sending
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.home import Home
-from jobmon_core.store.messages.message_files import MessageStore, UnreadableMessage
+from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.messages.message_files import MessageStore
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
 from tests.support.mailbox_channel import MAILBOX, messages_in
@@ -141,7 +142,7 @@ def test_a_damaged_file_is_named_and_left_alone(ctx: Context, content: str, mail
     ctx.messages.create(MESSAGE)
     assert send_all(ctx) is None
     assert messages_in(mailbox) == [MESSAGE.id]
-    assert [each.path for each in ctx.messages.all() if isinstance(each, UnreadableMessage)] == [path]
+    assert [each.path for each in ctx.messages.all() if isinstance(each, Unreadable)] == [path]
     assert path.read_text("utf-8") == content
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,8 +196,8 @@ def test_a_reporter_that_is_not_watched_any_more_is_replaced_and_reports_nothing
 class CutOff(JobStore):
     """A store whose monitor dies just after it saved a message about an outage."""
 
-    def save(self, job: WatchedJob | NewJob) -> None:
-        super().save(job)
+    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
+        super().save(job, check_owner)
         if isinstance(job, WatchedJob) and job.undelivered:
             raise StorageFailed("this monitor was killed")
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import Owner
+from jobmon_core.store.remove_job import remove_job_files
+from jobmon_core.system.files import discard_unfinished
 from tests.support.login import Login
 from tests.support.waiting import eventually
 
@@ -79,3 +82,22 @@ def test_a_monitor_that_was_replaced_stops_watching_that_job_and_keeps_the_other
     found = login.ctx.owner_record("a").read()
     assert found is not None
     assert found[0] == other
+
+
+def test_a_monitor_leaves_a_forgotten_job_and_no_file_of_it_returns(login: Login) -> None:
+    pid, home = login.pid(), login.ctx.home
+
+    def has_left_it() -> bool:
+        wake(pid)
+        held = (each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink())
+        return not any(each.name.startswith("a.lock") for each in held)
+
+    os.kill(pid, signal.SIGSTOP)  # for so long that another host took the job over
+    discard_unfinished(home.state, {"a.json"})
+    remove_job_files(home, "a")
+    os.kill(pid, signal.SIGCONT)
+    eventually(has_left_it)
+    found = (*home.state.glob("a.*"), *home.monitors.glob("a.*"), *home.logs.glob("a.*"))
+    assert [(path.name, path.read_text("utf-8")) for path in found] == []
+    assert login.pid("b") == pid
+    assert login.health("b") is Health.ALIVE

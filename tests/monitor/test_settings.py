@@ -111,6 +111,8 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
         "jobmon_core.domain.progress.model",
         "jobmon_core.monitor.card",
         "jobmon_core.monitor.outbox",
+        "jobmon_core.monitor.restarts",
+        "jobmon_core.store.lineages",
         "jobmon_core.observe",
         "jobmon_core.notify",
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.observe.stacks.flight_recorder import copy_dumps
+from jobmon_core.observe.stacks import copy_dumps
 
 RANK_THAT_DUMPS = """\
 import os
@@ -79,6 +79,18 @@ def test_a_dump_of_an_earlier_run_is_left_alone(tmp_path: Path) -> None:
     with rank(
         RANK_THAT_WAITS, TORCH_FR_BUFFER_SIZE="9", TORCH_FR_DUMP_TEMP_FILE=str(tmp_path / "trace_")
     ) as pid:
+        assert copy_dumps({pid: 0}, tmp_path, "n1") == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_dump_of_another_user_is_left_alone(tmp_path: Path) -> None:
+    own = tmp_path / "trace_0"
+    with rank(
+        RANK_THAT_WAITS, TORCH_FR_BUFFER_SIZE="9", TORCH_FR_DUMP_TEMP_FILE=str(tmp_path / "trace_")
+    ) as pid:
+        own.write_bytes(b"of somebody's rank 0")
+        os.utime(own, (time.time() + 2, time.time() + 2))
+        os.chown(own, 4711, -1)
         assert copy_dumps({pid: 0}, tmp_path, "n1") == ()
 
 

@@ -87,7 +87,7 @@ def faults(file: Path) -> list[str]:
 
 def test_every_key_is_read(file: Path) -> None:
     file.write_text(WHOLE)
-    settings, unused, _ = read_job_config(file)
+    settings, unused, *_ = read_job_config(file)
     assert settings == JobSettings(
         source=str(file),
         name="reindex_v3",
@@ -265,6 +265,7 @@ VALUES = st.recursive(
 KEYS = st.sampled_from([
     *("job", "paths", "patterns", "monitoring", "progress_patterns", "error_patterns", "alerts", "email"),
     *("name", "num_workers", "gpu_ids", "total_items", "log_dir", "logs", "stall_timeout", "pattern"),
+    *("restart", "mode", "on", "max", "delay", "resume_arg", "again_on_exit", "grow", "stop_on_stall"),
 ])  # fmt: skip
 CONFIGS = st.recursive(
     VALUES,

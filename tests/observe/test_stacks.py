@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.analysis.stacks import read_stacks
 from jobmon_core.domain.triage.stacks import command
-from jobmon_core.observe.stacks.take import take_stacks
+from jobmon_core.observe.stacks import take_stacks
 from jobmon_core.system.runner import Runner
 
 PROGRAM = """\

@@ -115,7 +115,7 @@ def test_a_checked_submission_is_refused_with_one_overview_or_made(user: User) -
     assert (done.returncode, done.stdout) == (2, "")
     assert "FAIL  logs: " in done.stderr
     assert "FAIL  sbatch: refused: invalid partition specified: nope" in done.stderr
-    assert done.stderr.endswith("jobmon: nothing was submitted; `jobmon check` shows the whole list\n")
+    assert done.stderr.endswith("jobmon: nothing was submitted; `jobmon check --all` shows the whole list\n")
     good = Case("#SBATCH -t 5\n./solver\n").write(user.work)
     done = user.jobmon("submit", "--checked", *good)
     assert done.returncode == 0, done

@@ -65,6 +65,32 @@ def test_a_traceback_in_the_log_explains_the_failure(user: User) -> None:
 
 
 @pytest.mark.parametrize(
+    ("script", "doubt"),
+    [
+        ("python3 no_such.py | tee run.log", "can't open file"),
+        ("srun -n1 bash -c 'exit 7'; echo finished", "task 0: Exited with exit code 7"),
+        (
+            "srun -K -n2 bash -c '[ \"$SLURM_PROCID\" = 1 ] && exit 3; sleep 60'; echo FAILED: done",
+            "task 1: Exited with exit code 3",
+        ),
+    ],
+    ids=["pipe", "step", "srun -K"],
+)
+def test_a_success_whose_program_or_step_failed_is_doubtful(user: User, script: str, doubt: str) -> None:
+    job = user.told(user.submit("-n2", user.script(script)))
+    assert (job.outcome, job.is_doubtful_success) == (Outcome.SUCCESS, True)
+    line = title(only(user, Route.SUCCESS))
+    assert "with exit code 0, but its log ends in" in line
+    assert doubt in line
+
+
+def test_a_success_that_went_on_to_results_after_a_failed_step_is_plain(user: User) -> None:
+    body = 'srun -n1 false\nfor fold in 1 2 3; do echo "fold $fold accuracy 0.9$fold"; done'
+    job = user.told(user.submit(user.script(body)))
+    assert (job.outcome, job.is_doubtful_success) == (Outcome.SUCCESS, False)
+
+
+@pytest.mark.parametrize(
     ("name", "number", "cause"),
     [("KILL", 9, "host_oom_kill.killed"), ("SEGV", 11, "segfault"), ("ABRT", 6, "segfault.aborted")],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.job_settings import ErrorPattern
 from tests.support.messages import only, title
@@ -61,3 +63,8 @@ def test_a_job_is_watched_with_the_settings_that_the_user_names(user: User) -> N
     user.slurm("scontrol", "release", str(job_id))
     assert user.told(job_id).settings is not None
     assert "shard lost" in title(only(user, Route.ERROR))
+
+
+def test_a_pipe_in_place_of_the_settings_delays_no_submission(user: User) -> None:
+    os.mkfifo(user.work / "jobmon.yaml")
+    assert user.told(user.submit(user.script("true"))).settings is None

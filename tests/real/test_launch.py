@@ -52,7 +52,7 @@ def test_a_missing_worker_and_one_that_dies_at_once_are_reported_and_healthy_job
     eventually(lambda: len(user.discord.received(Route.ERROR)) == 2)
     messages = {title(payload): read(payload) for payload in user.discord.received(Route.ERROR)}
     by_name = {text.split()[1]: text for text in messages}
-    assert by_name["dies"].startswith(f"⚠ dies ({dies}): launch failed, ")
+    assert by_name["dies"].startswith(f"❌ dies ({dies}): launch failed, ")
     assert by_name["dies"].endswith(" after its start: only 1 of 2 workers are running")
     assert by_name["missing"].endswith(" after its start: only 2 of 3 workers are running")
     assert "task 1: Exited with exit code 7" in messages[by_name["dies"]]

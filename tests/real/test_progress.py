@@ -106,10 +106,12 @@ def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> 
 
 def test_the_end_says_how_far_a_job_came_and_that_it_did_not_do_all(user: User) -> None:
     (user.work / "named.yaml").write_text("job: {total_items: 2000}\n", encoding="utf-8")
-    script = "for n in $(seq 10 10 {end}); do echo Processed $n/2000 items; sleep 2; done; exit {code}"
+    script = "for n in $(seq 10 10 {end}); do echo Processed $n/{of} items; sleep 2; done; exit {code}"
     jobs = [
-        user.submit("--job-config", "named.yaml", "-t", "10", "--wrap", script.format(end=end, code=code))
-        for end, code in ((150, 0), (40, 1))
+        user.submit(
+            "--job-config", "named.yaml", "-t", "10", "--wrap", script.format(end=end, of=of, code=code)
+        )
+        for end, of, code in ((150, 150, 0), (40, 2000, 1))  # the first thinks that it did all
     ]
     completed, failed = (user.told(job_id) for job_id in jobs)
     assert completed.is_doubtful_success
@@ -117,4 +119,4 @@ def test_the_end_says_how_far_a_job_came_and_that_it_did_not_do_all(user: User) 
     (message,) = user.discord.received(Route.SUCCESS)
     assert title(message).endswith("with exit code 0, but processed only 150 of 2,000 items")
     (message,) = user.discord.received(Route.ERROR)
-    assert facts(message)["Work"] == "Reached item 40 of 2,000 (2 %)"
+    assert facts(message)["Work"] == "Reached item 40 of 2,000 (2%)"

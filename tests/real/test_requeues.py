@@ -134,6 +134,21 @@ def test_a_held_job_is_watched_without_messages_until_its_release(user: User) ->
     only(user, Route.SUCCESS)
 
 
+@pytest.mark.parametrize(
+    ("condition", "script", "route"),
+    [("afternotok", "exit 0", Route.SUCCESS), ("afterok", "exit 1", Route.ERROR)],
+)
+def test_a_job_that_slurm_cancels_for_its_dependency_causes_one_message(
+    user: User, condition: str, script: str, route: Route
+) -> None:
+    first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", f"sleep 3; {script}").strip()
+    options = ("--kill-on-invalid-dep=yes", f"--dependency={condition}:{first}")
+    job = user.told(user.submit(*options, "-J", "fallback", "--wrap", "true"))
+    assert job.outcome is Outcome.CANCELLED
+    payload = only(user, route)
+    assert ("not needed" in title(payload)) == (condition == "afternotok")
+
+
 @pytest.mark.parametrize("array", [(), ("--array=1-3",)], ids=["job", "array"])
 def test_an_impossible_dependency_is_reported_once(user: User, array: tuple[str, ...]) -> None:
     first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exit 1").strip()
@@ -157,3 +172,16 @@ def test_slurm_is_named_as_what_cancelled_a_job_with_an_impossible_dependency(us
     titles = [title(payload) for payload in user.discord.received(Route.ERROR)]
     end = f"⏹ wrap ({job_id}) was cancelled by Slurm: its dependency can never be satisfied"
     assert end in titles
+
+
+def test_a_job_that_is_requeued_by_hand_after_its_end_was_told_is_followed_again(user: User) -> None:
+    script = user.script('[ -n "$SLURM_RESTART_COUNT" ] || exit 3; until [ -e go ]; do sleep 0.5; done')
+    job = user.told(user.submit(script))
+    assert job.outcome is Outcome.FAILURE
+    user.slurm("scontrol", "requeue", str(job.job_id))
+    user.slurm("scontrol", "update", f"jobid={job.job_id}", "starttime=now")
+    user.watched_as(job.job_id, "RUNNING")
+    (user.work / "go").touch()
+    job = user.told(job.job_id)
+    assert (job.outcome, job.tasks[""].restarts) == (Outcome.SUCCESS, 1)
+    assert [len(user.discord.received(each)) for each in (Route.ERROR, Route.SUCCESS)] == [1, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
@@ -276,3 +278,25 @@ def test_a_local_job_has_no_sentinel_and_the_user_is_informed(user: User) -> Non
     done = user.jobmon("submit", "--sentinel", "--backend", "local", "--wrap", "exit 5")
     assert done.returncode == 0
     assert "has no sentinel: the local backend cannot run one" in done.stderr
+
+
+def test_a_job_that_submits_its_successor_is_warned_unless_that_has_a_sentinel(
+    user: User, slurm: Cluster
+) -> None:
+    if not slurm.has_cgroup_memory:
+        pytest.skip("without cgroups, Slurm does not kill a monitor that a job started")
+    job = user.script("jobmon submit --wrap 'exit 3'; jobmon submit --sentinel --wrap 'exit 4'", "-o out.txt")
+    program = os.path.dirname(sys.executable)  # noqa: PTH120 - a text
+    first = user.submit(job, PATH=f"{program}:{user.environment['PATH']}")
+    assert user.told(first).outcome is not None
+    said = (user.work / "out.txt").read_text()
+    assert said.count("this is inside a Slurm job") == 1, said
+    with_sentinel = said.partition("sentinel ")[2].partition(" has ended")[0].rpartition(" ")[2]
+    assert user.told(with_sentinel).outcome is Outcome.FAILURE
+    assert f"the monitor of job {with_sentinel}" not in said
+
+
+def test_the_shell_of_salloc_on_this_host_is_no_job(user: User) -> None:
+    done = user.run("salloc", "-n1", "jobmon", "submit", "--wrap", "exit 0")
+    assert "watching job" in done.stderr, done
+    assert "inside a Slurm job" not in done.stderr

@@ -200,4 +200,21 @@ def test_the_hand_over_page_looks_at_a_job_there_stops_it_and_starts_it_again(
     assert somebody.job(2).workdir == str(folder)
 
 
+def test_the_marker_of_a_job_there_is_a_sign_on_the_hand_over_page_and_of_a_patrol(
+    box: Box, somebody: User
+) -> None:
+    marker = box.home / "STAGE_DONE"
+    pid = box.detached(WAIT)
+    done = somebody.jobmon("watch", "--host", "box", f"pid:{pid}", f"marker:{marker}")
+    assert done.returncode == 0, done
+    somebody.watched_as(1, "RUNNING")
+    sign = f"marker {marker} on box"
+    assert f"- sign that it is done: `{sign}` (not seen yet)" in somebody.jobmon("handover").stdout
+    box.shell(f"touch {marker}")
+    eventually(lambda: f"`{sign}` (seen)" in somebody.jobmon("handover").stdout, step_s=1.0)
+    assert sign in somebody.jobmon("patrol").stdout
+    box.shell(f"kill -9 {pid}")
+    assert end_of(somebody.told(1)).outcome is Outcome.SUCCESS  # which the marker proves
+
+
 PROGRAM = f"{sys.executable} -m jobmon"

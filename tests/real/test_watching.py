@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
 from jobmon_core.domain.channels import Route
@@ -150,3 +153,20 @@ def test_the_log_named_by_the_user_is_read(user: User) -> None:
     text = read(only(user, Route.ERROR))
     assert "RuntimeError: named by the user" in text
     assert f"Log: {user.work}/mine.txt" in text
+
+
+def test_a_command_of_srun_is_not_told_to_change_its_script(user: User) -> None:
+    waits = "until [ -e go ]; do sleep 0.5; done; exit 5"
+    srun = (shutil.which("srun") or "srun", "-J", "bare", "-n1", "bash", "-c", waits)
+    with subprocess.Popen(srun, env=user.environment, cwd=user.work):
+        listed = ("squeue", "-h", "-n", "bare", "-t", "R", "-o", "%i")
+        eventually(lambda: bool(user.slurm(*listed).strip()))
+        job_id = int(user.slurm(*listed))
+        _watch(user, str(job_id))
+        user.watched_as(job_id, "RUNNING")
+        (user.work / "go").touch()
+        user.told(job_id)
+    shown = user.jobmon("show", str(job_id)).stdout
+    assert "exit code 5" in shown
+    assert "#SBATCH" not in shown
+    assert "srun --output=FILE" in shown

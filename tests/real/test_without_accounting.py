@@ -8,9 +8,11 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.restart.model import Verdict
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import Source
 from tests.support.messages import end_of, facts, only, read, title
+from tests.support.restarts import Story
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -60,6 +62,19 @@ def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(
     assert title(payload) == f"⚠ lost ({job_id}) ended, outcome unknown"
     assert "keeps no accounting" in read(payload)
     assert user.status(job_id)["outcome"] == "unknown"
+
+
+def test_a_training_whose_outcome_is_unknown_is_never_restarted(user: User, forgetful: Cluster) -> None:
+    user.environment |= forgetful.env
+    story = Story(user)
+    job_id = story.submit("rename", "wait@6", "--restart")
+    eventually(lambda: story.has_reached(6) and user.job(job_id).name == "job.sh")
+    with user.paused_monitor(job_id):
+        (story.folder / "go").touch()
+        eventually(lambda: user.is_forgotten(job_id))
+    assert user.told(job_id).outcome is Outcome.UNKNOWN
+    assert story.decision().verdict is Verdict.ASK
+    story.assert_never_restarted()
 
 
 def test_a_pending_job_is_explained_and_its_wait_is_split(user: User, slurm: Cluster) -> None:

@@ -194,7 +194,7 @@ def record_refusals(recorder: Recorder) -> None:
     recorder.answer("accounting-unknown", commands.accounting([4_000_000], fields, ""))
     recorder.answer("accounting-invalid-field", commands.accounting([1], (*fields, "Futurity"), ""))
     recorder.answer("accounting-fields", commands.supported_accounting_fields())
-    recorder.answer("accounting-version", commands.accounting_version())
+    recorder.answer("accounting-version", commands.program_version("sacct"))
     recorder.answer("configuration", commands.configuration())
 
 

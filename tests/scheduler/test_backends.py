@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,6 @@ import pytest
 from jobmon.cli import main
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.recover import RecoverJobs
-from jobmon_core.app.remote.manual_commands import manual_commands
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing
@@ -21,6 +24,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.backends import BACKENDS, cancel_command, display_name, find_backend
+from jobmon_core.scheduler.base import Backend
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
@@ -154,7 +158,7 @@ def test_the_command_to_cancel_a_job_names_its_cluster(job: WatchedJob, command:
 def test_users_learn_how_to_look_at_a_job_of_ray_and_stop_it(
     ctx: Context, name: str, look: str, stop: tuple[str, ...]
 ) -> None:
-    found = manual_commands(ctx, replace(RAY_JOB, name=name))
+    found = ctx.manual_commands(replace(RAY_JOB, name=name))
     assert found.look[0].startswith(f"ray job {look}")
     assert found.stop == stop
     assert found.start_note
@@ -174,3 +178,16 @@ def test_no_code_compares_the_name_of_a_backend() -> None:
     comparison = re.compile(rf"""[!=]= ?["']({names})["']""")
     sources = [path for package in ("jobmon", "jobmon_core") for path in (REPOSITORY / package).rglob("*.py")]
     assert [path.name for path in sources if comparison.search(path.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
+def test_what_a_backend_imports_late_is_in_its_folder_and_takes_what_it_is_given(backend: Backend) -> None:
+    described = [backend, *(each for each in (backend.submission_queries, backend.short_jobs) if each)]
+    for record, (name, value) in ((each, item) for each in described for item in each._asdict().items()):
+        if isinstance(value, partial):
+            module, attribute = value.args
+            target = getattr(import_module(f"jobmon_core.scheduler.{module}"), attribute)
+            hint = ast.walk(ast.parse(type(record).__annotations__[name].__forward_arg__))
+            parameters = next(each.elts for each in hint if isinstance(each, ast.List))  # of a Callable
+            signature(target).bind(*parameters)
+            assert module.startswith(f"{backend.name}.")

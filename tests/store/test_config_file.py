@@ -48,8 +48,7 @@ def test_a_configuration_is_private_and_its_folder_stays_as_it_is(tmp_path: Path
         (b"{", "not valid JSON"),
         (b"", "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
-        (b"\xef\xbb\xbf{}", "not valid JSON"),
-        (b"\xff", "cannot be read"),
+        (b"\xff", "cannot be read: it is not a UTF-8 text file$"),
         (b"[]", "expected an object"),
     ],
 )
@@ -61,9 +60,15 @@ def test_an_unreadable_file_is_a_fault_that_names_it(path: Path, content: bytes,
     assert str(path) in str(caught.value)
 
 
+def test_a_byte_order_mark_is_no_fault(path: Path) -> None:
+    path.write_bytes(b'\xef\xbb\xbf{"monitors": {"at_most": 3}}')
+    path.chmod(0o600)
+    assert read_config(path, {}, parsers(), BACKENDS).monitors == 3
+
+
 def test_a_folder_in_its_place_is_a_fault(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(ConfigInvalid, match="cannot be read"):
+    with pytest.raises(ConfigInvalid, match=r"cannot be read: Is a directory$"):
         read_config(path, {}, parsers(), BACKENDS)
 
 

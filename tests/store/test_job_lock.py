@@ -133,3 +133,15 @@ def test_a_folder_in_place_of_a_cancel_request_is_not_a_request(tmp_path: Path) 
     assert not request.is_pending()
     request.clear()
     assert request.path.exists()
+
+
+def test_a_new_owner_discards_the_state_that_a_frozen_one_is_about_to_save(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    frozen = replace(Owner.this_process(), host="another-login-node")
+    OwnerRecord(home.owner_file("12")).write(frozen)
+    os.utime(home.owner_file("12"), (0, 0))
+    names = (".12.json.0123456789abcdef.tmp", ".123.json.0123456789abcdef.tmp")
+    for name in names:
+        (home.state / name).touch()
+    os.close(acquire_job(home.lock_file("12")))
+    assert [name for name in names if (home.state / name).exists()] == [names[1]]

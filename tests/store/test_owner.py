@@ -305,3 +305,15 @@ def test_the_holder_of_a_job_replaces_a_dead_owner(record: OwnerRecord) -> None:
     record.write(replace(ME, pid=4_000_000))
     assert record.heartbeat()
     assert owner_of(record) == ME
+
+
+def test_only_the_owner_passes_the_check(record: OwnerRecord) -> None:
+    record.claim(ME)
+    record.check()
+    record.path.unlink()
+    with pytest.raises(StorageFailed, match="12 has no owner record, so its state must be read again"):
+        record.check()
+    record.write(ELSEWHERE)
+    with pytest.raises(AlreadyWatched):
+        record.check()
+    assert owner_of(record) == ELSEWHERE

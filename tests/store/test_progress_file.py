@@ -10,7 +10,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
 from jobmon_core.store.home import Home
-from jobmon_core.store.progress_file import ProgressFile
+from jobmon_core.store.job_files import ProgressFile
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.live_jobs import progress_of

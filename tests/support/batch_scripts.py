@@ -29,6 +29,7 @@ _FILES = {
     "plain.py": _PLAIN,
     "prints.py": "import time\nprint('step 1/10')\n",
     "one_gpu.py": "import torch\nmodel = torch.nn.Linear(1, 1).cuda()\nmodel(None)\n",
+    "rewrites.py": "import torch\nwhile True:\n    torch.save(None, 'last.pt')\n",
     "endless.py": "import json\njson.loads('1')\n",
     "model.R": "print(1)\n",
     "torch/__init__.py": "",
@@ -203,6 +204,9 @@ BAD = {
         "#SBATCH -p brief --time=20:00:00\n./solver\n", "time_limit", needs_slurm=True
     ),
     "no folder for the log": Case("#SBATCH --output=no/such/%j.out\n./solver\n", "logs"),
+    "no folder for the log, by the job's name": Case("#SBATCH -J a/b -o x-%x.out\n./solver\n", "logs"),
+    "a folder in place of the log": Case("#SBATCH --output=old\n./solver\n", "logs"),
+    "no folder to start in": Case("#SBATCH -D /no/such -o /dev/null\n/bin/true\n", "chdir"),
     "one log for all tasks": Case("#SBATCH --array=1-3 -o all.out\n./solver\n", "logs", Status.WARN),
     "the program does not exist": Case("python3 -u trian.py\n", "inputs"),
     "the input does not exist": Case("python3 -u plain.py --data data/trian.csv\n", "inputs"),
@@ -231,6 +235,13 @@ BAD = {
     ),
     "a redirection into no folder": Case("./solver > results/solver.log\n", "outputs"),
     "results of an earlier run": Case("./solver --output_dir old\n", "earlier_outputs", Status.WARN),
+    "results of an earlier run, and a program that could resume": Case(
+        "python3 -u train.py --output_dir old --dataloader_workers 2\n", "earlier_outputs", Status.WARN
+    ),
+    "a save over the save before": Case("python3 -u rewrites.py\n", "atomic_saves", Status.WARN),
+    "a variable that a site might set": Case(
+        'echo "$DATA_DIR" "$MODEL_ROOT"\n./solver\n', "variables", Status.WARN
+    ),
     "more workers than GPUs": Case(f"{_GPUS}torchrun --nproc_per_node=8 train.py\n", "gpus"),
     "four GPUs asked for, one worker": Case(
         f"{_GPUS}torchrun --nproc_per_node 1 train.py\n", "gpus", Status.WARN
@@ -282,4 +293,72 @@ BAD = {
         "variables",
         files={"rank.py": "import os\nrank = int(os.environ['LOCAL_RANK'])\n"},
     ),
+}
+
+# with `check --restart`: good ones get nothing about restarts, the others exactly their item
+RESUMED = 'python3 -u train.py ${JOBMON_RESUME_FROM:+--resume "$JOBMON_RESUME_FROM"} "$@"\n'
+GOOD_FOR_RESTARTS = {
+    "the idiom": Case(RESUMED),
+    "the idiom, and a folder with the job's id": Case(
+        f'OUT=out/$SLURM_JOB_ID\n{RESUMED.strip()} --output_dir "$OUT"\n'
+    ),
+    "the idiom in a script that the script runs": Case(
+        "bash inner.sh\n", files={"inner.sh": f"#!/bin/bash\n{RESUMED}"}
+    ),
+    "an option that finds the newest": Case("python3 -u train.py --resume latest --output_dir old\n"),
+    "Hydra": Case("python3 -u train.py trainer.resume_mode=auto\n"),
+    "a program that asks jobmon": Case(
+        "python3 -u asks.py\n",
+        files={"asks.py": "import os\nsave = os.getenv('JOBMON_RESUME_FROM')\nckpt = 1\n"},
+    ),
+    "a framework that resumes by itself": Case("srun python3 -m torchtitan.train --dump_folder old\n"),
+    "words from jobmon.yaml": Case(
+        'python3 -u train.py "$@"\n', files={"jobmon.yaml": "restart: {resume_arg: '--resume {path}'}\n"}
+    ),
+    "copies of what is on the disk of the node": Case(
+        f"{RESUMED.strip()} --output_dir $TMPDIR/out &\n"
+        "while sleep 600; do rsync -a $TMPDIR/out/ old/; done &\nwait %1\n"
+    ),
+    "data on the disk of the node": Case(f"cp -r data $TMPDIR\n{RESUMED.strip()} --data-dir $TMPDIR/data\n"),
+    "Lightning that does not requeue": Case(
+        f"#SBATCH --signal=SIGUSR1@90\nsrun {RESUMED}",
+        files={"train.py": "import lightning\nSLURMEnvironment(auto_requeue=False)\ncheckpoint = 1\n"},
+    ),
+    "Lightning without a signal": Case(RESUMED, files={"train.py": "import lightning\ncheckpoint = 1\n"}),
+    "--no-requeue": Case(f"#SBATCH --no-requeue\n# scontrol requeue is forbidden here\n{RESUMED}"),
+}
+BAD_FOR_RESTARTS = {
+    "nothing says where to resume": Case("python3 -u train.py --lr 0.1\n", "restart_resume"),
+    "resuming is turned off": Case("python3 -u train.py --resume=none\n", "restart_resume"),
+    "only weights are loaded": Case("python3 -u train.py --load_weights w.h5\n", "restart_resume"),
+    "words that no program gets": Case(
+        "python3 -u train.py\n",
+        "restart_resume",
+        files={"jobmon.yaml": "restart: {resume_arg: '--resume {path}'}\n"},
+    ),
+    "no saves": Case(f"{RESUMED}", "restart_saves", files={"train.py": "import json\n"}),
+    "saves turned off": Case(f"{RESUMED.strip()} --save_strategy no\n", "restart_saves"),
+    "saves on the disk of the node": Case(f"{RESUMED.strip()} --save_dir $TMPDIR/out\n", "restart_folder"),
+    "saves in memory": Case(
+        f"CKPT=/dev/shm/ckpt\n{RESUMED.strip()} --checkpoint_dir $CKPT --output_dir old\n", "restart_folder"
+    ),
+    "saves on the disk of the node, by jobmon.yaml": Case(
+        RESUMED, "restart_folder", files={"jobmon.yaml": "paths: {checkpoint_dir: /lscratch/me/ckpt}\n"}
+    ),
+    "copies only at the end": Case(
+        f"set -e\n{RESUMED.strip()} --output_dir $TMPDIR/out\ncp -r $TMPDIR/out old/\n", "restart_folder"
+    ),
+    "--requeue": Case(f"#SBATCH --requeue\n{RESUMED}", "restart_owner"),
+    "scontrol requeue": Case(
+        "#SBATCH --signal=B:USR1@60\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\n"
+        f"{RESUMED.strip()} &\nwait $!\n",
+        "restart_owner",
+    ),
+    "Lightning": Case(
+        f"#SBATCH --signal=SIGUSR1@90\nsrun {RESUMED}",
+        "restart_owner",
+        files={"train.py": "from lightning import Trainer\ncheckpoint = 1\n"},
+    ),
+    "submitit": Case(RESUMED, "restart_owner", files={"train.py": "import submitit\ncheckpoint = 1\n"}),
+    "snakemake": Case("snakemake --jobs 1 --restart-times 2\n", "restart_owner"),
 }

@@ -127,6 +127,11 @@ class _Handler(QuietHandler):
             ray.ignored_posts -= 1
             self.close_connection = True
             return
+        if self.path.endswith("/stop"):
+            entry = self._entry(unquote(self.path.removesuffix("/stop").removeprefix("/api/jobs/")))
+            entry.update(status="STOPPED")
+            self._json({"stopped": True})
+            return
         ray.jobs += ray.rivals
         ray.started += [each["submission_id"] for each in ray.rivals]
         ray.rivals = []
@@ -156,9 +161,12 @@ class _Handler(QuietHandler):
             self._send(refusal[0], refusal[1].encode())
         return refusal is not None
 
+    def _entry(self, name: str) -> Entry:
+        found = (job for job in self.server.jobs if name in (job["submission_id"], job["job_id"]))
+        return next(found, {})
+
     def _job(self, name: str) -> None:
-        entry = next((job for job in self.server.jobs if name in (job["submission_id"], job["job_id"])), None)
-        if entry:
+        if entry := self._entry(name):
             self._json(entry)
         else:
             self._send(404, f"Job {name} does not exist".encode())

@@ -51,7 +51,11 @@ class FakeRunner(Runner):
         return self.capture(argv, timeout_s)
 
     def run_attached(
-        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
+        self,
+        argv: Sequence[str],
+        on_line: Callable[[str], None],
+        on_start: Callable[[], None] | None = None,
+        on_pause: Callable[[], object] | None = None,
     ) -> Ran | NotStarted:
         """Return the scripted answer after passing its lines on."""
         self.asked.append(tuple(argv))
@@ -62,6 +66,8 @@ class FakeRunner(Runner):
                 on_start()
             for line in answer.stdout.splitlines():
                 on_line(line)
+            if on_pause:
+                on_pause()
         return answer
 
     def _reply(self, argv: tuple[str, ...]) -> Answer:

@@ -12,7 +12,7 @@ from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.store.progress_file import ProgressFile
+from jobmon_core.store.job_files import ProgressFile
 from jobmon_core.store.telemetry import TaskTelemetry
 
 START_S = 1_700_000_000

@@ -37,7 +37,7 @@ if "ignoring-children" in sys.argv:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 try:
     ctx = Context(Home(Path(sys.argv[1])), os.environ, clock=clock)
-    acquired = MonitorStarter(ctx).start(sys.argv[2].split(","))
+    acquired = MonitorStarter(ctx, int(sys.argv[3])).start(sys.argv[2].split(","))
     print("holds", *acquired)
 except JobmonError as error:
     print(type(error).__name__, error)
@@ -70,16 +70,21 @@ class Login:
         path.write_text(json.dumps(sections), encoding="ascii")
         path.chmod(0o600)
 
-    def launch(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> list[str]:
+    def launch(
+        self, jobs: str = "a", through: str = '"$@"', at_most: int = 0, **environment: str
+    ) -> list[str]:
         """Start a monitor from a separate process; return the lines that it printed."""
-        with self.launching(jobs, through, **environment) as process:
+        with self.launching(jobs, through, at_most, **environment) as process:
             out, err = process.communicate(timeout=PATIENCE_S)
         assert not err, err
         return out.splitlines()
 
-    def launching(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> subprocess.Popen[str]:
+    def launching(
+        self, jobs: str = "a", through: str = '"$@"', at_most: int = 0, **environment: str
+    ) -> subprocess.Popen[str]:
         """Start a monitor without waiting for it."""
-        command = ["sh", "-c", through, "sh", sys.executable, "-c", LAUNCH, str(self.ctx.home.root), jobs]
+        program = [sys.executable, "-c", LAUNCH, str(self.ctx.home.root), jobs, str(at_most)]
+        command = ["sh", "-c", through, "sh", *program]
         return subprocess.Popen(
             command,
             cwd=self.folder,

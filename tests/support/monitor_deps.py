@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.restart.model import Decision, Verdict
 from jobmon_core.domain.telemetry.agent_settings import AgentSettings
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.lifecycle.agent_processes import AgentProcesses
 from jobmon_core.monitor.agents import AgentDeps, Agents
-from jobmon_core.monitor.done.hints import DoneHints
+from jobmon_core.monitor.done_hints import DoneHints
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.progress_follower import ProgressFollower
+from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import Scheduler
@@ -37,6 +38,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         policy=Policy(),
         cluster_name=str,
         diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
+        check_owner=lambda: None,
         deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
         earlier_logs=lambda _job: {},
         progress=ProgressFollower(lambda _jobs: {}, AtHome(), clock, 30.0),
@@ -52,6 +54,8 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
                 clock=clock,
             )
         ),
+        decide_restart=lambda _job: Decision(Verdict.STOP, "test", "this is a test", clock.now()),
+        restart=lambda job: replace(job, restart_due_s=None),
         with_proof=lambda _job, answer: answer,
         done_hints=DoneHints(clock),
         is_cancelled=lambda: False,

@@ -127,12 +127,16 @@ class RealRay:
 
     def add_full_node(self) -> None:
         """Add a node whose memory counts as used up, so that Ray kills each worker on it; see `FULL`."""
+        limits = {"RAY_memory_usage_threshold": "0", "RAY_memory_monitor_refresh_ms": "100"}
+        self.add_node(FULL, limits)
+
+    def add_node(self, resource: str, settings: Mapping[str, str] | None = None) -> None:
+        """Add a node that has one unit of a resource, which only it has."""
         (gcs,) = self._processes("gcs/gcs_server")
         port = next(word for word in gcs.cmdline() if word.startswith("--gcs_server_port=")).partition("=")[2]
-        options = (f"--address=127.0.0.1:{port}", "--num-cpus=0", f'--resources={{"{FULL}": 1}}')
-        limits = {"RAY_memory_usage_threshold": "0", "RAY_memory_monitor_refresh_ms": "100"}
-        output = self.folder / "full-node.log"
-        if not any(self._ray_start(output, options, _NODE_PORT_OPTIONS, limits) for _ in range(_STARTS)):
+        options = (f"--address=127.0.0.1:{port}", "--num-cpus=0", f'--resources={{"{resource}": 1}}')
+        output = self.folder / f"{resource}-node.log"
+        if not any(self._ray_start(output, options, _NODE_PORT_OPTIONS, settings) for _ in range(_STARTS)):
             raise AssertionError(f"the node does not start: {output.read_text('utf-8', 'replace')[-3000:]}")
 
     def _ray_start(
@@ -209,6 +213,11 @@ class RealRay:
                 start_new_session=True,
             )
         eventually(self.answers, _START_S)
+
+    def kill_raylet(self, resource: str) -> None:
+        """Kill the service that runs the jobs of a node, which has this resource; its processes live on."""
+        raylets = self._processes("raylet/raylet")
+        _kill([each for each in raylets if f"={resource},1," in " ".join(each.cmdline())])
 
     def kill_gcs(self) -> None:
         """Kill the service that knows all jobs."""

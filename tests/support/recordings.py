@@ -1,22 +1,25 @@
-"""Answers of a real Slurm, recorded by `tests/recordings/record.py` on two versions."""
+"""Answers of a real Slurm, recorded by `tests/recordings/record.py` on two versions, or on three."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
+
 from jobmon_core.system.runner import Ran
 
 _FOLDER = Path(__file__).parents[1] / "recordings"
+_BESIDE = Path(__file__).parents[3] / "shared" / "data" / "slurm26"  # data that is no part of the project
 
 
 class Recordings:
     """The answers of one version of Slurm."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, folder: Path = _FOLDER) -> None:
         """Read nothing yet; ``version`` is a year and a month, e.g. 25.11."""
         self.version = version
-        self.folder = _FOLDER / f"slurm-{version}"
+        self.folder = folder / f"slurm-{version}"
 
     def __repr__(self) -> str:
         return self.version
@@ -36,6 +39,11 @@ class Recordings:
 
 OLD, NEW = Recordings("22.05"), Recordings("25.11")
 VERSIONS = (OLD, NEW)
+_LATEST = Recordings("26.05", _BESIDE)
+_is_absent = pytest.mark.skipif(
+    not _LATEST.folder.exists(), reason="the answers of 26.05 are not beside the checkout"
+)
+EACH_VERSION = (*VERSIONS, pytest.param(_LATEST, marks=_is_absent))  # for `parametrize`
 SCENARIOS = Recordings("25.11-scenarios")  # rare endings, recorded one by one on 25.11.7
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import History, Progress
 from jobmon_core.domain.progress.model import Sample as Step
 from jobmon_core.domain.telemetry.model import Cpu, Disk, Gpu, Memory, Node, Sample, Worker
@@ -105,3 +106,9 @@ def situation(
 def names(found: Situation) -> list[str]:
     """Return the names of the verdicts about a situation, the worst first."""
     return [verdict.name for verdict in judge(found)]
+
+
+def trouble(name: str, text: str, since_s: float = 50.0, **known: object) -> Event:
+    """Return what a rule found, with its name as the title."""
+    found = Event(since_s, EventKind.TROUBLE, text, subject=name, title=name)
+    return replace(found, **known)  # type: ignore[arg-type]  # any field

@@ -6,14 +6,14 @@ import json
 from collections import defaultdict
 
 from jobmon_core.system.clock import Clock
-from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, PostResult
+from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, SendResult
 from tests.support.fake_discord import Payload
 
 LIMITS = ((5, 2.0), (30, 60.0))  # messages, seconds: of one webhook
 
 
 class StrictDiscord:
-    """Accepts messages by webhook, in the place of `http.post`."""
+    """Accepts messages by webhook, in the place of `http.send`."""
 
     def __init__(self, clock: Clock, up_from_s: float) -> None:
         self.clock = clock
@@ -24,7 +24,7 @@ class StrictDiscord:
         self.impatient = 0  # requests that came before the end of the wait of a 429
         self._wait_until_s: dict[str, float] = defaultdict(float)
 
-    def __call__(self, outgoing: HttpRequest, timeout_s: float) -> PostResult:
+    def __call__(self, _method: str, outgoing: HttpRequest, timeout_s: float) -> SendResult:
         assert timeout_s > 0
         now_s, url = self.clock.now(), outgoing.url
         self.asked[url] += 1

@@ -177,7 +177,7 @@ OOM_KILLED = Diagnosis(
     label="slurm_oom",
     confidence=0.98,
     is_proved=True,
-    work="reached step 74,620 of 80,000 (93 %)",
+    work="reached step 74,620 of 80,000 (93%)",
 )
 
 

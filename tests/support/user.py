@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord
+from tests.support.processes import kill_monitors
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.warm_jobmon import run_jobmon, run_program
 
@@ -142,12 +143,8 @@ class User:
 
     def leave(self) -> None:
         """Kill the monitors and cancel the jobs that the test left behind."""
-        jobs = []
-        for found in list_jobs(Context.open(self.environment)):
-            if isinstance(found, JobStatus):
-                jobs.append(str(found.job.job_id))
-                if found.health is Health.ALIVE and found.owner:
-                    with suppress(ProcessLookupError):  # it has just ended
-                        os.kill(found.owner.pid, signal.SIGKILL)
+        found = list_jobs(Context.open(self.environment))
+        jobs = [str(each.job.job_id) for each in found if isinstance(each, JobStatus)]
+        kill_monitors(self.home)
         if jobs and "SLURM_CONF" in self.environment:
             self.run("scancel", *jobs)

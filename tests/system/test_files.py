@@ -6,6 +6,7 @@ import random
 import stat
 import subprocess
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.system.files import (
     blocking_file,
+    discard_unfinished,
     failure_reason,
     make_folder,
     private_folder,
@@ -202,3 +204,42 @@ def test_an_error_with_another_cause_keeps_the_systems_message(tmp_path: Path) -
     full = OSError(errno.ENOSPC, "No space left on device")
     assert failure_reason(tmp_path / "x", full) == "No space left on device"
     assert failure_reason(tmp_path / "x", OSError("no errno")) == "no errno"
+
+
+def test_a_check_before_the_last_step_keeps_the_old_content(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    write_atomically(path, b"old")
+
+    def refuse() -> None:
+        raise StorageFailed("not the owner")
+
+    with pytest.raises(StorageFailed, match="not the owner"):
+        write_atomically(path, b"new", check=refuse)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_writer_whose_unfinished_file_was_discarded_changes_nothing(tmp_path: Path) -> None:
+    path, other = tmp_path / "x.json", tmp_path / "x.json.old.json"
+
+    def discard() -> None:
+        write_atomically(path, b"by the next owner", check=lambda: None)
+        discard_unfinished(tmp_path, {"x.json"})
+
+    with pytest.raises(StorageFailed, match=r"x\.json cannot be written: No such file"):
+        write_atomically(path, b"by a frozen process", check=discard)
+    assert path.read_bytes() == b"by the next owner"
+    write_atomically(other, b"new", check=lambda: discard_unfinished(tmp_path, {"x.json"}))
+    assert other.read_bytes() == b"new"
+    discard_unfinished(tmp_path / "missing", {"x.json"})  # does not raise
+
+
+def test_a_small_file_takes_little_memory_however_large_it_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    write_atomically(path, b"{}")
+    tracemalloc.start()
+    try:
+        assert read_own(path, 2**30) == b"{}"
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

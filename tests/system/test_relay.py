@@ -36,6 +36,20 @@ def test_lines_are_passed_on_while_the_program_runs(terminal: Terminal, tmp_path
     terminal.run(f"echo Submitted batch job 5; while [ ! -e {go} ]; do sleep 0.01; done", on_line)
 
 
+def test_a_pause_of_the_program_and_its_end_are_reported(terminal: Terminal, tmp_path: Path) -> None:
+    lines: list[str] = []
+    seen: list[int] = []
+
+    def on_pause() -> None:
+        seen.append(len(lines))
+        (tmp_path / "go").touch()
+
+    # the program prints the second line only because it paused after the first
+    script = f"echo 1; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo 2"
+    terminal.programs.run_attached(sh(script), lines.append, None, on_pause)
+    assert (seen[0], seen[-1]) == (1, 2)
+
+
 def test_a_last_line_needs_no_newline(terminal: Terminal) -> None:
     lines: list[str] = []
     terminal.run(r"printf 'one\ntwo'", lines.append)

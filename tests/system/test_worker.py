@@ -111,6 +111,17 @@ def test_a_killed_worker_has_no_result() -> None:
         run(work)
 
 
+def test_work_that_may_be_done_twice_is_repeated_if_its_worker_was_killed(tmp_path: Path) -> None:
+    def killed_first() -> str:
+        with (tmp_path / "tries").open("a") as tries:
+            tries.write(".")
+        if (tmp_path / "tries").stat().st_size == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "done"
+
+    assert Worker().run_twice(str, killed_first, 10.0) == "done"
+
+
 def test_a_worker_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
 

@@ -38,7 +38,7 @@ def test_what_became_of_a_message_is_said_in_words(entry: OutboxEntry, words: st
         (REFUSED, Health.DEAD, "its monitor is gone; `jobmon recover` sends the message"),
         (ENTRY, Health.ALIVE, ""),
         (replace(ENTRY, given_up="404"), Health.DONE, "check the channel with `jobmon test-alerts`, then"),
-        (replace(ENTRY, given_up="add a webhook and run `jobmon recover`"), Health.DONE, ""),
+        (replace(ENTRY, given_up="add a webhook and run `jobmon recover`"), Health.DONE, "or `jobmon forget"),
     ],
 )
 def test_the_advice_is_what_helps(entry: OutboxEntry, health: Health, words: str) -> None:

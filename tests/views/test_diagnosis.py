@@ -15,8 +15,8 @@ from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task
-from jobmon_core.domain.triage.situation import Verdict
 from tests.support.records import anything
+from tests.support.situations import trouble
 
 FOUND = Diagnosis(
     cause="cuda_oom",
@@ -73,7 +73,7 @@ def test_a_healthy_log_says_so_and_no_more() -> None:
 
 @pytest.mark.parametrize(("confidence", "is_said"), [(0.0, False), (0.5, True), (0.7, False), (0.9, False)])
 def test_only_a_low_confidence_is_shown(confidence: float, *, is_said: bool) -> None:
-    said = "A GPU had no memory left." + (" Not certain (50 %)." if is_said else "")
+    said = "A GPU had no memory left." + (" Not certain (50%)." if is_said else "")
     assert drawn(Report(replace(FOUND, confidence=confidence)))[1] == said
 
 
@@ -207,8 +207,8 @@ def test_the_words_of_the_log_are_the_title_and_their_class_begins_the_explanati
 
 
 def test_a_summary_is_one_line() -> None:
-    assert summary(FOUND) == "Out of GPU memory (cuda_oom), confidence 90 %"
-    assert summary(CLEAN) == "No failure found, confidence 90 %"
+    assert summary(FOUND) == "Out of GPU memory (cuda_oom), confidence 90%"
+    assert summary(CLEAN) == "No failure found, confidence 90%"
     assert summary(UNKNOWN) == "Cause unknown"
 
 
@@ -222,21 +222,23 @@ def test_nothing_in_a_diagnosis_harms_a_terminal_or_the_json(found: Diagnosis, t
     json.loads(json.dumps(report_json(report)))
 
 
-LEAK = Verdict(
+LEAK = trouble(
     "memory-leak",
-    "The memory grows steadily",
     "its memory grows by 6.0 GiB/h: full in 3h 40m",
     1_700_000_000.5,
-    ("memory on n1: 9.9 GiB of 32.0 GiB", "growth: 5.0 GiB in 50m"),
-    "See `jobmon show JOBID`.",
+    title="The memory grows steadily",
+    evidence=("memory on n1: 9.9 GiB of 32.0 GiB", "growth: 5.0 GiB in 50m"),
+    advice="See `jobmon show JOBID`.",
     is_critical=True,
 )
 
 
 def test_the_verdict_about_a_running_job_comes_before_what_its_log_shows() -> None:
-    zombie = Verdict("zombie-workers", "Processes ended without being reaped", "1 of its processes", 5.0)
+    zombie = trouble(
+        "zombie-workers", "1 of its processes", 5.0, title="Processes ended without being reaped"
+    )
     running = Subject(JobRef(12), "train", Task("", JobState.RUNNING, "RUNNING"), None)
-    report = Report(CLEAN, running, live=LiveVerdict(LEAK, (zombie,), ("n1: GPUs: no NVIDIA driver",)))
+    report = Report(CLEAN, running, live=LiveVerdict((LEAK, zombie), ("n1: GPUs: no NVIDIA driver",)))
     assert drawn(report) == [
         "The memory grows steadily",
         "Job 12 train: RUNNING; its memory grows by 6.0 GiB/h: full in 3h 40m",

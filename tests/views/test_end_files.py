@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon.views.end_files import end_json, end_rows, why_doubtful
+from jobmon.views.model import end_json, end_rows, why_doubtful
 from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import MISSING_OUTPUTS, Diagnosis
 
@@ -37,7 +37,12 @@ def test_json_has_the_documented_keys() -> None:
         "results": [{"name": "metrics.csv", "text": "a  b\n1  2"}],
         "diagnostics": "/home/me/logs/12.diagnostics.txt",
     }
-    assert end_json(None) == {"outputs": None, "outputs_verified": False, "results": [], "diagnostics": None}
+    assert end_json(Diagnosis(None, "", "", "")) == {
+        "outputs": None,
+        "outputs_verified": False,
+        "results": [],
+        "diagnostics": None,
+    }
 
 
 def test_a_doubt_is_named_in_a_few_words() -> None:

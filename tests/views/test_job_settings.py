@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobmon.views.job_settings import settings_rows
+from jobmon.views.details import settings_rows
 from jobmon_core.domain.job_settings import Done, JobSettings
 from jobmon_core.domain.triage.thresholds import Thresholds
 
@@ -24,7 +24,7 @@ def test_every_setting_is_shown_with_what_it_does() -> None:
     assert text.split(", ") == [
         "launch timeout 5m",
         "stall timeout 10m",
-        "slowdown warning at -30 %",
+        "slowdown warning at -30%",
         "minimum output growth 1.0 KiB per check",
         "done marker /w/DONE and log /finished/",
         "stacks on stall",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon.views.launch import launch_json, launch_label, launch_lines
+from jobmon.views.running import launch_json, launch_label, launch_lines
 from jobmon.views.top.drawing import ASCII
-from jobmon.views.top.job_page import job_lines
+from jobmon.views.top.job_page import JobPage
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.launch.model import FIRST_OUTPUT, GPUS, WORKERS, Item, LaunchState, Result, Verdict
@@ -14,7 +14,7 @@ from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of
-from tests.support.live_jobs import running_task
+from tests.support.live_jobs import running_task, some_artifacts
 
 STARTED = LaunchState(
     NOW_S - 40,
@@ -96,11 +96,23 @@ def test_the_card_has_a_line_once_all_has_started() -> None:
 
 
 def test_the_page_of_an_opened_job_has_the_list() -> None:
-    page = job_lines(live(FAILED), (), None, NOW_S, width=80, height=24, symbols=ASCII)
+    page = JobPage(live(FAILED), (), None, NOW_S, symbols=ASCII).lines(80, 24)
     texts = ["".join(span.text for span in line).rstrip() for line in page]
     at = texts.index("Launch:      failed")
     assert texts[at + 1] == "             failed: only 3 of 4 workers are running"
-    page = job_lines(live(PASSED), (), None, NOW_S, width=80, height=24, symbols=ASCII)
+    page = JobPage(live(PASSED), (), None, NOW_S, symbols=ASCII).lines(80, 24)
     assert "Launched:    8/8 workers, 8/8 GPUs in use" in [
         "".join(span.text for span in line) for line in page
     ]
+
+
+def test_checks_that_passed_give_way_where_there_is_no_room_for_workers_and_outputs() -> None:
+    checking = LaunchState(
+        NOW_S - 9, items=tuple(Item(f"item {n}", Result.PASSED, f"item {n}") for n in range(9))
+    )
+    task = replace(live(checking), artifacts=some_artifacts())
+    page = JobPage(task, (), None, NOW_S, symbols=ASCII)
+    texts = ["".join(span.text for span in line).rstrip() for line in page.lines(80, 20)]
+    assert "output_0.jsonl" in "".join(texts)
+    assert not any("ok: item" in text for text in texts)
+    assert any("ok: item 8" in "".join(span.text for span in line) for line in page.lines(80, 24, 1))

@@ -11,6 +11,8 @@ from jobmon.views.status import status_lines, watch_lines
 from jobmon.views.text_width import text_width
 from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.app.jobs.selection import Selection, select
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.messages.parts import job_title
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -60,6 +62,14 @@ def notes(*jobs: WatchedJob, health: Health = Health.ALIVE) -> list[str]:
 )
 def test_the_health_of_the_monitor_ends_the_row(health: Health, words: str) -> None:
     assert row(JOB, health).endswith(f" {words}")
+
+
+def test_a_run_of_a_sweep_has_its_own_name_in_lists_and_messages() -> None:
+    job = replace(JOB, settings=JobSettings(run="sweep1/r8_lr1e-5/epoch0"))
+    assert "sweep1/r8_lr1e-5/epoch0" in row(job)
+    assert job_title(job, "").startswith("sweep1/r8_lr1e-5/epoch0 (")
+    assert "r1e-5/epoch0" in screen(status_of(job), console=Console(width=80))[1]  # cut at its start
+    assert {"sweep1/r8_lr1e-5/epoch0", JOB.name} <= {*job.names}
 
 
 def test_data_older_than_one_interval_show_their_age() -> None:

@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import is_confirmed, open_context, result_text
-from jobmon.commands.groups.asking import require_terminal
+from jobmon.commands.common import is_confirmed, open_context, require_terminal, result_text
 from jobmon.commands.groups.editing import submit_all
 from jobmon.errors import say
-from jobmon.views.console import one_line
 from jobmon_core.app.groups.change_jobs import Change, change_jobs
 from jobmon_core.app.groups.jobs import alive_jobs, failed_indices, failed_runs, pending_jobs, runs_of
 from jobmon_core.app.groups.submit_runs import Run, SubmitRuns
-from jobmon_core.app.runs.rerun import in_recorded_folder, plan_rerun
+from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.slurm.job_ids import compact
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from jobmon_core.app.groups.jobs import GroupRun
-    from jobmon_core.app.runs.rerun import RerunPlan
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _SHOWN = 6  # jobs or runs that a question names
 _WORDS = {Change.CANCEL: "cancelled", Change.HOLD: "held", Change.RELEASE: "released"}
 _OWN = _YES, _RETRY = "--yes", "--retry-unclear"
-
-
-def cancel(options: argparse.Namespace) -> int:
-    """Cancel the jobs that have not ended."""
-    return _change(options, Change.CANCEL)
-
-
-def hold(options: argparse.Namespace) -> int:
-    """Hold the pending jobs."""
-    return _change(options, Change.HOLD)
-
-
-def release(options: argparse.Namespace) -> int:
-    """Release the pending jobs, held or not: the record of a job that was held just now may not show it."""
-    return _change(options, Change.RELEASE)
 
 
 def resubmit_failed(options: argparse.Namespace) -> int:
@@ -65,7 +46,7 @@ def resubmit_failed(options: argparse.Namespace) -> int:
     exit_code = max(exit_code, 1 if unread else 0)
     if not runs:
         return exit_code
-    names = _list([run.name for run in runs])
+    names = listed([run.name for run in runs], _SHOWN)
     say(f"submitting {count(len(runs), 'failed run')} again: {names}")
     if not (is_sure or is_confirmed("Submit them?", "nothing was submitted")):
         return 1
@@ -88,29 +69,19 @@ def _planned(ctx: Context, failed: Sequence[GroupRun], words: Sequence[str]) -> 
             continue
         for change in plan.changes:
             say(one_line(f"{each.name}: {change}"))
-        runs.append(_run(ctx, each, plan))
+        runs.append(
+            Run(each.name, plan.recorded, plan.request(plan.recorded.arguments), each.member.state_id)
+        )
     return runs, exit_code
 
 
-def _run(ctx: Context, run: GroupRun, plan: RerunPlan) -> Run:
-    return Run(
-        run.name,
-        plan.folder,
-        plan.arguments,
-        plan.backend,
-        plan.job_config,
-        plan.no_agent,
-        plan.script.path,
-        replaces=run.member.state_id,
-        prepared=partial(in_recorded_folder, ctx, plan),
-    )
+def change_runs(options: argparse.Namespace) -> int:
+    """Ask, and cancel the jobs that have not ended, or hold or release the pending ones.
 
-
-def _change(options: argparse.Namespace, change: Change) -> int:
-    """Ask and change the jobs.
-
-    Return 1 if a state file cannot be read, the scheduler refused, or the user declined.
+    Jobs are released whether held or not: the record of one that was held just now may not show it. Return 1
+    if a state file cannot be read, the scheduler refused, or the user declined.
     """
+    change = Change(options.change)
     require_terminal(is_confirmed=options.yes)
     ctx = open_context()
     group = ctx.groups.load(options.name)
@@ -122,7 +93,8 @@ def _change(options: argparse.Namespace, change: Change) -> int:
         say(f"group {group.name} has no {'other ' if exit_code else ''}{kind}; nothing was changed")
         return exit_code
     if not options.yes:
-        say(f"{change} {count(len(jobs), 'job')} of group {group.name}: {_list(_names(jobs))}")
+        names = [one_line(f"{job.ref} {job.name}".rstrip()) for job in jobs]
+        say(f"{change} {count(len(jobs), 'job')} of group {group.name}: {listed(names, _SHOWN)}")
         if not is_confirmed(f"{change.capitalize()} them?", "nothing was changed"):
             return 1
     for answer in change_jobs(ctx, change, jobs):
@@ -142,12 +114,3 @@ def _say_unread(runs: Sequence[GroupRun], outcomes: Sequence[Outcome | None]) ->
     for run in unread:
         say(one_line(f"{run.name}: left out: {run.problem}"))
     return bool(unread)
-
-
-def _names(jobs: Sequence[WatchedJob]) -> list[str]:
-    return [one_line(f"{job.ref} {job.name}".rstrip()) for job in jobs]
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

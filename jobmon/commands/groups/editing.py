@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import open_context, result_text
-from jobmon.errors import UsageError, report, say
-from jobmon.views.console import one_line
+from jobmon.commands.results import Errors
+from jobmon.errors import UsageError, say
 from jobmon_core.app.groups.edit import add_job, open_group, queued_jobs
-from jobmon_core.app.groups.plan_file import plan_file
-from jobmon_core.app.groups.submit_runs import SubmitRuns
+from jobmon_core.app.groups.submit_runs import SubmitRuns, plan_file
 from jobmon_core.app.jobs.find import find_ref
-from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -43,15 +42,12 @@ def add(options: argparse.Namespace) -> int:
     is_new = open_group(ctx, options.name, _settings(options))
     if is_new:
         say(f"group {options.name} is new; `jobmon group status {options.name}` shows it")
-    starter, exit_code = MonitorStarter(ctx, at_most=1), 0
+    starter, errors = MonitorStarter(ctx, at_most=1), Errors()
     for ref, job_name in names.items():
-        try:
+        with errors.reported():
             run, is_added = add_job(ctx, starter, options.name, ref, options.run or "", job_name=job_name)
-        except JobmonError as error:
-            exit_code = max(exit_code, report(error))
-        else:
             print(result_text(f"{ref} {run}", "added" if is_added else "is in the group already"))
-    return exit_code
+    return errors.exit_code
 
 
 def submit(options: argparse.Namespace) -> int:
@@ -74,7 +70,8 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
                 print(text, flush=True)
             else:
                 say(text)
-    new, before = sum(each.is_new for each in results), sum(_is_old(each) for each in results)
+    new = sum(each.is_new for each in results)
+    before = sum(each.is_submitted and not each.is_new for each in results)
     left = len(runs) - new - before
     parts = [f"{count(new, 'run')} submitted"] if new or not before else []
     parts += [f"{before} submitted before"] if before else []
@@ -95,40 +92,25 @@ def forget(options: argparse.Namespace) -> int:
     return 0
 
 
-def _is_old(result: RunResult) -> bool:
-    return result.is_submitted and not result.is_new
-
-
 def _settings(options: argparse.Namespace) -> Callable[[GroupSettings], GroupSettings]:
     """Return the change of a group's settings that the options ask for."""
-    given: dict[str, Any] = {
-        "interval_s": options.interval,
-        "messages": options.messages,
-        "then": options.then,
-        "then_folder": str(Path.cwd()) if options.then else None,
-        "stop_after": options.stop_after,
-        "hold_when_broken": options.hold_when_broken,
-    }
+    names = ("interval_s", "messages", "then", "stop_after", "hold_when_broken")
+    given: dict[str, Any] = {name: getattr(options, name) for name in names}
     changes = {name: value for name, value in given.items() if value is not None}
+    if options.then:
+        changes["then_folder"] = str(Path.cwd())
     return lambda settings: replace(settings, **changes)
 
 
 def _add_known(ctx: Context, name: str, known: Mapping[str, JobRef]) -> int:
     """Add the jobs that the file names by their ids; return the highest exit code."""
-    starter, exit_code = MonitorStarter(ctx, at_most=1), 0
+    starter, errors = MonitorStarter(ctx, at_most=1), Errors()
     for run, ref in known.items():
-        try:
+        with errors.reported(f"{one_line(run)}: "):
             _, is_added = add_job(ctx, starter, name, ref, run)
-        except JobmonError as error:
-            exit_code = max(exit_code, report(error, f"{one_line(run)}: "))
-        else:
-            print(
-                result_text(
-                    run, f"added, job {ref}" if is_added else f"is in the group already, as job {ref}"
-                ),
-                flush=True,
-            )
-    return exit_code
+            what = f"added, job {ref}" if is_added else f"is in the group already, as job {ref}"
+            print(result_text(run, what), flush=True)
+    return errors.exit_code
 
 
 @contextmanager

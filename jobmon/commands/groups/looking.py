@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.results import Errors, print_json, print_lines
 from jobmon.commands.wait import wait_for
-from jobmon.errors import report, say
-from jobmon.views.console import one_line
+from jobmon.errors import say
 from jobmon.views.groups import group_json, group_lines, list_json, list_lines
 from jobmon_core.app.groups.jobs import runs_of
 from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.overview import Overview, policy
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-    from jobmon_core.app.groups.jobs import GroupRun
-    from jobmon_core.context import Context
-    from jobmon_core.domain.progress.model import JobProgress
 
 _FOLLOW_INTERVAL_S = 1.0
 _ALL_LINES = 1_000_000
@@ -32,35 +27,31 @@ def status(options: argparse.Namespace) -> int:
     ctx = open_context()
     group = ctx.groups.load(options.name)
     runs, now_s = runs_of(ctx, group), ctx.clock.now()
-    progress = _progress(ctx, runs)
+    running = [run.job for run in runs if run.job and not run.job.closed and run.job.is_running]
+    progress = {job.id: ctx.progress_file(job.id).read() for job in running}
     if options.json:
         path = ctx.groups.summary_path(group.name)
-        summary = str(path) if path.exists() else None
-        print(json.dumps(group_json(group, runs, progress, summary, now_s), indent=2))
+        print_json(group_json(group, runs, progress, str(path) if path.exists() else None, now_s))
         return 0
     statuses = [run.status for run in runs if run.status]
     intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
     known = Overview(statuses, [], policy(ctx), progress, intervals_s)
-    print(*group_lines(group, runs, known, now_s, stdout_console()), sep="\n")
+    print_lines(group_lines(group, runs, known, now_s, stdout_console()))
     return 0
 
 
 def list_groups(options: argparse.Namespace) -> int:
     """Print all groups; return 1 if the file of one cannot be read."""
-    ctx = open_context()
-    found, exit_code = [], 0
+    ctx, found, errors = open_context(), [], Errors()
     for name in ctx.groups.names():
-        try:
+        with errors.reported():
             group = ctx.groups.load(name)
-        except JobmonError as error:
-            exit_code = report(error)
-        else:
             found.append((group, runs_of(ctx, group)))
     if options.json:
-        print(json.dumps([list_json(group, runs) for group, runs in found], indent=2))
+        print_json([list_json(group, runs) for group, runs in found])
     else:
-        print(*list_lines(found, ctx.clock.now(), stdout_console()), sep="\n")
-    return exit_code
+        print_lines(list_lines(found, ctx.clock.now(), stdout_console()))
+    return errors.exit_code
 
 
 def wait(options: argparse.Namespace) -> int:
@@ -95,8 +86,3 @@ def log(options: argparse.Namespace) -> int:
 def _print(lines: Sequence[str]) -> None:
     for line in lines:
         print(line, flush=True)
-
-
-def _progress(ctx: Context, runs: Sequence[GroupRun]) -> dict[str, JobProgress]:
-    running = [run.job for run in runs if run.job and not run.job.closed and run.job.is_running]
-    return {job.id: ctx.progress_file(job.id).read() for job in running}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import one_line
-from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_reason, stamp, state
+from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_text, stamp, state
 from jobmon.views.running import job_progress
 from jobmon.views.task_summary import unwatched_note
 from jobmon_core.app.jobs.array_summary import in_order
@@ -14,18 +14,18 @@ from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.provenance.arguments import without_values
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.visible_text import in_markdown, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.handover.collect import HandoverJob
+    from jobmon_core.app.handover_facts import HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Outputs
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 _TIME = "%Y-%m-%d %H:%M"
 _MAX_FAILED = 8  # tasks that are named
@@ -34,16 +34,12 @@ _MAX_FAILED = 8  # tasks that are named
 def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     """Yield the lines of the section: what is known, then how to look, stop and resume."""
     job = entry.job
-    yield f"## Job {job.ref} {one_line(job.name)}".rstrip() + f": {state(job)}{unwatched_note(job)}"
-    yield ""
+    yield from part(f"## Job {in_markdown(f'{job.ref} {job.name}')}: {state(job)}{unwatched_note(job)}")
     yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
     for quote in entry.files.results:
-        yield f"- result {code(quote.name)}:"
-        yield ""
+        yield from part(f"- result {code(quote.name)}:")
         yield from _fenced("text", quote.text.split("\n"))
-    yield ""
-    yield "Look:"
-    yield ""
+    yield from ("", "Look:", "")
     yield from shell(*_look(entry))
     yield from _stop(entry)
     yield from _resume(entry)
@@ -55,17 +51,18 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     yield "nodes", ", ".join(dict.fromkeys(task.nodes for task in job.tasks.values() if task.nodes))
     ended_s = _ended_s(entry)
     yield "ended", stamp(ended_s, _TIME) if ended_s else ""
-    yield "cause", one_line(cause(job))
-    yield "doubt", one_line(doubt(job))
-    yield "pending", _pending_reason(entry)
-    failed = _failed(job) if len(job.tasks) > 1 else []
+    yield "cause", in_markdown(cause(job))
+    yield "doubt", in_markdown(doubt(job))
+    yield "pending", pending_text(job)
+    tasks = in_order([*job.tasks.values()]) if len(job.tasks) > 1 else []
+    failed = [task for task in tasks if task.end and task.end.outcome is Outcome.FAILURE]
     for task in failed[:_MAX_FAILED]:
-        yield "failed", one_line(failed_task(job, task))
+        yield "failed", in_markdown(failed_task(job, task))
     if len(failed) > _MAX_FAILED:
         yield "failed", f"{count(len(failed) - _MAX_FAILED, 'more task')}"
     yield "progress", job_progress(entry.status, entry.progress, now_s)
     for live in entry.tasks:
-        yield from (("wrong now", one_line(event.text)) for event in live.ongoing)
+        yield from (("wrong now", in_markdown(event.text)) for event in live.ongoing)
     yield "submitted", _submitted(entry)
     yield "script", code(job.command) if job.command else ""
     yield "logs", ", ".join(map(code, entry.logs))
@@ -73,16 +70,7 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     for found in entry.checkpoints:
         yield from _checkpoints(found, now_s)
     for note in entry.notes:
-        yield f"note of {stamp(note.at_s, _TIME)}", one_line(note.text)
-
-
-def _pending_reason(entry: HandoverJob) -> str:
-    reason = pending_reason(entry.job) if group_of(entry.job) is Group.PENDING else ""
-    return f"{pending_words(reason)} ({reason})" if reason else ""
-
-
-def _failed(job: WatchedJob) -> list[Task]:
-    return in_order([task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE])
+        yield f"note of {stamp(note.at_s, _TIME)}", in_markdown(note.text)
 
 
 def _ended_s(entry: HandoverJob) -> int | None:
@@ -119,17 +107,20 @@ def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
 def _outputs(outputs: Outputs, expected: int | None) -> str:
     """Return the number and the size of the outputs, or why they are not known, and their folder."""
     if outputs.problem:
-        return f"{one_line(outputs.problem)}: {code(outputs.folder)}"
+        return f"{in_markdown(outputs.problem)}: {code(outputs.folder)}"
     number = f"{outputs.count:,} of {count(expected, 'file')}" if expected else count(outputs.count, "file")
     at_least = "at least " if outputs.is_partial else ""
     return f"{at_least}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
 
 
 def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
+    if not found.checkpoints:
+        yield "checkpoints", f"in {code(found.place)}: {one_line(found.problem)}"
+        return
     best = found.newest_complete
     at_least = "at least " if found.is_partial else ""
     number = count(len(found.checkpoints), "checkpoint")
-    yield "checkpoints", f"{at_least}{number} in {code(found.folder)}"
+    yield "checkpoints", f"{at_least}{number} in {code(found.place)}"
     if best is None:
         yield "newest complete checkpoint", "none"
         return
@@ -148,7 +139,7 @@ def _look(entry: HandoverJob) -> Iterator[str]:
     if entry.logs:
         yield f"jobmon logs -n 50 {ref}    # the end of its output; -f follows it"
     yield from entry.look
-    if entry.checkpoints:
+    if any(each.checkpoints for each in entry.checkpoints):
         yield f"jobmon checkpoints {ref}"
     if group_of(entry.job) is Group.PENDING:
         yield f"jobmon why {ref}           # why it is pending, and what to do"
@@ -169,31 +160,24 @@ def _stop(entry: HandoverJob) -> Iterator[str]:
         return
     owner, backend = entry.status.owner, entry.job.backend
     where = f", on {owner.host}" if owner and is_local(backend) else ""
-    yield f"Stop the job{where}:"
-    yield ""
+    status = f"`jobmon status {entry.job.ref}`"
+    yield from part(f"Stop the job{where}:")
     if is_local(backend):
-        yield f"First check with `jobmon status {entry.job.ref}` that it still runs: its process may be gone."
-        yield ""
+        yield from part(f"First check with {status} that it still runs: its process may be gone.")
     yield from shell(*entry.stop)
-    yield (
-        f"`jobmon status {entry.job.ref}` then shows that it ended. `jobmon cancel` only stops the watching."
-    )
-    yield ""
+    yield from part(f"{status} then shows that it ended. `jobmon cancel` only stops the watching.")
 
 
 def _resume(entry: HandoverJob) -> Iterator[str]:
     resume = entry.resume
     if not resume.command:
-        yield f"Resume: {one_line(resume.note)}"
-        yield ""
+        yield from part(f"Resume: {one_line(resume.note)}")
         return
-    yield _resume_heading(entry.job)
-    yield ""
+    yield from part(_resume_heading(entry.job))
     if entry.job.outcome is Outcome.FAILURE:
-        yield "First fix what made it fail; otherwise it may fail again at the same point."
-        yield ""
+        yield from part("First fix what made it fail; otherwise it may fail again at the same point.")
     yield from _fenced("sh", [resume.command])
-    if resume.command.startswith("jobmon rerun"):
+    if resume.command.startswith(("jobmon rerun", "jobmon restart")):
         yield (
             "It shows what it submits, and asks first; `--yes` answers for you. The new job has its own"
             " id; use that with the other commands."
@@ -203,7 +187,7 @@ def _resume(entry: HandoverJob) -> Iterator[str]:
     if entry.waits_for and resume.command.startswith("jobmon rerun"):
         jobs = ", ".join(each.job for each in entry.waits_for)
         yield f"It waits for {jobs} again; add `--dependency=...` with another job if one of them failed."
-    if entry.checkpoints:
+    if entry.checkpoints and not resume.command.startswith("jobmon restart"):
         yield (
             "It runs the same command again and passes no checkpoint to it. Check whether the script, or the"
             " program that it starts, looks for the newest checkpoint by itself. If not, have"
@@ -222,20 +206,29 @@ def _resume_heading(job: WatchedJob) -> str:
     return f"Resume, but only if it has ended (else it runs twice): jobmon {why}."
 
 
+def part(*lines: str) -> Iterator[str]:
+    """Yield the lines of a heading or a paragraph, and an empty line."""
+    yield from (*lines, "")
+
+
 def code(text: str) -> str:
     """Return a text as inline code."""
     text = one_line(text)
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
+    ticks = "`" * (_longest_ticks(text) + 1)
+    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
 
 
 def shell(*commands: str) -> Iterator[str]:
     """Yield commands as a block that can be copied into a shell, and an empty line."""
-    yield from _fenced("sh", commands)
-    yield ""
+    yield from part(*_fenced("sh", commands))
 
 
 def _fenced(language: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
-    fence = "````" if any("```" in line for line in lines) else "```"
+    fence = "`" * max(3, *(_longest_ticks(line) + 1 for line in lines), 0)
     yield f"{fence}{language}"
     yield from lines
     yield fence
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.views.handover.job import code, job_section, shell
+from jobmon.views.handover.job import code, job_section, part, shell
 from jobmon.views.model import stamp, state
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.selection import Group as JobGroup
 from jobmon_core.app.jobs.selection import group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.visible_text import in_markdown, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jobmon_core.app.handover.collect import Handover, HandoverJob
+    from jobmon_core.app.handover_facts import Handover, HandoverJob
     from jobmon_core.domain.groups.model import Group
 
 _MAX_DONE = 20
@@ -32,24 +33,21 @@ class Setting(NamedTuple):
 
 def handover_page(found: Handover, setting: Setting) -> str:
     """Return the whole page, without secrets."""
-    return redacted("\n".join(_page(found, setting))) + "\n"
+    return redacted("\n".join(map(one_line, _page(found, setting)))) + "\n"
 
 
 def _page(found: Handover, setting: Setting) -> Iterator[str]:
-    yield f"# Handover: the jobs of {setting.user}"
-    yield ""
+    yield from part(f"# Handover: the jobs of {setting.user}")
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     has_unwatched = any(group_of(job.job) is JobGroup.UNWATCHED for job in found.jobs)
     but = ", except those marked `no longer watched`" if has_unwatched else ""
-    yield (
+    yield from part(
         f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
         f" below that has not ended{but}, and sends a message when it ends or stops making progress. The"
         " states are those of that time; the first commands show how things are now."
     )
-    yield ""
     if found.no_messages:
-        yield f"**Messages do not arrive:** {found.no_messages}. Look at `jobmon status` instead."
-        yield ""
+        yield from part(f"**Messages do not arrive:** {found.no_messages}. Look at `jobmon status` instead.")
     yield from _first_commands(found, setting)
     yield from _overview(found)
     yield from _order(found.jobs)
@@ -61,10 +59,8 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
 
 def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
     hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.finished}
-    yield "## The first commands"
-    yield ""
-    yield f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:"
-    yield ""
+    yield from part("## The first commands")
+    yield from part(f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:")
     yield from shell(
         *setting.setup,
         "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
@@ -73,30 +69,26 @@ def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
     )
     acts = any(group.settings.then or group.settings.hold_when_broken for group in found.groups)
     lost = "the messages stop, and `--then` and `--hold-when-broken` of groups do nothing"
-    yield (
+    yield from part(
         "The other commands on this page need the lines above `jobmon recover`, too. `jobmon help COMMAND`"
         " explains a command. The jobs run without jobmon: if it stops,"
         f" {lost if acts else 'only the messages stop'}."
     )
-    yield ""
     for problem in found.problems:
-        yield f"**Not known:** {problem}"
-        yield ""
+        yield from part(f"**Not known:** {problem}")
 
 
 def _overview(found: Handover) -> Iterator[str]:
-    yield "## The jobs"
-    yield ""
+    yield from part("## The jobs")
     if not found.jobs:
-        yield "No job is running, pending or failed."
-        yield ""
+        yield from part("No job is running, pending or failed.")
         return
     yield "| job | name | state | progress |"
     yield "|---|---|---|---|"
     for job in found.jobs:
         shown = job_progress(job.status, job.progress, found.at_s)
         cells = (str(job.job.ref), job.job.name, state(job.job), shown)
-        yield f"| {' | '.join(_cell(each) for each in cells)} |"
+        yield f"| {' | '.join(in_markdown(each) or '-' for each in cells)} |"
     yield ""
 
 
@@ -108,10 +100,9 @@ def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
     chained = [job for job in jobs if job.job.settings and job.job.settings.chain]
     if not waiting and not chained:
         return
-    yield "## What waits for what"
-    yield ""
+    yield from part("## What waits for what")
     for job, each in waiting:
-        other = f"{each.job} {names.get(each.job.partition('_')[0], '')}".rstrip()
+        other = in_markdown(f"{each.job} {names.get(each.job.partition('_')[0], '')}")
         yield f"- {_title(job)} starts when {other} {each.condition}."
     for job in chained:
         if (settings := job.job.settings) and (stage := settings.chain):
@@ -121,8 +112,8 @@ def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
             )
             yield f"- {_title(job)} is stage {stage.number} of {stage.total} of a chain{before}{later}."
     yield ""
-    yield "If a job fails, those that wait for its success never start. Cancel them, or resume the chain."
-    yield ""
+    never = "If a job fails, those that wait for its success never start."
+    yield from part(f"{never} Cancel them, or resume the chain.")
 
 
 def _before(job: HandoverJob, chained: Sequence[HandoverJob]) -> HandoverJob | None:
@@ -144,8 +135,7 @@ def _groups(groups: Iterable[Group]) -> Iterator[str]:
     groups = list(groups)
     if not groups:
         return
-    yield "## Groups of jobs"
-    yield ""
+    yield from part("## Groups of jobs")
     for group in groups:
         log = f"; its log: {code(group.log.path)}" if group.log.path else ""
         yield f"- {code(group.name)} has {count(len(group.members), 'run')}{log}"
@@ -156,18 +146,13 @@ def _groups(groups: Iterable[Group]) -> Iterator[str]:
 def _done(found: Handover) -> Iterator[str]:
     if not found.done:
         return
-    yield "## Completed"
-    yield ""
+    yield from part("## Completed")
     for status in found.done[-_MAX_DONE:]:
-        yield f"- {status.job.ref} {status.job.name}".rstrip()
+        yield f"- {in_markdown(f'{status.job.ref} {status.job.name}')}"
     if len(found.done) > _MAX_DONE:
         yield f"- and {len(found.done) - _MAX_DONE:,} earlier ones: `jobmon status`"
     yield ""
 
 
 def _title(job: HandoverJob) -> str:
-    return f"{job.job.ref} {job.job.name}".rstrip()
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|") or "-"
+    return in_markdown(f"{job.job.ref} {job.job.name}")

@@ -7,12 +7,12 @@ with a view box that is stretched to the plot area. Colours are variables of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.report.axis import linear_axis, logarithmic_axis, time_ticks
 from jobmon_core.domain.report.series import Series, tabulated
+from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,13 +63,13 @@ class Chart:
 
 
 def figure_html(chart: Chart, window: Window, marks: Sequence[Mark]) -> str:
-    """Return a chart with its title, legend and table; empty if it has no figures."""
-    if not any(line.series.points for line in chart.lines):
+    """Return a chart with its title, legend and table; empty if no curve has two points."""
+    if all(len(line.series.points) < 2 for line in chart.lines):  # noqa: PLR2004 - one point shows no course
         return ""
     return "\n".join(
         (
             f'<figure id="{chart.key}">',
-            f"<figcaption><h3>{escape(chart.finding)}</h3><p>{escape(chart.subject)}</p></figcaption>",
+            f"<figcaption><h3>{in_html(chart.finding)}</h3><p>{in_html(chart.subject)}</p></figcaption>",
             *_legend(chart),
             *_picture(chart, window, marks),
             *_table(chart, window),
@@ -86,8 +86,8 @@ def _legend(chart: Chart) -> Iterator[str]:
         sample = (
             f'<svg width="28" height="10" aria-hidden="true"><path class="{_style(number)}" d="M0 5H28"/>'
         )
-        summary = f" <span>{escape(line.summary)}</span>" if line.summary else ""
-        yield f"<li>{sample}</svg>{escape(line.label)}{summary}</li>"
+        summary = f" <span>{in_html(line.summary)}</span>" if line.summary else ""
+        yield f"<li>{sample}</svg>{in_html(line.label)}{summary}</li>"
     if chart.band.points:
         sample = '<svg width="28" height="10" aria-hidden="true"><path class="band" d="M0 0H28V10H0Z"/></svg>'
         yield f"<li>{sample}lowest to highest</li>"
@@ -98,8 +98,8 @@ def _picture(chart: Chart, window: Window, marks: Sequence[Mark]) -> Iterator[st
     axis, key = _axis(chart), chart.key
     height = _TOP + _HEIGHT + _BOTTOM
     yield f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
-    yield f'<title id="{key}-t">{escape(chart.finding)}</title>'
-    yield f'<desc id="{key}-d">{escape(_description(chart, window))}</desc>'
+    yield f'<title id="{key}-t">{in_html(chart.finding)}</title>'
+    yield f'<desc id="{key}-d">{in_html(_description(chart, window))}</desc>'
     yield from _value_axis(axis)
     yield from _time_axis(window)
     view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none"'
@@ -164,7 +164,7 @@ def _limit(chart: Chart, axis: Axis) -> Iterator[str]:
         return
     y = _TOP + _y(axis, chart.limit)
     yield f'<line class="limit" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
-    yield f'<text class="limit" x="4" y="{y - 4:.1f}">{escape(chart.limit_label)}</text>'
+    yield f'<text class="limit" x="4" y="{y - 4:.1f}">{in_html(chart.limit_label)}</text>'
 
 
 def _marks(window: Window, marks: Sequence[Mark]) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _marks(window: Window, marks: Sequence[Mark]) -> Iterator[str]:
     for mark in marks:
         share = window.share(mark.at_s)
         x = f"{100 * share:.2f}%"
-        yield f'<g class="mark {mark.tone}"><title>{mark.number}. {escape(mark.text)}</title>'
+        yield f'<g class="mark {mark.tone}"><title>{mark.number}. {in_html(mark.text)}</title>'
         yield f'<line x1="{x}" x2="{x}" y1="{_TOP - 3}" y2="{_TOP + _HEIGHT}"/>'
         if share - last >= _MIN_NUMBER_GAP:
             yield f'<text x="{x}" y="{_TOP - 6}" text-anchor="middle">{mark.number}</text>'
@@ -201,7 +201,7 @@ def _area(points: Sequence[Point], axis: Axis, window: Window) -> str:
 
 def _table(chart: Chart, window: Window) -> Iterator[str]:
     yield "<details><summary>Table</summary><div><table>"
-    names = "".join(f'<th scope="col">{escape(line.label)}</th>' for line in chart.lines)
+    names = "".join(f'<th scope="col">{in_html(line.label)}</th>' for line in chart.lines)
     yield f'<thead><tr><th scope="col">until</th>{names}</tr></thead><tbody>'
     for until_s, values in tabulated([line.series for line in chart.lines], window, _TABLE_ROWS):
         cells = "".join(f"<td>{'' if value is None else f'{value:.4g}'}</td>" for value in values)

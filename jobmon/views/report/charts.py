@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.report import facts
 from jobmon.views.report.chart import Chart, Line, Mark
-from jobmon.views.telemetry.figures import power
+from jobmon.views.telemetry.figures import percent, power
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.figures import loss
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.report.series import Measured, Series
-    from jobmon_core.domain.report.usage import GpuUse, NodeHistory, NodeUse
+    from jobmon_core.domain.report.series import Series
+    from jobmon_core.domain.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.telemetry.model import Gpu, Sample
 
 _GIB = 2.0**30
@@ -39,16 +39,12 @@ def charts(data: ReportData) -> list[Chart]:
 
 def marks(data: ReportData) -> list[Mark]:
     """Return the marks of all charts, one for each of `facts.marked_events`."""
-    return [
-        Mark(event.at_s, number, _tone(event.kind, is_critical=event.is_critical), event.text)
-        for number, event in enumerate(facts.marked_events(data), 1)
-    ]
-
-
-def _tone(kind: EventKind, *, is_critical: bool) -> str:
-    if kind is EventKind.RECOVERED:
-        return "good"
-    return "critical" if is_critical else "warning"
+    found = []
+    for number, event in enumerate(facts.marked_events(data), 1):
+        tone = "critical" if event.is_critical else "warning"
+        tone = "good" if event.kind is EventKind.RECOVERED else tone
+        found.append(Mark(event.at_s, number, tone, event.text))
+    return found
 
 
 def _timeline_charts(data: ReportData) -> Iterator[Chart]:
@@ -93,7 +89,7 @@ def _gpu_charts(data: ReportData) -> Iterator[Chart]:
     if not uses:
         return
     busy = Chart("gpu-busy", _busy(uses), "GPU utilisation, %", (), full=100.0)
-    lines = _gpu_lines(data, uses, usage.utilisation, lambda use: facts.percent(use.mean_percent))
+    lines = _gpu_lines(data, uses, usage.utilisation, lambda use: percent(use.mean_percent) or "-")
     yield replace(_with_lines(busy, lines, data), band=_band(lines, data))
     fullest = max(uses, key=lambda use: use.memory_peak or 0)
     finding = f"At most {facts.of_total(fullest.memory_peak, fullest.memory_total)} on {_name(fullest)}"
@@ -194,17 +190,11 @@ def _node_lines(
     summary: Callable[[NodeUse], str],
     divisor: float = 1.0,
 ) -> list[Line]:
-    return [
-        Line(use.name, _node_series(node, reading, data, divisor), summary(use))
-        for node, use in zip(data.nodes, uses, strict=True)
-    ]
-
-
-def _node_series(
-    node: NodeHistory, reading: Callable[[Sample], float | None], data: ReportData, divisor: float
-) -> Series:
-    measured: Iterator[Measured] = usage.node_measures(node, reading)
-    return scaled(downsampled(measured, data.window), divisor)
+    lines = []
+    for node, use in zip(data.nodes, uses, strict=True):
+        found = downsampled(usage.node_measures(node, reading), data.window)
+        lines.append(Line(use.name, scaled(found, divisor), summary(use)))
+    return lines
 
 
 def _memory(sample: Sample) -> float | None:

@@ -1,20 +1,25 @@
-"""What a report says, in words and figures, for any output medium."""
+"""What a report says, in words and figures for any output medium, and as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon.views.diagnosis import explanation, numbered
+from jobmon.views.diagnosis import explanation, notes_json, numbered
 from jobmon.views.figures import eta
-from jobmon.views.model import clock, span, task_state
+from jobmon.views.model import by_interest, clock, span, state_counts, task_state
+from jobmon.views.record import fields
+from jobmon.views.restarts import lineage_text
+from jobmon.views.telemetry import figures
 from jobmon.views.times import time_rows
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import CLEAN
-from jobmon_core.domain.humanize import count, duration, rate, size
+from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
+from jobmon_core.domain.progress.figures import done, epoch, loss, metrics
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.timeline import loss_summary
 from jobmon_core.domain.report.usage import energy_kwh
@@ -22,19 +27,19 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.report.timeline import LossSummary
     from jobmon_core.domain.report.usage import GpuUse, NodeUse
-    from jobmon_core.domain.tracking.model import Task
 
 NO_AGENT = "No agent reported from this job, so this report says nothing about its GPUs, memory and CPU."
 NO_PROGRESS = "The logs show no progress: no steps, epochs or items."
 _MOSTLY = 0.9  # of the run: a node whose agent measured less of it is named
 _MINOR = (EventKind.CHECKPOINT, EventKind.MILESTONE, EventKind.LAUNCHED)
 _FAILED = (Outcome.FAILURE, Outcome.UNKNOWN)
+_OF_LOSS = ("first", "last", "best", "best_at_s", "worst", "worst_at_s", "bad_values")  # in JSON
 
 
 class Verdict(NamedTuple):
@@ -98,9 +103,10 @@ def _live_verdict(data: ReportData) -> Verdict:
 
 
 def times(data: ReportData) -> list[tuple[str, str]]:
-    """Return when the task was submitted, started and ended, and its nodes, as names and values."""
+    """Return when the task was submitted, started and ended, its nodes and its lineage, by name."""
+    lineage = [("lineage", lineage_text(data.lineage, data.job.id))] if data.lineage else []
     nodes = (data.task.end.nodes if data.task.end else "") or data.task.nodes
-    return [*time_rows(data.job, data.task, data.now_s), *([("nodes", nodes)] if nodes else [])]
+    return [*time_rows(data.job, data.task, data.now_s), *([("nodes", nodes)] if nodes else []), *lineage]
 
 
 def progress_text(data: ReportData) -> str:
@@ -108,21 +114,25 @@ def progress_text(data: ReportData) -> str:
     progress = data.progress.progress
     if progress is None:
         return ""
-    done = units(progress)
-    if progress.fraction is not None:
-        done = f"{percentage(progress.fraction)} ({done})"
-    return ", ".join(filter(None, (done, epoch(progress))))
+    return ", ".join(filter(None, (done(progress), epoch(progress))))
 
 
-def eta_text(data: ReportData) -> str:
-    """Return when a running task will end; empty if it does not run or shows no progress."""
-    is_running = data.live.group is Group.RUNNING and data.progress.progress
-    return eta(data.live, data.now_s) if is_running else ""
+def figures_of(data: ReportData) -> list[tuple[str, str]]:
+    """Return how far the task is, when it ends, its speed, loss and metrics; empty texts if not known."""
+    progress, is_running = data.progress.progress, data.live.group is Group.RUNNING
+    return [
+        ("progress", progress_text(data)),
+        ("ETA", eta(data.live, data.now_s) if is_running and progress else ""),
+        ("speed", pace_text(data)),
+        ("loss", _loss_text(data)),
+        ("metrics", ", ".join(metrics(progress)) if progress else ""),
+    ]
 
 
 def pace_text(data: ReportData) -> str:
     """Return the average and the latest speed; empty if they are not known."""
-    found, unit = estimate(data.progress.history, None, data.now_s), _unit(data)
+    found = estimate(data.progress.history, None, data.now_s)
+    unit = data.progress.progress.unit if data.progress.progress else ""
     when = "lately" if data.live.group is Group.RUNNING else "at the end"
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:
@@ -130,11 +140,7 @@ def pace_text(data: ReportData) -> str:
     return f"{average} on average" + (f", {latest} {when}" if latest not in ("", average) else "")
 
 
-def _unit(data: ReportData) -> str:
-    return data.progress.progress.unit if data.progress.progress else ""
-
-
-def loss_text(data: ReportData) -> str:
+def _loss_text(data: ReportData) -> str:
     """Return the first, the last and the best loss; empty if there is none."""
     summary = loss_summary(data.progress.history)
     if summary is None:
@@ -144,33 +150,15 @@ def loss_text(data: ReportData) -> str:
     return f"first {loss(summary.first)}, last {loss(summary.last)}, best {loss(summary.best)} at {at}{bad}"
 
 
-def metrics_text(data: ReportData) -> str:
-    """Return the latest further metrics of the log; empty if there are none."""
-    progress = data.progress.progress
-    return ", ".join(metrics(progress)) if progress else ""
-
-
 def has_spike(summary: LossSummary) -> bool:
     """Whether the loss rose clearly above its first value."""
     return summary.worst > 1.5 * abs(summary.first)
 
 
-def percent(value: float | None) -> str:
-    """Return e.g. ``84%``; ``-`` if it is not available."""
-    return "-" if value is None else f"{value:.0f}%"
-
-
 def of_total(used: int | None, total: int | None) -> str:
     """Return e.g. ``64.0 of 80.0 GiB (80%)``; ``-`` if it is not available."""
-    if used is None:
-        return "-"
-    if not total:
-        return size(used)
-    whole = size(total)
-    part = size(used)
-    if part.split()[1] == whole.split()[1]:
-        part = part.split()[0]
-    return f"{part} of {whole} ({used / total:.0%})"
+    share = f" ({used / total:.0%})" if used is not None and total else ""
+    return "-" if used is None else f"{figures.of_total(used, total)}{share}"
 
 
 def pair(mean: float | None, highest: float | None, unit: str, decimals: int = 0) -> str:
@@ -197,12 +185,28 @@ def gpu_text(uses: Sequence[GpuUse]) -> str:
     return f"{count(len(uses), 'GPU')}{busy}" + (f", {energy(total)}" if total is not None else "")
 
 
-def node_notes(use: NodeUse) -> Iterator[str]:
-    """Yield what is notable about a node, in a few words each."""
-    if use.oom_kills:
-        yield count(use.oom_kills, "OOM kill")
+def gpu_row(use: GpuUse) -> tuple[str, str, str, str]:
+    """Return how busy a GPU was, the peak of its memory, its power and its energy."""
+    return (
+        pair(use.mean_percent, use.highest_percent, "%"),
+        of_total(use.memory_peak, use.memory_total),
+        pair(use.mean_power_w, use.highest_power_w, " W"),
+        energy(use.energy_kwh),
+    )
+
+
+def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
+    """Return the name of a node, its cores, how many were busy, the peak of its memory, what is notable."""
+    notes = [count(use.oom_kills, "OOM kill")] if use.oom_kills else []
     if use.throttled_percent and use.throttled_percent >= 1:
-        yield f"held back by its CPU quota {use.throttled_percent:.0f}% of the time"
+        notes.append(f"held back by its CPU quota {use.throttled_percent:.0f}% of the time")
+    return (
+        use.name,
+        "-" if use.cores is None else f"{use.cores:g}",
+        pair(use.mean_cores, use.highest_cores, "", 1),
+        of_total(use.memory_peak, use.memory_limit),
+        ", ".join(notes),
+    )
 
 
 def notes(data: ReportData) -> list[str]:
@@ -232,7 +236,23 @@ def elapsed(at_s: float, data: ReportData) -> str:
 
 def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
     """Return id, state, run time and cause of each task of an array, in order."""
-    return [_task_row(data, task) for task in data.tasks]
+    rows = []
+    for task in data.tasks:
+        end, found = task.end, task.diagnosis
+        ran = span(end.elapsed_s) if end and end.elapsed_s is not None else ""
+        if end is None and task.start_s and task.has_started:
+            ran = span(data.now_s - task.start_s)
+        cause = redacted(found.headline) if found and found.cause else ""
+        state = end_text(end) if end else task_state(task)
+        rows.append((str(ref_of(data.job.job_id, task.key)), state, ran, cause))
+    return rows
+
+
+def tasks_title(data: ReportData) -> str:
+    """Return e.g. ``6 tasks: 1 FAILED, 5 COMPLETED; this report is about 12_3``."""
+    counted = state_counts(replace(data.job, tasks={task.key: task for task in data.tasks}))
+    states = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
+    return f"{count(counted.total(), 'task')}: {states}; this report is about {data.live.ref}"
 
 
 def tasks_not_shown(data: ReportData, shown: int) -> str:
@@ -241,11 +261,31 @@ def tasks_not_shown(data: ReportData, shown: int) -> str:
     return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all" if hidden > 0 else ""
 
 
-def _task_row(data: ReportData, task: Task) -> tuple[str, str, str, str]:
-    ran = span(task.end.elapsed_s) if task.end and task.end.elapsed_s is not None else ""
-    if task.end is None and task.start_s and task.has_started:
-        ran = span(data.now_s - task.start_s)
-    found = task.diagnosis
-    cause = redacted(found.headline) if found and found.cause else ""
-    state = end_text(task.end) if task.end else task_state(task)
-    return str(ref_of(data.job.job_id, task.key)), state, ran, cause
+def report_json(data: ReportData) -> dict[str, Any]:
+    """Return the documented object of ``jobmon report --json``; what is not known is null."""
+    end, found, uses = data.task.end, verdict(data), data.gpu_uses
+    progress, speed = data.progress.progress, estimate(data.progress.history, None, data.now_s)
+    summary = loss_summary(data.progress.history)
+    return {
+        "job_id": data.live.ref,
+        "name": data.job.name,
+        "state": outcome(data),
+        **fields(end, "outcome"),
+        "submitted_at": data.task.submit_s,
+        "started_at": data.window.start_s,
+        "ended_at": data.window.end_s if end else None,
+        "wait": wait_json(data.task),
+        **fields(found, "is_bad", "explanation", "evidence", "advice", verdict="headline"),
+        "progress": fields(progress, "current", "total", "unit")
+        | fields(speed, "rate_per_s", "average_rate_per_s")
+        if progress
+        else None,
+        "loss": fields(summary, *_OF_LOSS) if summary else None,
+        "metrics": dict(progress.metrics) if progress else {},
+        "energy_kwh": energy_kwh(uses),
+        "gpus": [asdict(use) for use in uses],
+        "nodes": [asdict(use) for use in data.node_uses],
+        "events": [fields(event, "kind", "subject", "text", at="at_s") for event in data.events],
+        "notes": notes(data),
+        "user_notes": notes_json(data.user_notes),
+    }

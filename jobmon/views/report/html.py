@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING
 
+from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
-from jobmon.views.notes import note_text
 from jobmon.views.report import facts
 from jobmon.views.report.chart import figure_html
 from jobmon.views.report.charts import charts, marks
-from jobmon.views.report.style import CSS
 from jobmon.views.text_width import sentences
 from jobmon_core import __version__
+from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +20,68 @@ if TYPE_CHECKING:
     from jobmon.views.report.chart import Mark
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.report.usage import NodeUse
+
+# the style sheet: light and dark, for wide screens, phones and paper
+_CSS = """\
+:root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--text:#1c2024;--soft:#5b6470;--edge:#dde1e6;
+--grid:#e6e9ed;--good:#14713d;--bad:#b3261e;--warn:#8a5800;--c0:#0b62b0;--c1:#b8480a;--c2:#157a4a;
+--c3:#8443b8;--c4:#0c7586;--c5:#b52a74;--c6:#7d6109;--c7:#59636e;--band:#0b62b024}
+@media(prefers-color-scheme:dark){:root{--bg:#14171b;--card:#1c2025;--text:#e8eaed;--soft:#a5afba;
+--edge:#343b44;--grid:#2b3138;--good:#5fd391;--bad:#ff8a80;--warn:#f0b95a;--c0:#6cb4ff;--c1:#ff9d5c;
+--c2:#5fd391;--c3:#cba0ff;--c4:#54d0de;--c5:#ff8cc4;--c6:#dcbc5c;--c7:#b0bac5;--band:#6cb4ff2e}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:62rem;padding:1.2rem 1rem 3rem;background:var(--bg);color:var(--text);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+h1{font-size:1.5rem;line-height:1.25;margin:0;overflow-wrap:anywhere}
+h2{font-size:1.12rem;margin:2rem 0 .6rem}h3{font-size:1rem;margin:0;overflow-wrap:anywhere}
+header p{margin:.3rem 0 0;color:var(--soft)}
+.state{display:inline-block;font-weight:600;padding:.1rem .6rem;border:1.5px solid;border-radius:1rem;
+margin-top:.5rem}
+.state.good{color:var(--good)}.state.bad{color:var(--bad)}
+.card,figure,.tiles div{background:var(--card);border:1px solid var(--edge);border-radius:.5rem}
+.card{padding:.9rem 1rem;margin-top:1rem}.card.bad{border-left:.3rem solid var(--bad)}
+.card p{margin:.4rem 0}.card ol,.card ul{margin:.3rem 0;padding-left:1.4rem}
+pre{margin:.5rem 0;padding:.6rem .7rem;background:var(--bg);border:1px solid var(--edge);
+border-radius:.35rem;white-space:pre-wrap;overflow-wrap:anywhere}
+pre,code{font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.source{color:var(--soft);font-size:.87rem;overflow-wrap:anywhere}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(13.5rem,1fr));gap:.6rem;margin:1rem 0 0}
+.tiles div{padding:.5rem .8rem}.tiles dt{color:var(--soft);font-size:.82rem}
+.tiles dd{margin:0;overflow-wrap:anywhere}
+figure{margin:.8rem 0;padding:.8rem 1rem .5rem}
+figcaption p{margin:0 0 .2rem;color:var(--soft);font-size:.85rem}
+.chart{display:block;overflow:visible;margin-left:3.1rem;width:calc(100% - 3.1rem)}
+.chart text{font-size:12px;fill:var(--soft);font-variant-numeric:tabular-nums}
+.line{fill:none;stroke-width:1.7;stroke-linejoin:round;vector-effect:non-scaling-stroke}
+.c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}
+.c4{stroke:var(--c4)}.c5{stroke:var(--c5)}.c6{stroke:var(--c6)}.c7{stroke:var(--c7)}
+.d1{stroke-dasharray:7 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:9 3 2 3}
+.band{fill:var(--band);stroke:none}
+.grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
+line.limit{stroke:var(--soft);stroke-dasharray:5 4}
+.mark line{stroke-width:1.2;stroke-dasharray:3 3}.mark text{font-weight:600}
+.critical line{stroke:var(--bad)}.chart .critical text{fill:var(--bad)}
+.warning line{stroke:var(--warn)}.chart .warning text{fill:var(--warn)}
+.good line{stroke:var(--good)}.chart .good text{fill:var(--good)}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.2rem 0 .3rem;padding:0;
+font-size:.85rem}.legend span{color:var(--soft)}.legend svg{vertical-align:middle;margin-right:.4rem}
+details{font-size:.87rem;margin-top:.2rem}summary{color:var(--soft);cursor:pointer}
+details div,.scroll{overflow-x:auto}.scroll{max-height:22rem;overflow-y:auto}
+table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}
+th,td{padding:.22rem .8rem .22rem 0;text-align:right;border-bottom:1px solid var(--edge);white-space:nowrap}
+th{font-weight:600}thead th{color:var(--soft)}
+.words td,.words th,th[scope=row]{text-align:left}.words td:last-child{white-space:normal}
+.events{list-style:none;padding:0;margin:0}
+.events li{display:grid;grid-template-columns:1.9rem 5.2rem 1fr;gap:0 .5rem;padding:.3rem 0;
+border-bottom:1px solid var(--edge)}
+.events b{text-align:center}.events time{color:var(--soft);font-variant-numeric:tabular-nums}
+.events .critical b{color:var(--bad)}.events .warning b{color:var(--warn)}.events .good b{color:var(--good)}
+.events p{margin:0;overflow-wrap:anywhere}.events small{color:var(--soft)}
+footer{margin-top:2rem;color:var(--soft);font-size:.85rem}
+@media(max-width:32rem){.tiles{grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr))}
+figure{padding:.7rem .6rem .4rem}.events li{grid-template-columns:1.2rem 4rem 1fr}}
+@media print{figure,.card{break-inside:avoid}body{background:none}}
+"""
 
 # whatever a log contains, the page loads and runs nothing where it is opened
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -38,46 +98,47 @@ def report_html(data: ReportData) -> str:
     parts = (
         '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>',
         '<meta charset="utf-8"/>',
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}"/>',
+        f'<meta http-equiv="Content-Security-Policy" content="{in_html(_POLICY)}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{escape(title)}</title>\n<style>\n{CSS}</style>\n</head>\n<body>",
+        f"<title>{in_html(title)}</title>\n<style>\n{_CSS}</style>\n</head>\n<body>",
         *_header(data),
         "<main>",
         *_verdict(data),
+        *_tasks(data),
         *_tiles(data),
         *_charts(data, found),
         *_events(data, found),
         *_tables(data),
         *_notes(data),
         "</main>",
-        f"<footer>Written by jobmon {escape(__version__)} at {stamp(data.now_s)}.</footer>",
+        f"<footer>Written by jobmon {in_html(__version__)} at {stamp(data.now_s)}.</footer>",
         "</body>\n</html>\n",
     )
     return _NOT_TEXT.sub(" ", "\n".join(parts))
 
 
 def _header(data: ReportData) -> Iterator[str]:
-    yield f"<header><h1>{escape(facts.heading(data))}</h1>"
-    yield f'<span class="state {_STATES[facts.is_good(data)]}">{escape(facts.outcome(data))}</span>'
+    yield f"<header><h1>{in_html(facts.heading(data))}</h1>"
+    yield f'<span class="state {_STATES[facts.is_good(data)]}">{in_html(facts.outcome(data))}</span>'
     job = data.job
     where = (
         f"partition {job.partition}" if job.partition else "",
         f"cluster {job.cluster}" if job.cluster else "",
     )
     if any(where):
-        yield f"<p>{escape(', '.join(filter(None, where)))}</p>"
+        yield f"<p>{in_html(', '.join(filter(None, where)))}</p>"
     yield "</header>"
 
 
 def _verdict(data: ReportData) -> Iterator[str]:
     found = facts.verdict(data)
-    yield f'<section class="card{" bad" if found.is_bad else ""}"><h3>{escape(found.headline)}</h3>'
+    yield f'<section class="card{" bad" if found.is_bad else ""}"><h3>{in_html(found.headline)}</h3>'
     if found.explanation:
         yield f"<p>{_prose(found.explanation)}</p>"
     if found.evidence:
         if found.source:
-            yield f'<p class="source">{escape(found.source)}</p>'
-        yield f"<pre>{escape(chr(10).join(found.evidence))}</pre>"
+            yield f'<p class="source">{in_html(found.source)}</p>'
+        yield f"<pre>{in_html(chr(10).join(found.evidence))}</pre>"
     if steps := sentences(found.advice):
         yield "<p><b>What to do</b></p>"
         kind = "ol" if len(steps) > 1 else "ul"
@@ -87,20 +148,12 @@ def _verdict(data: ReportData) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Return a text with what is in backquotes as code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
+    return _CODE.sub(r"<code>\1</code>", in_html(text))
 
 
 def _tiles(data: ReportData) -> Iterator[str]:
-    figures = [
-        *facts.times(data),
-        ("progress", facts.progress_text(data)),
-        ("ETA", facts.eta_text(data)),
-        ("speed", facts.pace_text(data)),
-        ("loss", facts.loss_text(data)),
-        ("metrics", facts.metrics_text(data)),
-        ("GPUs", facts.gpu_text(data.gpu_uses)),
-    ]
-    cells = (f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in figures if value)
+    figures = [*facts.times(data), *facts.figures_of(data), ("GPUs", facts.gpu_text(data.gpu_uses))]
+    cells = (f"<div><dt>{name}</dt><dd>{in_html(value)}</dd></div>" for name, value in figures if value)
     yield f'<dl class="tiles">{"".join(cells)}</dl>'
 
 
@@ -127,10 +180,10 @@ def _events(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
 def _event(event: Event, mark: Mark | None, data: ReportData) -> str:
     tone, number = (mark.tone, str(mark.number)) if mark else ("", "")
     at = f'<time title="{stamp(event.at_s)}">{facts.elapsed(event.at_s, data)}</time>'
-    evidence = f"<pre>{escape(chr(10).join(event.evidence))}</pre>" if event.evidence else ""
+    evidence = f"<pre>{in_html(chr(10).join(event.evidence))}</pre>" if event.evidence else ""
     ref = str(data.live.ref)
     advice = f"<small>{_prose(event.advice.replace('JOBID', ref))}</small>" if event.advice else ""
-    text = f"<div><p>{escape(event.text)}</p>{advice}{evidence}</div>"
+    text = f"<div><p>{in_html(event.text)}</p>{advice}{evidence}</div>"
     return f'<li class="{tone}"><b>{number}</b>{at}{text}</li>'
 
 
@@ -138,49 +191,33 @@ def _tables(data: ReportData) -> Iterator[str]:
     if uses := data.gpu_uses:
         names = ("Node", "GPU", "Model", "Busy mean/max", "Memory peak", "Power mean/max", "Energy", "Notes")
         rows = [
-            [
-                *(use.node, str(use.index), use.name),
-                facts.pair(use.mean_percent, use.highest_percent, "%"),
-                facts.of_total(use.memory_peak, use.memory_total),
-                facts.pair(use.mean_power_w, use.highest_power_w, " W"),
-                facts.energy(use.energy_kwh),
-                ", ".join(use.notes),
-            ]
-            for use in uses
+            (use.node, str(use.index), use.name, *facts.gpu_row(use), ", ".join(use.notes)) for use in uses
         ]
         yield from _table("GPUs", names, rows)
     if data.nodes:
         headers = ("Node", "Cores", "Busy mean/max", "Memory peak", "Notes")
-        yield from _table("Nodes", headers, map(_node_row, data.node_uses))
-    if rows := [list(row) for row in facts.task_rows(data)[:_MAX_TASKS]]:
-        title = f"{len(data.tasks)} tasks; this report is about {data.live.ref}"
-        yield from _table(title, ("Task", "State", "Ran", "Cause"), rows)
+        yield from _table("Nodes", headers, map(facts.node_row, data.node_uses))
+
+
+def _tasks(data: ReportData) -> Iterator[str]:
+    """Yield the list of the tasks of an array; the rest of the page is about one of them."""
+    if rows := facts.task_rows(data)[:_MAX_TASKS]:
+        yield from _table(facts.tasks_title(data), ("Task", "State", "Ran", "Cause"), rows)
         if more := facts.tasks_not_shown(data, _MAX_TASKS):
             yield f"<p>{_prose(more)}</p>"
 
 
-def _node_row(use: NodeUse) -> list[str]:
-    return [
-        *(use.name, "-" if use.cores is None else f"{use.cores:g}"),
-        facts.pair(use.mean_cores, use.highest_cores, "", 1),
-        facts.of_total(use.memory_peak, use.memory_limit),
-        ", ".join(facts.node_notes(use)),
-    ]
-
-
 def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f'<h2>{escape(title)}</h2><div class="scroll"><table class="words"><thead><tr>'
+    yield f'<h2>{in_html(title)}</h2><div class="scroll"><table class="words"><thead><tr>'
     yield "".join(f'<th scope="col">{name}</th>' for name in names)
     yield "</tr></thead><tbody>"
     for row in rows:
-        yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        yield "<tr>" + "".join(f"<td>{in_html(cell)}</td>" for cell in row) + "</tr>"
     yield "</tbody></table></div>"
 
 
 def _notes(data: ReportData) -> Iterator[str]:
-    if data.user_notes:
-        items = "".join(f"<li>{escape(note_text(note))}</li>" for note in data.user_notes)
-        yield f"<h2>Notes</h2><ul>{items}</ul>"
-    if found := facts.notes(data):
-        items = "".join(f"<li>{escape(note)}</li>" for note in found)
-        yield f"<h2>What is missing</h2><ul>{items}</ul>"
+    lists = {"Notes": map(note_text, data.user_notes), "What is missing": facts.notes(data)}
+    for title, texts in lists.items():
+        if items := "".join(f"<li>{in_html(text)}</li>" for text in texts):
+            yield f"<h2>{title}</h2><ul>{items}</ul>"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
+from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
-from jobmon.views.notes import note_text
 from jobmon.views.report import facts
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Shrink, table_lines
 from jobmon.views.top.drawing import sparkline
 from jobmon_core.domain.report.series import tabulated
 from jobmon_core.domain.report.timeline import loss_summary, throughput_series
@@ -35,7 +35,11 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
     yield from (console.styled(line, style) for line in console.prose(facts.outcome(data)))
     yield from _verdict(data, console)
     yield from _pairs(facts.times(data), console)
-    yield from _timeline(data, console, symbols)
+    drawn = _sparklines(data, symbols)
+    for name, value in facts.figures_of(data):
+        yield from _pairs([(name, value)], console)
+        if drawn.get(name):
+            yield " " * (_NAME_WIDTH + 1) + drawn[name]
     yield from _gpus(data, console)
     yield from _nodes(data, console)
     yield from _events(data, console)
@@ -68,23 +72,16 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
             yield from console.prose(value, f"{name:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 1))
 
 
-def _timeline(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
-    """Yield the progress, the speed, the loss and other metrics, with sparklines of speed and loss."""
-    history = data.progress.history
-    yield from _pairs([("progress", facts.progress_text(data)), ("ETA", facts.eta_text(data))], console)
+def _sparklines(data: ReportData, symbols: Symbols) -> dict[str, str]:
+    """Return the course of the speed and of the loss, by the name of the row above."""
+    history, summary = data.progress.history, loss_summary(data.progress.history)
     rates = [point.mean for point in throughput_series(history, data.window).points]
-    yield from _pairs([("speed", facts.pace_text(data))], console)
-    yield from _drawn(sparkline(rates, _TIMELINE_WIDTH, symbols, lowest=0.0))
-    yield from _pairs([("loss", facts.loss_text(data))], console)
-    if summary := loss_summary(history):
-        rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH)
-        yield from _drawn(sparkline([values[0] or 0.0 for _, values in rows], _TIMELINE_WIDTH, symbols))
-    yield from _pairs([("metrics", facts.metrics_text(data))], console)
-
-
-def _drawn(line: str) -> Iterator[str]:
-    if line:
-        yield " " * (_NAME_WIDTH + 1) + line
+    rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH) if summary else []
+    losses = [values[0] or 0.0 for _, values in rows]
+    return {
+        "speed": sparkline(rates, _TIMELINE_WIDTH, symbols, lowest=0.0),
+        "loss": sparkline(losses, _TIMELINE_WIDTH, symbols),
+    }
 
 
 def _gpus(data: ReportData, console: Console) -> Iterator[str]:
@@ -93,17 +90,8 @@ def _gpus(data: ReportData, console: Console) -> Iterator[str]:
         return
     yield from ("", console.styled(facts.gpu_text(uses), Style.BOLD))
     headers = ("NODE", "GPU", "BUSY mean/max", "MEMORY peak", "POWER mean/max", "ENERGY")
-    rows = [
-        [
-            *(use.node, str(use.index), facts.pair(use.mean_percent, use.highest_percent, "%")),
-            facts.of_total(use.memory_peak, use.memory_total),
-            facts.pair(use.mean_power_w, use.highest_power_w, " W"),
-            facts.energy(use.energy_kwh),
-        ]
-        for use in uses[:_GPUS_SHOWN]
-    ]
-    cells = [[Cell(text) for text in row] for row in rows]
-    yield from table_lines(headers, cells, console, [Shrink(0, _NARROWEST)])
+    rows = [(use.node, str(use.index), *facts.gpu_row(use)) for use in uses[:_GPUS_SHOWN]]
+    yield from table_lines(headers, rows, console, [Shrink(0, _NARROWEST)])
     if len(uses) > _GPUS_SHOWN:
         yield f"and {len(uses) - _GPUS_SHOWN} more; --html and --json show all"
     for use in uses:
@@ -116,18 +104,9 @@ def _nodes(data: ReportData, console: Console) -> Iterator[str]:
     if not uses:
         return
     headers = ("NODE", "CORES", "BUSY mean/max", "MEMORY peak", "NOTES")
-    rows = [
-        [
-            *(use.name, "-" if use.cores is None else f"{use.cores:g}"),
-            facts.pair(use.mean_cores, use.highest_cores, "", 1),
-            facts.of_total(use.memory_peak, use.memory_limit),
-            ", ".join(facts.node_notes(use)),
-        ]
-        for use in uses
-    ]
     yield ""
-    cells = [[Cell(text) for text in row] for row in rows]
-    yield from table_lines(headers, cells, console, [Shrink(0, _NARROWEST), Shrink(4, 10)])
+    steps = [Shrink(0, _NARROWEST), Shrink(4, 10)]
+    yield from table_lines(headers, [*map(facts.node_row, uses)], console, steps)
 
 
 def _events(data: ReportData, console: Console) -> Iterator[str]:
@@ -145,8 +124,8 @@ def _tasks(data: ReportData, console: Console) -> Iterator[str]:
     rows = facts.task_rows(data)
     if not rows:
         return
-    yield from ("", f"{len(rows)} tasks; this report is about {data.live.ref}:")
-    cells = [[Cell(text) for text in row] for row in rows[:_TASKS_SHOWN]]
-    yield from table_lines(("TASK", "STATE", "RAN", "CAUSE"), cells, console, [Shrink(3, 10), Shrink(1, 10)])
+    yield from ("", f"{facts.tasks_title(data)}:")
+    steps = [Shrink(3, 10), Shrink(1, 10)]
+    yield from table_lines(("TASK", "STATE", "RAN", "CAUSE"), rows[:_TASKS_SHOWN], console, steps)
     if more := facts.tasks_not_shown(data, _TASKS_SHOWN):
         yield more

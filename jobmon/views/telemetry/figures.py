@@ -1,10 +1,12 @@
-"""What agents measured, as short texts."""
+"""What agents measured, as short texts and as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon.views.model import age, clock
+from jobmon.views.record import fields, known_fields
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.telemetry.model import WorkerStatus
 from jobmon_core.domain.telemetry.summary import (
@@ -15,14 +17,16 @@ from jobmon_core.domain.telemetry.summary import (
     fullest_memory,
     gpu_marks,
     gpu_summary,
+    gpu_use,
     is_current,
     oom_kills,
     status_counts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
     from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
 
@@ -30,6 +34,8 @@ _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points
 _THROTTLED_PERCENT = 0.5  # less would be shown as 0%
 _NAMED = 4  # ranks of workers that are gone
+_MB = 2**20  # as nvidia-smi counts
+_OF_PROBLEM = ("kind", "subject", "text", "advice", "evidence", "is_critical")  # in JSON
 
 
 def percent(value: float | None) -> str:
@@ -216,3 +222,88 @@ def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
     node = f"{silent[0].latest.node.name}: " if len(reports) > 1 else ""
     more = f"; likewise {count(len(silent) - 1, 'other node')}" if len(silent) > 1 else ""
     return f"{node}{silence_text(silent[0], now_s)}{more}"
+
+
+def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
+    """Return the documented keys ``problems``, ``workers``, ``gpus`` and ``nodes``.
+
+    They are about the tasks that run; the last three are null if no agent has reported about any of them.
+    """
+    running = [live for live in tasks if live.group is Group.RUNNING]
+    reported = [live for live in running if live.reports]
+    problems = [
+        {"job_id": live.ref, **fields(event, *_OF_PROBLEM, since="at_s")}
+        for live in running
+        for event in live.ongoing
+    ]
+    if not reported:
+        return {"problems": problems, "workers": None, "gpus": None, "nodes": None}
+    return {
+        "problems": problems,
+        "workers": [
+            {"job_id": live.ref, **_worker(worker, live.reports)}
+            for live in reported
+            for worker in all_workers(live.reports)
+        ],
+        "gpus": [
+            {"job_id": live.ref, "node": placed.node, **_gpu(placed.gpu)}
+            for live in reported
+            for placed in all_gpus(live.reports)
+        ],
+        "nodes": [
+            {"job_id": live.ref, **_node(report, now_s)} for live in reported for report in live.reports
+        ],
+    }
+
+
+def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> dict[str, Any]:
+    worker = placed.worker
+    utilization, memory = gpu_use(placed, reports)
+    return {
+        "node": placed.node,
+        **fields(worker, "rank", "name", "status", "children", "threads", gpu_ids="gpus"),
+        **known_fields(worker, "pid"),
+        "gpu_id": worker.gpus[0] if worker.gpus else None,
+        "gpu_util": _rounded(utilization),
+        "gpu_memory_mb": None if memory is None else round(memory / _MB),
+        "uptime": _rounded(placed.uptime_s),
+        **fields(worker, memory_bytes="memory", last_activity="last_activity_s"),
+        **_measured(
+            worker, "cpu_percent", read_bytes_per_s="read_per_s", written_bytes_per_s="written_per_s"
+        ),
+    }
+
+
+def _gpu(gpu: Gpu) -> dict[str, Any]:
+    return {
+        **fields(gpu, "name", "temperature_c", "other_processes", gpu_id="index", pids="own_pids"),
+        **fields(gpu, memory_bytes="memory", memory_total_bytes="memory_total"),
+        **_measured(gpu, gpu_util="utilization_percent", sm_util="sm_percent", tensor_util="tensor_percent"),
+        **_measured(gpu, "power_w"),
+        "marks": list(gpu_marks(gpu)),
+    }
+
+
+def _node(report: AgentReport, now_s: float) -> dict[str, Any]:
+    latest = report.latest
+    node = latest.node
+    return {
+        **fields(node, "load", node="name"),
+        **fields(latest, as_of="at_s"),
+        "is_current": is_current(report, now_s),
+        **fields(latest.memory, "oom_kills", memory_bytes="used", memory_limit_bytes="limit"),
+        **fields(latest.cpu, "cores"),
+        **_measured(latest.cpu, "throttled_percent", cpu_percent="used_percent"),
+        **_measured(node, "io_wait_percent", received_bytes_per_s="received_per_s"),
+        **_measured(node, sent_bytes_per_s="sent_per_s"),
+        **fields(report, "unavailable"),
+    }
+
+
+def _measured(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return measured values as `fields` does, each rounded to one decimal."""
+    return {key: _rounded(value) for key, value in fields(record, *names, **renamed).items()}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

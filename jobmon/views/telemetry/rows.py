@@ -10,19 +10,25 @@ from jobmon.views.telemetry.figures import (
     gpus_text,
     memory_text,
     node_parts,
+    percent,
     silence_text,
+    status_text,
+    worker_name,
     workers_text,
 )
+from jobmon.views.top.worker_lines import log_speed, logs_by_rank
 from jobmon_core.domain.humanize import size
-from jobmon_core.domain.telemetry.summary import is_current, latest_reports
+from jobmon_core.domain.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.telemetry.step_usage import StepUsage
+    from jobmon_core.domain.telemetry.measured_use import StepUsage
+    from jobmon_core.domain.telemetry.model import AgentReport
 
 _QUOTE = "| "
+_WORKERS_SHOWN = 8
 
 
 def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
@@ -37,10 +43,25 @@ def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tupl
 def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a running task now, with the proof and the advice, the worst first."""
     for event in live.ongoing:
-        yield "problem", f"since {clock(event.at_s, now_s)}: {event.text or event.kind}"
+        yield "problem", f"since {clock(event.since_s, now_s)}: {event.text or event.kind}"
         yield from (("problem", f"{_QUOTE}{line}") for line in event.evidence)
         if event.advice:
             yield "problem", event.advice.replace("JOBID", live.ref)
+
+
+def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) -> Iterator[str]:
+    """Yield what each of several workers does: ``rank 0: running, GPU 0: 92%, 60.0 GiB, 2.5 items/s``."""
+    workers, logs = all_workers(reports), logs_by_rank(live)
+    for each in workers[:_WORKERS_SHOWN] if len(workers) > 1 else ():
+        worker, (used, memory) = each.worker, gpu_use(each, reports)
+        use = f"{percent(worker.cpu_percent) or '?'} CPU"
+        if worker.gpus:
+            use = f"GPU {','.join(map(str, worker.gpus))}: {percent(used) or '?'}"
+        speed = log_speed(live, logs[worker.rank], now_s) if worker.rank in logs else ""
+        parts = (status_text(worker.status), use, size(memory) if memory is not None else "", speed)
+        yield f"{worker_name(worker)}: {', '.join(filter(None, parts))}"
+    if len(workers) > _WORKERS_SHOWN:
+        yield f"and {len(workers) - _WORKERS_SHOWN} more; `jobmon top` shows all"
 
 
 def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
@@ -49,6 +70,7 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     texts = {"GPUs": gpus_text(reports), "memory": memory_text(reports), "workers": workers_text(reports)}
     yield from ((name, text) for name, text in texts.items() if text)
     yield from (("GPUs", text) for text in gpu_marks_texts(reports))
+    yield from (("workers", text) for text in _worker_texts(live, reports, now_s))
     several = len(live.reports) > 1
     if not live.reports and live.agents.problem:
         yield "agent", f"none: {live.agents.problem}"

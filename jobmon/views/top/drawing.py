@@ -1,13 +1,16 @@
-"""Lines of styled text, and the bars and sparklines in them, in Unicode or in plain ASCII."""
+"""Lines of styled text, tables of them, and the bars and sparklines in them, in Unicode or in plain ASCII."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.text_width import text_width, truncated
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,6 +42,8 @@ class Symbols(NamedTuple):
 UNICODE = Symbols("█", "░", "▁▂▃▄▅▆▇█", "±", "↑↓")
 ASCII = Symbols("#", "-", "_.-~=+*#", "+-", "j/k", is_ascii=True)
 _IN_ASCII = str.maketrans({"…": "~", "±": "?"})
+_INDENT = "  "
+_GAP = "  "  # between the columns of a table
 _SHORTEST_S = 1e-3  # of a run whose throughput is drawn
 
 
@@ -130,3 +135,59 @@ def justified(left: Line, right: Line, width: int) -> Line:
         return fitted(right, width)
     start = fitted(left, room - 1)
     return (*start, Span(" " * (room - line_width(start))), *right)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    header: str
+    cells: Sequence[Span]
+    importance: int = 0  # where there is no room, the least important columns are left out first
+    is_right_aligned: bool = False
+    least: int = 0  # columns that it takes at least, so that changing figures rarely move it
+
+    @cached_property
+    def width(self) -> int:
+        """The width of the header or the widest cell, whichever is wider."""
+        texts = (self.header, *(one_line(cell.text) for cell in self.cells))
+        return max(self.least, *map(text_width, texts))
+
+    def padded(self, span: Span) -> Span:
+        """Return the cell, padded to the column's width."""
+        text = one_line(span.text)
+        padding = " " * (self.width - text_width(text))
+        return Span(padding + text if self.is_right_aligned else text + padding, span.style)
+
+
+class Table(NamedTuple):
+    """The header and the rows of a table."""
+
+    header: Line
+    rows: list[Line]
+
+
+def table(title: str, columns: Sequence[Column], width: int) -> Table:
+    """Return a table that fits ``width`` columns; the title is the header of its first column.
+
+    The first column is shown in any case, even if it does not fit. Columns without content are left out.
+    """
+    first, *others = columns
+    if not first.cells:
+        return Table((), [])
+    cells = [Span(f"{_INDENT}{cell.text}", cell.style) for cell in first.cells]
+    first = replace(first, header=title, cells=cells)
+    shown = [first, *(each for each in others if any(cell.text for cell in each.cells))]
+    while len(shown) > 1 and sum(each.width + len(_GAP) for each in shown) - len(_GAP) > width:
+        shown.remove(min(shown[1:], key=lambda each: each.importance))
+    header = [each.padded(Span(each.header, Style.DIM)) for each in shown]
+    header[0] = Span(header[0].text, Style.BOLD)
+    rows = [[each.padded(each.cells[number]) for each in shown] for number in range(len(first.cells))]
+    return Table(_joined(header), [_joined(row) for row in rows])
+
+
+def _joined(cells: Sequence[Span]) -> Line:
+    line = [cells[0]]
+    for cell in cells[1:]:
+        line += [Span(_GAP), cell]
+    return tuple(line)

@@ -12,7 +12,7 @@ from jobmon.views.model import clock
 from jobmon.views.text_width import text_width, wrap
 from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, text_line
 from jobmon.views.top.job_list import list_lines
-from jobmon.views.top.job_page import job_lines, log_lines
+from jobmon.views.top.job_page import JobPage, log_lines
 from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
 from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.selection import Group
@@ -22,7 +22,7 @@ from jobmon_core.domain.humanize import count
 from jobmon_core.domain.progress.events.event import EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
@@ -39,7 +39,7 @@ _MESSAGE_STYLES = {
 }
 _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
-_PRINTED_PAGE_HEIGHT = 40  # lines
+_PRINTED_PAGE_HEIGHT = 10_000  # lines: no page is longer, and so nothing of it is left out
 _MIN_WITH_KEYS = 5  # lines: a window with fewer shows neither the keys nor a message
 _HELP_KEY_WIDTH = 17
 _QUIT = "quit (jobs go on)"
@@ -84,17 +84,32 @@ def _below(model: Model, width: int, height: int) -> list[Line]:
     """Return the last lines: the newest message and the keys; below a log, a message replaces the keys."""
     if height < _MIN_WITH_KEYS:
         return []
-    keys, message = _keys(model, width), model.listing.message
+    keys, message = (
+        _keys(model, width, can_scroll=scrollable(model, width, height) > 0),
+        model.listing.message,
+    )
     if message is None:
         return [keys]
     at = clock(message.created_s, model.listing.at_s)
     line = text_line(f"{message.level.upper()} {at}  {message.text}", _MESSAGE_STYLES[message.level])
-    return [line] if model.view.page is Page.LOG and not model.view.is_typing else [line, keys]
+    return [line, keys][: _lines_below(model, height)]
 
 
-def log_rows(height: int) -> int:
-    """Return how many lines of a log a window of ``height`` lines shows."""
-    return max(0, height - 2 - (height >= _MIN_WITH_KEYS))  # below the header and the path
+def _lines_below(model: Model, height: int) -> int:
+    if height < _MIN_WITH_KEYS:
+        return 0
+    has_keys = model.listing.message is None or model.view.page is not Page.LOG or model.view.is_typing
+    return has_keys + (model.listing.message is not None)
+
+
+def scrollable(model: Model, width: int, height: int) -> int:
+    """Return by how many lines the log or the page of a task can be scrolled in a window of this size."""
+    rows, log, live = height - 1 - _lines_below(model, height), model.log, model.selected
+    if model.view.page is Page.LOG and log:
+        return max(0, len(log.lines) + bool(log.unfinished) - max(0, rows - 1))  # the path takes a line
+    if model.view.page is Page.JOB and live:
+        return _job_page(model, live).scrollable(width, rows)
+    return 0
 
 
 def plain(model: Model, width: int = 0) -> list[Line]:
@@ -104,32 +119,31 @@ def plain(model: Model, width: int = 0) -> list[Line]:
     """
     page_width = width or _PIPE_PAGE_WIDTH
     if model.view.page is Page.JOB and model.selected:
-        lines = [_header(model, page_width), *_page(model, page_width, _PRINTED_PAGE_HEIGHT)]
-        return [line for line in lines if line]
+        page = _job_page(model, model.selected)
+        return [_header(model, page_width), *page.lines(page_width, _PRINTED_PAGE_HEIGHT, lines_down=1)]
     head, rows = list_lines(model.tasks, model.listing.at_s, width or _UNCUT_LIST_WIDTH, model.symbols)
     empty = [text_line(line) for line in wrap(_nothing(model), page_width)]
     return [_header(model, page_width), *([head, *rows] if rows else empty)]
 
 
 def _page(model: Model, width: int, height: int) -> list[Line]:
-    view, now_s, live = model.view, model.listing.at_s, model.selected
+    view, live = model.view, model.selected
     if view.page is Page.HELP:
-        return _at_most([*_help(model.symbols, width)], height)
+        lines = [*_help(model.symbols, width)]
+        if len(lines) <= height:
+            return lines
+        more = text_line(f"... {len(lines) - height + 1} more lines; enlarge the window", Style.DIM)
+        return [*lines[: height - 1], more] if height > 0 else []
     if view.page is Page.JOB and live:
-        tasks_of_job = [each for each in model.listing.tasks if each.job.id == live.job.id]
-        return job_lines(
-            live,
-            tasks_of_job,
-            model.log,
-            now_s,
-            errors=model.errors,
-            width=width,
-            height=height,
-            symbols=model.symbols,
-        )
+        return _job_page(model, live).lines(width, height, view.lines_down)
     if view.page is Page.LOG and live:
         return log_lines(model.log, width, height, view.lines_back)
     return _list(model, width, height)
+
+
+def _job_page(model: Model, live: LiveTask) -> JobPage:
+    tasks_of_job = [each for each in model.listing.tasks if each.job.id == live.job.id]
+    return JobPage(live, tasks_of_job, model.log, model.listing.at_s, model.errors, model.symbols)
 
 
 def _list(model: Model, width: int, height: int) -> list[Line]:
@@ -158,7 +172,7 @@ def _header(model: Model, width: int) -> Line:
     view, live = model.view, model.selected
     if view.page in (Page.JOB, Page.LOG) and live:
         right = tuple(_freshness(dated(replace(model.listing, tasks=(live,)))))
-        return justified(text_line(f"{live.ref} {live.job.name}".rstrip(), Style.BOLD), right, width)
+        return justified(text_line(f"{live.ref} {live.job.label}".rstrip(), Style.BOLD), right, width)
     right = tuple(_freshness(model.listing))
     counts = tuple(_counts(model))
     title = text_line("jobmon top", Style.BOLD)
@@ -190,7 +204,7 @@ def _freshness(listing: Listing) -> Iterator[Span]:
         yield Span(f"{which}STALE since {since}", Style.BAD)
     if listing.as_of_s is not None:
         between = ", " if listing.stale_since_s is not None else ""
-        yield Span(f"{between}data of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
+        yield Span(f"{between}states of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
 
 
 def _nothing(model: Model) -> str:
@@ -202,14 +216,14 @@ def _nothing(model: Model) -> str:
     )
 
 
-def _keys(model: Model, width: int) -> Line:
+def _keys(model: Model, width: int, *, can_scroll: bool) -> Line:
     """Return the keys that work now, as many as fit.
 
     If all fit even with the note that jobs go on after quitting, include it.
     """
     if model.view.is_typing:
         return (Span(f"/{model.view.filter}", Style.BOLD), Span("_  enter keep  esc clear", Style.DIM))
-    actions = [*_actions(model)]
+    actions = [*_actions(model, can_scroll=can_scroll)]
     explained = [(key, _QUIT if action == "quit" else action) for key, action in actions]
     explained_width = sum(text_width(f"{key} {action}  ") for key, action in explained) - len("  ")
     line: list[Span] = []
@@ -222,7 +236,7 @@ def _keys(model: Model, width: int) -> Line:
     return tuple(line)
 
 
-def _actions(model: Model) -> Iterator[tuple[str, str]]:
+def _actions(model: Model, *, can_scroll: bool) -> Iterator[tuple[str, str]]:
     """Yield the keys and what they do, the most important first: a narrow window has no room for all."""
     view, has_tasks = model.view, bool(model.tasks)
     is_list = view.page not in (Page.HELP, Page.LOG, Page.JOB)
@@ -236,8 +250,9 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
         yield "?", "help"
     if view.page is Page.LOG:
         yield model.symbols.up_down, "scroll"
-    if view.page is Page.JOB and len(model.tasks) > 1:
-        yield model.symbols.up_down, "other task"
+    if view.page is Page.JOB:
+        yield from [("pgdn", "more")] if can_scroll else []
+        yield from [(model.symbols.up_down, "other task")] if len(model.tasks) > 1 else []
     if has_tasks and view.page not in (Page.HELP, Page.LOG):
         yield "l", "log"
     if is_list:
@@ -251,9 +266,9 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
 def _help(symbols: Symbols, width: int) -> Iterator[Line]:
     up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
     keys = {
-        up_down: "select a task; scroll the log",
+        up_down: "select a task; scroll the log, or the page of an only task",
         "g, G, home, end": "the first, the last",
-        "pgup, pgdn": "ten up, ten down",
+        "pgup, pgdn": "ten up, ten down; scroll the page of a task",
         "enter": "open the selected task",
         "l": "the end of its log",
         "tab": "another of its logs",
@@ -279,17 +294,3 @@ def _explained(key: str, style: Style, meaning: str, width: int) -> Iterator[Lin
     first, *more = wrap(meaning, max(width - len("  ") - _HELP_KEY_WIDTH, _HELP_KEY_WIDTH))
     yield Span(f"  {key:<{_HELP_KEY_WIDTH}}", style), Span(first)
     yield from (text_line(f"  {'':<{_HELP_KEY_WIDTH}}{line}") for line in more)
-
-
-def _at_most(lines: list[Line], height: int) -> list[Line]:
-    """Return the lines that fit; if some do not, the last one says how many are hidden."""
-    if len(lines) <= height:
-        return lines
-    hidden = len(lines) - height + 1
-    more = text_line(f"... {hidden} more lines; enlarge the window", Style.DIM)
-    return [*lines[: height - 1], more] if height > 0 else []
-
-
-def as_text(lines: Sequence[Line]) -> list[str]:
-    """Return the lines without styles."""
-    return ["".join(span.text for span in line).rstrip() for line in lines]

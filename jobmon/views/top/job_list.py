@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.figures import remaining
 from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
-from jobmon.views.text_width import text_width, truncated
-from jobmon.views.top.drawing import Span, bar, fitted
+from jobmon.views.text_width import truncated
+from jobmon.views.top.drawing import Column, Span, bar, fitted
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
 from jobmon_core.domain.humanize import rate
 from jobmon_core.domain.progress.figures import loss, percentage, units
 from jobmon_core.domain.telemetry.summary import fullest_memory, is_current
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +35,7 @@ class _Fit(NamedTuple):
     is_short: bool = False  # without the range of the ETA and the limit of the run time
     has_loss: bool = True
     has_rate: bool = True
-    has_unit: bool = False  # of the rate
+    has_unit: bool = True  # of the rate
     has_gpus: bool = True
     has_memory: bool = True
     has_elapsed: bool = True
@@ -41,49 +43,17 @@ class _Fit(NamedTuple):
     has_short_ids: bool = False  # of the pending tasks of an array
 
 
-_SLIM = _Fit(
-    10,
-    is_short=True,
-    has_loss=False,
-    has_rate=False,
-    has_gpus=False,
-    has_memory=False,
-    has_elapsed=False,
-    has_short_ids=True,
+_STEPS: tuple[dict[str, Any], ...] = (  # each makes the columns narrower
+    {"has_unit": False},
+    *({"name": 24}, {"name": 16}, {"name": 10}),
+    {"is_short": True},
+    *({"has_memory": False}, {"has_loss": False}, {"has_rate": False}),
+    {"has_elapsed": False, "has_short_ids": True},
+    {"has_gpus": False},
+    *({"name": 6}, {"name": 0}),
+    {"has_eta": False},
 )
-_FITS = (  # each narrower than the one before
-    _Fit(has_unit=True),
-    _Fit(),
-    _Fit(24),
-    _Fit(16),
-    _Fit(10),
-    _Fit(10, is_short=True),
-    _Fit(10, is_short=True, has_memory=False),
-    _Fit(10, is_short=True, has_memory=False, has_loss=False),
-    _Fit(10, is_short=True, has_memory=False, has_loss=False, has_rate=False),
-    _SLIM._replace(has_gpus=True),
-    _SLIM,
-    _SLIM._replace(name=6),
-    _SLIM._replace(name=0),
-    _SLIM._replace(name=0, has_eta=False),
-)
-
-
-class _Column(NamedTuple):
-    header: str
-    spans: list[Span]
-    width: int
-    is_right_aligned: bool = False
-
-    def cell(self, number: int) -> Span:
-        """Return a cell of the column's width."""
-        return _padded(self.spans[number], self.width, is_right_aligned=self.is_right_aligned)
-
-
-def _column(header: str, spans: list[Span], least: int = 0, *, is_right_aligned: bool = False) -> _Column:
-    """Return a column as wide as its widest cell, at least ``least``, so that figures rarely move it."""
-    texts = (header, *(span.text for span in spans))
-    return _Column(header, spans, max(least, *map(text_width, texts)), is_right_aligned)
+_FITS = (*accumulate(_STEPS, lambda fit, step: fit._replace(**step), initial=_Fit()),)
 
 
 def list_lines(
@@ -92,26 +62,23 @@ def list_lines(
     """Return the header, and a line of at most ``width`` columns for each task."""
     before, after = _side_columns(tasks, now_s, width, symbols)
     room = min(max(width - _width(before, after), _MIN_PROGRESS), _MAX_PROGRESS)
-    progress = _Column("PROGRESS", [_progress(live, room, symbols) for live in tasks], room)
+    progress = Column("PROGRESS", [_progress(live, room, symbols) for live in tasks], least=room)
     columns = [*before, progress, *after]
-    header = [
-        _padded(Span(each.header, Style.BOLD), each.width, is_right_aligned=each.is_right_aligned)
-        for each in columns
-    ]
+    header = [each.padded(Span(each.header, Style.BOLD)) for each in columns]
     rows = []
     for number, live in enumerate(tasks):
         remark = note(live)
-        cells = [column.cell(number) for column in (before if remark else columns)]
+        cells = [column.padded(column.cells[number]) for column in (before if remark else columns)]
         rows.append(_joined([*cells, remark] if remark else cells, width, symbols, is_dim=live.is_stale))
     return _joined(header, width, symbols), rows
 
 
 def _side_columns(
     tasks: Sequence[LiveTask], now_s: float, width: int, symbols: Symbols
-) -> tuple[list[_Column], list[_Column]]:
+) -> tuple[list[Column], list[Column]]:
     """Return the columns before and after the progress, with as much in them as fits."""
-    before: list[_Column] = []
-    after: list[_Column] = []
+    before: list[Column] = []
+    after: list[Column] = []
     for fit in _FITS:
         before, after = [*_before(tasks, fit)], [*_after(tasks, fit, now_s, symbols)]
         if width - _width(before, after) >= _MIN_PROGRESS:
@@ -119,18 +86,18 @@ def _side_columns(
     return before, after
 
 
-def _width(before: Sequence[_Column], after: Sequence[_Column]) -> int:
+def _width(before: Sequence[Column], after: Sequence[Column]) -> int:
     """Return what these columns take, with the gaps beside them."""
     # the gap after the letters is only one column wide
     return sum(column.width + len(_GAP) for column in (*before, *after)) - 1
 
 
-def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:
-    yield _column("", [letters(live) for live in tasks], 1)
-    yield _column("JOB", [Span(_short_id(live.ref) if fit.has_short_ids else live.ref) for live in tasks])
+def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[Column]:
+    yield Column("", [letters(live) for live in tasks], least=1)
+    yield Column("JOB", [Span(_short_id(live.ref) if fit.has_short_ids else live.ref) for live in tasks])
     if fit.name:
-        names = [truncated(one_line(live.job.name), fit.name) for live in tasks]
-        yield _column("NAME", [Span(name) for name in names])
+        names = [truncated(one_line(live.job.label), fit.name) for live in tasks]
+        yield Column("NAME", [Span(name) for name in names])
 
 
 def _short_id(ref: str) -> str:
@@ -139,30 +106,32 @@ def _short_id(ref: str) -> str:
     return f"{before}[…]" if bracket else ref
 
 
-def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[_Column]:
+def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[Column]:
     def spans(text_of: Callable[[LiveTask], str]) -> list[Span]:
         return [Span("" if note(live) else text_of(live)) for live in tasks]
 
     if fit.has_eta:
-        yield _column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
+        left = spans(lambda live: remaining(live, symbols, with_range=not fit.is_short))
+        yield Column("ETA", left, least=7)
     if fit.has_rate:
         rates = spans(lambda live: _rate(live, with_unit=fit.has_unit))
-        yield _column("RATE", rates, 7, is_right_aligned=True)
+        yield Column("RATE", rates, least=7, is_right_aligned=True)
     if fit.has_loss:
-        yield _column("LOSS", spans(_loss), 6, is_right_aligned=True)
-    yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.spans))
+        losses = spans(lambda live: loss(live.progress.progress.loss) if live.progress.progress else "")
+        yield Column("LOSS", losses, least=6, is_right_aligned=True)
+    yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.cells))
     if fit.has_elapsed:
         header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
-        yield _column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
+        yield Column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
 
 
-def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[_Column]:
+def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Column]:
     """Yield the columns with what agents measure; what is outdated is not shown in the list."""
     reports = [[each for each in live.reports if is_current(each, now_s)] for live in tasks]
     if fit.has_gpus:
-        yield _column("GPU", [Span(gpus_short(each)) for each in reports], is_right_aligned=True)
+        yield Column("GPU", [Span(gpus_short(each)) for each in reports], is_right_aligned=True)
     if fit.has_memory:
-        yield _column("MEM", [_memory(each) for each in reports], is_right_aligned=True)
+        yield Column("MEM", [_memory(each) for each in reports], is_right_aligned=True)
 
 
 def _memory(reports: Sequence[AgentReport]) -> Span:
@@ -178,10 +147,6 @@ def _rate(live: LiveTask, *, with_unit: bool) -> str:
     return rate(rate_per_s(live), progress.unit if progress and with_unit else "")
 
 
-def _loss(live: LiveTask) -> str:
-    return loss(live.progress.progress.loss) if live.progress.progress else ""
-
-
 def _progress(live: LiveTask, width: int, symbols: Symbols) -> Span:
     progress = live.progress.progress
     if progress is None:
@@ -190,11 +155,6 @@ def _progress(live: LiveTask, width: int, symbols: Symbols) -> Span:
         return Span(truncated(units(progress), width))
     share = percentage(progress.fraction)
     return Span(f"{bar(progress.fraction, width - _PERCENT, symbols)} {share:>{_PERCENT - 1}}")
-
-
-def _padded(span: Span, width: int, *, is_right_aligned: bool) -> Span:
-    padding = " " * (width - text_width(span.text))
-    return Span(padding + span.text if is_right_aligned else span.text + padding, span.style)
 
 
 def _joined(cells: Sequence[Span], width: int, symbols: Symbols, *, is_dim: bool = False) -> Line:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
-from jobmon.views.console import Style, one_line
+from jobmon.views.artifacts import FILES_SHOWN, checkpoints_text, disk_text, file_rows, outputs_text
+from jobmon.views.console import Style
 from jobmon.views.figures import ending, progress_age, remaining, workers_count
-from jobmon.views.launch import launch_label, launch_lines
 from jobmon.views.model import clock, run_time_s, span
+from jobmon.views.running import launch_label, launch_lines
 from jobmon.views.telemetry.figures import (
     cpu_text,
     gpus_text,
@@ -18,64 +19,119 @@ from jobmon.views.telemetry.figures import (
     workers_text,
 )
 from jobmon.views.text_width import text_width
-from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
-from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
-from jobmon.views.top.sections import section_lines, titled
+from jobmon.views.top.drawing import UNICODE, Span, bar, fitted, line_width, sparkline, text_line, throughput
+from jobmon.views.top.rows import LETTERS, note, rate_per_s
+from jobmon.views.top.sections import Section, section_lines, shows_what_is_wanted, titled
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
-from jobmon_core.domain.humanize import duration, number, rate
+from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.launch.model import Result
 from jobmon_core.domain.progress.events.event import WARNINGS
-from jobmon_core.domain.progress.figures import epoch, loss, metrics, percentage, units
+from jobmon_core.domain.progress.figures import batch, done, epoch, loss, metrics, units
 from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.telemetry.summary import latest_reports
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobmon.views.artifacts import FileRow
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.artifacts.model import Outputs
     from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import Progress
 
 _LABEL = 13  # columns
 _MIN_BAR, _MAX_BAR = 6, 40
 _MAX_SPARKLINE = 40
-_MIN_LOG = 4  # lines, with its title
+_MIN_LOG, _SHORTEST_LOG = 4, 2  # lines, with its title
+_LOG_AT_END = 12  # lines, below everything else
 _RESULTS = {Result.FAILED: Style.BAD, Result.WARNING: Style.ATTENTION}
 _GROWTH = len("growing +1023.9 MiB/min")
 
 
-def job_lines(
-    live: LiveTask,
-    tasks_of_job: Sequence[LiveTask],
-    log: OutputText | None,
-    now_s: float,
-    *,
-    errors: Sequence[ErrorLine] = (),
-    width: int,
-    height: int,
-    symbols: Symbols,
-) -> list[Line]:
-    """Return the page of one task; ``tasks_of_job`` include it. The log gets the lines left over.
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Everything about one task; ``tasks_of_job`` include it.
 
     ``errors`` are the latest error lines in its logs, oldest first, while it runs.
     """
-    lines = [*_facts(live, now_s, width, symbols)]
-    sections = [
-        titled("Errors", [*_errors(live), *_error_lines(errors)], 0),
-        *telemetry_sections(live, now_s, width, symbols),
-        titled("Latest outputs", [*_outputs(live, width)], 6),
-        titled("Events", [*_events(live.events, now_s)], 1),
-        titled("Tasks", [*task_lines(tasks_of_job, symbols)], 4),
-    ]
-    lines += section_lines(sections, height - len(lines) - _MIN_LOG)
-    lines += log_lines(log, width, height - len(lines))
-    return [fitted(line, width, symbols) for line in lines[:height]]
+
+    live: LiveTask
+    tasks_of_job: Sequence[LiveTask]
+    log: OutputText | None
+    now_s: float
+    errors: Sequence[ErrorLine] = ()
+    symbols: Symbols = UNICODE
+
+    def lines(self, width: int, height: int, lines_down: int = 0) -> list[Line]:
+        """Return what a window shows of it.
+
+        At first, the less important is cut or left out, and the log gets the lines left over. Scrolled down,
+        it shows everything from its line ``lines_down`` on.
+        """
+        if lines_down:
+            lines = self._everything(width)
+            lines = lines[max(0, min(lines_down - 1, len(lines) - height)) :]
+        else:
+            lines = self._most_important(width, height)
+        return [fitted(line, width, self.symbols) for line in lines[:height]]
+
+    def scrollable(self, width: int, height: int) -> int:
+        """Return how many lines down a window can be scrolled; 0 if it shows everything."""
+        if not self._is_cut(width, height):
+            return 0
+        return max(1, len(self._everything(width)) - height + 1)
+
+    def _is_cut(self, width: int, height: int) -> bool:
+        shown = self._most_important(width, height)
+        return any(line not in shown for line in self._everything(width, log_height=0))
+
+    def _everything(self, width: int, log_height: int = _LOG_AT_END) -> list[Line]:
+        sections = self._sections(width)
+        lines = [
+            line
+            for section in sections
+            if section.rows or section.is_fact
+            for line in (section.head, *section.rows)
+        ]
+        facts = _facts(self.live, self.now_s, width, self.symbols)
+        return [*facts, *lines, *log_lines(self.log, width, log_height)]
+
+    def _most_important(self, width: int, height: int) -> list[Line]:
+        """Return facts, sections and the log in ``height`` lines.
+
+        Where that makes room for the rows of workers and outputs, leave out what these repeat, and the log.
+        """
+        sections = self._sections(width)
+        layouts = [
+            ([*_facts(self.live, self.now_s, width, self.symbols, is_short=is_short)], log_height)
+            for is_short, log_height in ((False, _MIN_LOG), (True, _SHORTEST_LOG), (True, 0))
+        ]
+        fitting = (
+            (facts, log_height)
+            for facts, log_height in layouts
+            if shows_what_is_wanted(sections, height - len(facts) - log_height)
+        )
+        facts, log_height = next(fitting, layouts[0])
+        lines = [*facts, *section_lines(sections, height - len(facts) - log_height)]
+        room = height - len(lines)
+        return [*lines, *(log_lines(self.log, width, room) if room >= _SHORTEST_LOG else [])]
+
+    def _sections(self, width: int) -> list[Section]:
+        outputs = self.live.artifacts.outputs
+        return [
+            titled("Errors", [*_errors(self.live), *_error_lines(self.errors)], 0),
+            *telemetry_sections(self.live, self.now_s, width, self.symbols),
+            *([_outputs(self.live, outputs, width)] if outputs else []),
+            titled("Events", [*_events(self.live.events, self.now_s)], 1),
+            titled("Tasks", [*task_lines(self.tasks_of_job, self.symbols)], 4),
+        ]
 
 
 def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
@@ -85,7 +141,7 @@ def log_lines(log: OutputText | None, width: int, height: int, lines_back: int =
     texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)
     end = max(min(height - 1, len(texts)), len(texts) - lines_back)
     shown = texts[max(0, end - max(0, height - 1)) : end]
-    back = f", {len(texts) - end} lines from the end" if end < len(texts) else ""
+    back = f", {count(len(texts) - end, 'line')} from the end" if end < len(texts) else ""
     problem = f" {log.problem}" if log.problem else ""
     title = f"{problem}{back}"
     path = _end_of(one_line(log.path), width - len("Log ") - text_width(title))
@@ -102,20 +158,23 @@ def _end_of(path: str, width: int) -> str:
     return path
 
 
-def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Line]:
+def _facts(
+    live: LiveTask, now_s: float, width: int, symbols: Symbols, *, is_short: bool = False
+) -> Iterator[Line]:
+    """Yield the facts; ``is_short`` leaves out what other lines say as well."""
     yield from _problems(live, now_s)
-    if has_no_monitor(live):
+    if live.status.health.is_lost:
         yield text_line("! its monitor is gone; `jobmon recover` restarts it", Style.BAD)
     if remark := note(live):
         yield _fact("State", remark)
-    yield from _times(live, now_s, width)
-    yield from _launch(live, now_s)
+    yield from [*_times(live, now_s, width)][-1:] if is_short else _times(live, now_s, width)
+    yield from _launch(live, now_s, is_short=is_short)
     progress = live.progress.progress
     if progress:
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
         yield _fact("Progress", Span("none in the log yet", Style.DIM))
-    yield from _workers_and_memory(live, now_s)
+    yield from _workers_and_memory(live, now_s, is_short=is_short)
     yield from _artifacts(live, now_s)
 
 
@@ -124,27 +183,29 @@ def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
     for event in live.ongoing:
         letter, usual_style, meaning = LETTERS[event.kind]
         style = Style.BAD if event.is_critical else usual_style
-        yield text_line(f"{letter} since {clock(event.at_s, now_s)}: {event.text or meaning}", style)
+        yield text_line(f"{letter} since {clock(event.since_s, now_s)}: {event.text or meaning}", style)
         if event is live.ongoing[0]:
             yield from (text_line(f"  | {line}") for line in event.evidence)
             if event.advice:
                 yield text_line(f"  {event.advice.replace('JOBID', live.ref)}")
 
 
-def _launch(live: LiveTask, now_s: float) -> Iterator[Line]:
-    """Yield how the launch is judged, and the checks below it."""
+def _launch(live: LiveTask, now_s: float, *, is_short: bool) -> Iterator[Line]:
+    """Yield how the launch is judged, and the checks below it; ``is_short`` leaves out those that passed."""
     before = _fact(launch_label(live).capitalize())
-    for result, text in launch_lines(live, now_s):
-        yield (*before, Span(text, _RESULTS.get(result, Style.PLAIN)))
+    for position, (result, text) in enumerate(launch_lines(live, now_s)):
+        if not is_short or not position or result in _RESULTS:
+            yield (*before, Span(text, _RESULTS.get(result, Style.PLAIN)))
         before = (Span(" " * _LABEL),)
 
 
-def _workers_and_memory(live: LiveTask, now_s: float) -> Iterator[Line]:
+def _workers_and_memory(live: LiveTask, now_s: float, *, is_short: bool) -> Iterator[Line]:
     reports = latest_reports(live.reports, now_s)
     counted, running = workers_count(live), workers_text(reports)
     if counted and running:
         counted = f"{counted} with a log"
-    if text := ", ".join(filter(None, (running, counted))):
+    text = ", ".join(filter(None, (running, counted)))
+    if text and not is_short:
         yield _fact("Workers", Span(text))
     if text := gpus_text(reports):
         yield _fact("GPUs", Span(text))
@@ -169,9 +230,6 @@ def _fitting(width: int, text: str, shorter: str) -> str:
 
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
     found, is_running = live.artifacts, live.group is Group.RUNNING
-    if outputs := found.outputs:
-        mark = Span(" (found in the log or script)" if outputs.is_found else "", Style.DIM)
-        yield _fact("Outputs", Span(outputs_text(outputs, found.looked_s, is_running=is_running)), mark)
     if saved := found.checkpoints:
         is_late = is_running and saved.is_overdue(found.looked_s)
         text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
@@ -180,10 +238,16 @@ def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
         yield _fact("Disk", Span(disk_text(found.disk)))
 
 
-def _outputs(live: LiveTask, width: int) -> Iterator[Line]:
-    """Yield a line for each of the latest outputs."""
-    found, is_running = live.artifacts, live.group is Group.RUNNING
-    rows = file_rows(found.outputs, found.looked_s, is_running=is_running) if found.outputs else []
+def _outputs(live: LiveTask, outputs: Outputs, width: int) -> Section:
+    """Return how much output there is, and a line for each of the latest files."""
+    looked_s, is_running = live.artifacts.looked_s, live.group is Group.RUNNING
+    mark = Span(" (found in the log or script)" if outputs.is_found else "", Style.DIM)
+    text = Span(outputs_text(outputs, looked_s, is_running=is_running))
+    rows = [*_file_lines(file_rows(outputs, looked_s, is_running=is_running), width)]
+    return Section(_fact("Outputs", text, mark), rows, 3, FILES_SHOWN, is_wanted=True, is_fact=True)
+
+
+def _file_lines(rows: Sequence[FileRow], width: int) -> Iterator[Line]:
     widest = max((text_width(one_line(row.name)) for row in rows), default=0)
     size_width = max((len(row.size) for row in rows), default=0)
     names = max(1, min(widest, width - size_width - _GROWTH - 6))
@@ -218,7 +282,7 @@ def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
     if left_s is None or needed_s is None or live.estimate.confidence is Confidence.LOW:
         return
     if needed_s > left_s:
-        yield Span(f", {duration(needed_s - left_s)} too little", Style.ATTENTION)
+        yield Span(f", {span(needed_s - left_s)} too little", Style.ATTENTION)
 
 
 def _progress(
@@ -228,13 +292,12 @@ def _progress(
     if progress.fraction is None:
         yield _fact("Progress", Span(f"{units(progress)}{progress_age(live, now_s)}"))
     else:
-        done = f"{percentage(progress.fraction)} ({units(progress)})"
-        figures = _fitting(width, f"{done}{progress_age(live, now_s)}", done)
+        figures = _fitting(width, f"{done(progress)}{progress_age(live, now_s)}", done(progress))
         room = min(_MAX_BAR, width - _LABEL - 1 - text_width(figures))
         drawn = f"{bar(progress.fraction, room, symbols)} " if room >= _MIN_BAR else ""
         yield _fact("Progress", Span(drawn, style), Span(figures))
-    if parts := list(_parts(progress)):
-        yield _fact("Now", Span(", ".join(parts)))
+    if counters := ", ".join(filter(None, (epoch(progress), batch(progress)))):
+        yield _fact("Now", Span(counters))
     if note(live) is None:
         yield _fact("ETA", Span(_fitting(width, ending(live, now_s, symbols), remaining(live, symbols))))
     yield from _throughput(live, progress, width, symbols)
@@ -243,14 +306,6 @@ def _progress(
         yield _fact("Metrics", Span(one_line(", ".join(further))))
     if progress.end_marker:
         yield _fact("Log says", Span(progress.end_marker))
-
-
-def _parts(progress: Progress) -> Iterator[str]:
-    """Yield the counters of which the progress is made up."""
-    if text := epoch(progress):
-        yield text
-    if progress.batch is not None and progress.batches and progress.batch != progress.current:
-        yield f"batch {number(progress.batch)}/{number(progress.batches)}"
 
 
 def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> Iterator[Line]:

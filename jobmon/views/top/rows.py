@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import cause, pending_reason, run_time_s, state
+from jobmon.views.model import pending_reason, run_time_s, state, task_cause
 from jobmon.views.top.drawing import Span
 from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
@@ -41,16 +40,11 @@ def letters(live: LiveTask) -> Span:
     """Return a letter for each thing that is wrong with a task, with the style of the worst."""
     found = [LETTERS[kind] for kind in live.problems if kind in LETTERS]
     marks = "".join(letter for letter, _, _ in found)
-    if has_no_monitor(live):
+    if live.status.health.is_lost:
         return Span(f"{NO_MONITOR}{marks}", Style.BAD)
     if live.is_stale:
         marks = f"{OLD_DATA}{marks}"
     return Span(marks, found[0][1] if found else Style.ATTENTION)
-
-
-def has_no_monitor(live: LiveTask) -> bool:
-    """Whether the job still needs its monitor, but that is dead or, on another host, silent."""
-    return live.status.health in (Health.DEAD, Health.STALE)
 
 
 def note(live: LiveTask) -> Span | None:
@@ -77,20 +71,10 @@ def _ended(live: LiveTask) -> str:
         return str(live.group)
     if live.task.end is None:
         return state(live.job)
-    why = "" if live.group is Group.CANCELLED else _cause(live)
-    how = (
-        f"{state_text(live.task.end)}, but doubtful"
-        if live.task.is_doubtful_success
-        else state_text(live.task.end)
-    )
-    return f"{how}: {why}" if why else how
-
-
-def _cause(live: LiveTask) -> str:
-    task = live.task
-    if task and task.diagnosis and task.diagnosis.cause:
-        return task.diagnosis.headline
-    return cause(live.job) if len(live.job.tasks) == 1 else ""
+    why = "" if live.group is Group.CANCELLED else task_cause(live.task)
+    how = state_text(live.task.end) + (", but doubtful" if live.task.is_doubtful_success else "")
+    follows = "; restart due" if live.job.is_restarting else ""
+    return f"{how}: {why}{follows}" if why else f"{how}{follows}"
 
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line
 
 _LEAST = 2  # rows; a section with room for fewer is left out, unless those are all it has
-_USUAL = 3  # rows that each section gets before any gets more
+_USUAL = 3  # rows that each section gets before any gets more,
+_WANTED = 4  # and those that users open the page for
 _NOTABLE = (Style.BAD, Style.ATTENTION)
 
 
@@ -25,6 +26,8 @@ class Section(NamedTuple):
     rank: int  # the sections with the lowest ranks get room first
     most: int = 5  # rows that are shown at most
     is_by_importance: bool = True  # the first rows are the most important; else those that stand out
+    is_wanted: bool = False  # in a small window, other facts make room for it
+    is_fact: bool = False  # the title says something of its own, and is shown even without rows
 
 
 def titled(title: str, rows: list[Line], rank: int) -> Section:
@@ -34,25 +37,42 @@ def titled(title: str, rows: list[Line], rank: int) -> Section:
 
 def section_lines(sections: Sequence[Section], room: int) -> list[Line]:
     """Return the sections in this order in at most ``room`` lines; some are cut or left out."""
-    given: dict[int, int] = {}  # rows, by the position of the section
+    given = _given(sections, room)
+    lines: list[Line] = []
+    for position, section in enumerate(sections):
+        if position in given:
+            lines += [section.head, *_cut(section, given[position])]
+        elif section.is_fact and room > 0:
+            lines.append(section.head)
+    return lines
+
+
+def shows_what_is_wanted(sections: Sequence[Section], room: int) -> bool:
+    """Whether ``room`` lines are enough for the first rows of the sections that users want to see."""
+    given = _given(sections, room)
+    wanted = [(position, each) for position, each in enumerate(sections) if each.is_wanted]
+    return all(given.get(position, 0) >= min(len(each.rows), _WANTED) for position, each in wanted)
+
+
+def _given(sections: Sequence[Section], room: int) -> dict[int, int]:
+    """Return how many rows each section gets, by its position; those that get none are left out."""
+    given: dict[int, int] = {}
     ranked = sorted((each.rank, position) for position, each in enumerate(sections) if each.rows)
+    room -= sum(each.is_fact for each in sections)
     for _, position in ranked:
-        number = len(sections[position].rows)
-        rows = min(number, _USUAL, room - 1)
+        section = sections[position]
+        number, head = len(section.rows), 0 if section.is_fact else 1
+        rows = min(number, _WANTED if section.is_wanted else _USUAL, room - head)
         if rows >= min(number, _LEAST):
             given[position] = rows
-            room -= rows + 1
+            room -= rows + head
     for _, position in ranked:
         section = sections[position]
         if position in given:
             more = min(min(len(section.rows), section.most) - given[position], room)
             given[position] += more
             room -= more
-    lines: list[Line] = []
-    for position, section in enumerate(sections):
-        if position in given:
-            lines += [section.head, *_cut(section, given[position])]
-    return lines
+    return given
 
 
 def _cut(section: Section, room: int) -> list[Line]:

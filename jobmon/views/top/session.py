@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon.views.top.frame import Model, frame, log_rows, plain
+from jobmon.views.top.frame import Model, frame, plain, scrollable
 from jobmon.views.top.state import Key, Page, View, press, reselected
+from jobmon_core.app.jobs.follow import LogTail
 from jobmon_core.app.jobs.output import empty_last, known_files
-from jobmon_core.app.live.log_tail import LogTail
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line, Symbols
@@ -26,7 +26,7 @@ class Session:
         self._jobs, self._symbols = jobs, symbols
         self._tail: LogTail | None = None
         self._errors: tuple[str, LogErrors] | None = None  # of the task with this id
-        self._height = 0  # of the window, in lines
+        self._size = 0, 0  # of the window: columns and lines
         self._rings = False
         self._listing = jobs.listing()
         self._view = reselected(View(), self._listing)
@@ -51,13 +51,11 @@ class Session:
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""
-        log = self._tail.read() if self._tail else None
-        above = len(log.lines) + bool(log.unfinished) - log_rows(self._height) if log else 0
-        self._view = press(self._view, key, self._listing, max(0, above))
+        self._view = press(self._view, key, self._listing, scrollable(self._model(), *self._size))
 
     def frame(self, width: int, height: int) -> list[Line]:
         """Return what a window of this size shows."""
-        self._height = height
+        self._size = width, height
         return frame(self._model(), width, height)
 
     def plain(self, width: int = 0) -> list[Line]:
@@ -69,7 +67,8 @@ class Session:
         live = model.selected
         if live is None or self._view.page not in (Page.JOB, Page.LOG):
             return model
-        files = _logs(live)
+        files = known_files(live.job, live.task) if live.task else []
+        files = empty_last(dict.fromkeys((*live.progress.logs, *files)))  # those with its progress first
         return replace(
             model, log=self._log(files), log_count=len(files), errors=self._error_lines(live, files)
         )
@@ -90,9 +89,3 @@ class Session:
         if self._errors is None or self._errors[0] != live.id:
             self._errors = live.id, self._jobs.log_errors(live)
         return self._errors[1].latest(files)
-
-
-def _logs(live: LiveTask) -> list[str]:
-    """Return the logs of a task, first those with its progress, the empty ones last."""
-    files = known_files(live.job, live.task) if live.task else []
-    return empty_last(dict.fromkeys((*live.progress.logs, *files)))

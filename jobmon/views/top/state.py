@@ -60,6 +60,7 @@ class View:
     is_typing: bool = False  # the filter
     log: int = 0  # number of the log that is shown
     lines_back: int = 0  # lines of the log below the window
+    lines_down: int = 0  # 0: the page of a task shows the most important; else everything, from this line on
     has_quit: bool = False
 
     @property
@@ -69,19 +70,19 @@ class View:
 
     def opened(self, page: Page) -> View:
         """Return the view of another page."""
-        return replace(self, pages=(*self.pages, page), lines_back=0)
+        return replace(self, pages=(*self.pages, page), lines_back=0, lines_down=0)
 
     def back(self) -> View:
         """Return the view of the page before; in the list, the view without its filter."""
         if len(self.pages) == 1:
             return replace(self, filter="")
-        return replace(self, pages=self.pages[:-1], lines_back=0)
+        return replace(self, pages=self.pages[:-1], lines_back=0, lines_down=0)
 
 
 def matching(tasks: Sequence[LiveTask], text: str) -> list[LiveTask]:
     """Return the tasks whose id, name or state contains ``text``, in upper or lower case."""
     wanted = text.casefold()
-    return [each for each in tasks if wanted in f"{each.ref} {each.job.name} {each.group}".casefold()]
+    return [each for each in tasks if wanted in f"{each.ref} {each.job.label} {each.group}".casefold()]
 
 
 def reselected(view: View, listing: Listing) -> View:
@@ -94,8 +95,8 @@ def reselected(view: View, listing: Listing) -> View:
     return replace(view, selected=ids[position] if ids else "", position=position, pages=pages)
 
 
-def press(view: View, key: str, listing: Listing, log_lines: int = 0) -> View:
-    """Return the view after a key; ``log_lines`` is how far its log can be scrolled back."""
+def press(view: View, key: str, listing: Listing, scrollable: int = 0) -> View:
+    """Return the view after a key; ``scrollable`` is by how many lines its log or page can be scrolled."""
     if view.is_typing:
         return reselected(_type(view, key), listing)
     key = _SAME_AS.get(key, key)
@@ -103,10 +104,13 @@ def press(view: View, key: str, listing: Listing, log_lines: int = 0) -> View:
         return reselected(_command(view, key), listing)
     step = _STEPS[Key(key)]
     if view.page is Page.LOG:
-        return replace(view, lines_back=min(max(0, view.lines_back - step), log_lines))
+        return replace(view, lines_back=min(max(0, view.lines_back - step), scrollable))
     if view.page is Page.HELP:
         return view
-    return _select(view, step, matching(listing.tasks, view.filter))
+    tasks = matching(listing.tasks, view.filter)
+    if view.page is Page.JOB and (len(tasks) == 1 or key in (Key.PAGE_UP, Key.PAGE_DOWN)):
+        return replace(view, lines_down=min(max(0, view.lines_down + step), scrollable))
+    return _select(view, step, tasks)
 
 
 def _command(view: View, key: str) -> View:
@@ -132,7 +136,7 @@ def _select(view: View, step: int, tasks: Sequence[LiveTask]) -> View:
     if not tasks:
         return view
     position = min(max(0, view.position + step), len(tasks) - 1)
-    return replace(view, selected=tasks[position].id, position=position, log=0)
+    return replace(view, selected=tasks[position].id, position=position, log=0, lines_down=0)
 
 
 def _type(view: View, key: str) -> View:

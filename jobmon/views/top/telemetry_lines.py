@@ -20,26 +20,35 @@ from jobmon.views.telemetry.figures import (
     temperature,
     worker_name,
 )
-from jobmon.views.top.columns import Column, Table, table
-from jobmon.views.top.drawing import Span, bar
+from jobmon.views.top.drawing import Column, Span, bar, table
 from jobmon.views.top.sections import Section, titled
 from jobmon.views.top.worker_lines import (
-    log_progress,
     log_speed,
     logs_by_rank,
+    share_done,
     state_span,
     worker_lines,
 )
 from jobmon_core.domain.humanize import size
+from jobmon_core.domain.progress.workers import WorkerState
 from jobmon_core.domain.telemetry.model import WorkerStatus
-from jobmon_core.domain.telemetry.summary import GONE, all_gpus, all_workers, gpu_marks, is_current
+from jobmon_core.domain.telemetry.summary import (
+    GONE,
+    all_gpus,
+    all_workers,
+    gpu_marks,
+    gpu_use,
+    gpus_of,
+    is_current,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jobmon.views.top.drawing import Symbols
+    from jobmon.views.top.drawing import Symbols, Table
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.telemetry.model import AgentReport, Gpu
+    from jobmon_core.domain.progress.model import WorkerProgress
+    from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Sample
     from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
 
 _BAR = 8
@@ -62,26 +71,23 @@ def telemetry_sections(live: LiveTask, now_s: float, width: int, symbols: Symbol
     """
     reports = live.reports
     gpus = gpu_table(reports, now_s, width, symbols)
-    yield Section(*gpus, 2, _MOST, is_by_importance=False)
+    has_gpus_of_workers = any(each.worker.gpus for each in all_workers(reports))
+    yield Section(*gpus, 4 if has_gpus_of_workers else 2, _MOST, is_by_importance=False)
     workers = worker_table(live, now_s, width, symbols)
-    yield Section(*workers, 3, _MOST, is_by_importance=False)
+    yield Section(*workers, 2, _MOST, is_by_importance=False, is_wanted=True)
     if not logs_by_rank(live):
         logs = [*worker_lines(live, now_s, symbols)]
-        yield titled("Logs of workers" if workers.rows else "Workers", logs, 3)
+        yield titled("Logs of workers" if workers.rows else "Workers", logs, 2)._replace(is_wanted=True)
     yield Section(*node_table(reports, now_s, width), 5, is_by_importance=False)
 
 
 def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols: Symbols) -> Table:
     """Return a row for each GPU."""
-    outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
-    gpus = all_gpus(reports)
+    gpus, outdated = all_gpus(reports), _outdated(reports, now_s)
 
-    def column(
-        header: str, text_of: Callable[[Gpu], str], importance: int, *, is_right_aligned: bool = True
-    ) -> Column:
-        styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in gpus]
-        cells = [Span(text_of(each.gpu), style) for each, style in zip(gpus, styles, strict=True)]
-        return Column(header, cells, importance, is_right_aligned)
+    def column(header: str, text_of: Callable[[Gpu], str], importance: int) -> Column:
+        cells = [Span(text_of(each.gpu), _style(each, outdated)) for each in gpus]
+        return Column(header, cells, importance, is_right_aligned=True)
 
     names = [Span(_placed(str(each.gpu.index), each.node, reports)) for each in gpus]
     columns = [
@@ -92,9 +98,18 @@ def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols:
         column("MEMORY", gpu_memory, 8),
         column("POWER", lambda gpu: power(gpu.power_w), 7),
         column("TEMP", temperature, 4),
-        Column("", [_marks(each.gpu) for each in gpus], 6),
+        Column("", [_marks([each.gpu]) for each in gpus], 6),
     ]
     return table("GPUs", columns, width)
+
+
+def _outdated(reports: Sequence[AgentReport], now_s: float) -> set[str]:
+    """Return the names of the nodes whose agents have fallen silent."""
+    return {each.latest.node.name for each in reports if not is_current(each, now_s)}
+
+
+def _style(placed: NodeGpu | NodeWorker, outdated: set[str]) -> Style:
+    return Style.DIM if placed.node in outdated else Style.PLAIN
 
 
 def _placed(name: str, node: str, reports: Sequence[AgentReport]) -> str:
@@ -114,21 +129,21 @@ def _utilization(gpu: Gpu) -> str:
     return percent(gpu.utilization_percent) or ("MIG" if gpu.is_mig else "?")
 
 
-def _marks(gpu: Gpu) -> Span:
-    style = Style.BAD if gpu.is_lost or gpu.xids or gpu.ecc_errors else Style.ATTENTION
-    return Span(", ".join(gpu_marks(gpu)), style)
+def _marks(gpus: Sequence[Gpu]) -> Span:
+    is_broken = any(gpu.is_lost or gpu.xids or gpu.ecc_errors for gpu in gpus)
+    marks = dict.fromkeys(mark for gpu in gpus for mark in gpu_marks(gpu))
+    return Span(", ".join(marks), Style.BAD if is_broken else Style.ATTENTION)
 
 
 def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Table:
     """Return a row for each worker, with what its own log shows if the logs can be matched by rank."""
     workers, reports = all_workers(live.reports), live.reports
-    outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
+    outdated = _outdated(reports, now_s)
 
     def column(
         header: str, text_of: Callable[[NodeWorker], str], importance: int, *, is_right_aligned: bool = True
     ) -> Column:
-        styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in workers]
-        cells = [Span(text_of(each), style) for each, style in zip(workers, styles, strict=True)]
+        cells = [Span(text_of(each), _style(each, outdated)) for each in workers]
         return Column(header, cells, importance, is_right_aligned)
 
     logs = logs_by_rank(live)
@@ -137,15 +152,18 @@ def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> 
         column("", lambda each: worker_name(each.worker), 99, is_right_aligned=False),
         column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right_aligned=False),
         column("PID", lambda each: str(each.worker.pid or ""), 6),
-        Column("STATUS", [_status(each) for each in workers], 12),
-        Column("LOG", [state_span(live, each, now_s) if each else _EMPTY for each in own], 11),
-        Column("PROGRESS", [log_progress(each, symbols) if each else _EMPTY for each in own], 10),
-        Column("SPEED", [Span(log_speed(live, each, now_s)) if each else _EMPTY for each in own], 3),
+        Column("STATUS", [_status(each) for each in workers], 15),
+        Column("LOG", [_log_state(live, each, now_s) if each else _EMPTY for each in own], 14),
+        Column("PROGRESS", [share_done(each.progress, symbols) if each else _EMPTY for each in own], 13),
+        column("GPU", lambda each: ",".join(map(str, each.worker.gpus)), 12),
+        column("UTIL", lambda each: percent(gpu_use(each, reports)[0]), 11),
+        Column("", [_marks(gpus_of(each, reports)) for each in workers], 10),
+        column("GPU MEM", lambda each: _size(gpu_use(each, reports)[1]), 10),
+        Column("SPEED", [Span(log_speed(live, each, now_s)) if each else _EMPTY for each in own], 9),
         column("CPU", lambda each: percent(each.worker.cpu_percent), 8),
-        column("MEMORY", _worker_memory, 7),
-        column("GPU", lambda each: ",".join(map(str, each.worker.gpus)), 9),
+        column("MEMORY", lambda each: _size(each.worker.memory), 7),
         column("ACTIVE", lambda each: _last_activity(each, now_s), 4),
-        column("UP", _uptime, 2),
+        column("UP", lambda each: "" if each.uptime_s is None else span(each.uptime_s), 2),
         column("CHILDREN", lambda each: str(each.worker.children), 1),
         column("THREADS", lambda each: str(each.worker.threads or ""), 0),
     ]
@@ -157,8 +175,14 @@ def _status(placed: NodeWorker) -> Span:
     return Span(f"{status_text(status):<{_STATUS}}", _STYLES.get(status, Style.PLAIN))
 
 
-def _worker_memory(placed: NodeWorker) -> str:
-    return "" if placed.worker.memory is None else size(placed.worker.memory)
+def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
+    """Return what a worker does by its log; empty if that is only what its status says, too."""
+    state = state_span(live, worker, now_s)
+    return _EMPTY if state.text == WorkerState.RUNNING else state
+
+
+def _size(count_bytes: float | None) -> str:
+    return "" if count_bytes is None else size(count_bytes)
 
 
 def _last_activity(placed: NodeWorker, now_s: float) -> str:
@@ -166,25 +190,20 @@ def _last_activity(placed: NodeWorker, now_s: float) -> str:
     return "" if at_s is None else f"{age(max(0.0, now_s - at_s))} ago"
 
 
-def _uptime(placed: NodeWorker) -> str:
-    return "" if placed.uptime_s is None else span(placed.uptime_s)
-
-
 def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Table:
     """Return a row for each node."""
-    nodes = [each.latest for each in reports]
     styles = [Style.PLAIN if is_current(each, now_s) else Style.DIM for each in reports]
 
-    def styled(texts: Sequence[str]) -> list[Span]:
-        return [Span(text, style) for text, style in zip(texts, styles, strict=True)]
+    def styled(text_of: Callable[[Sample], str]) -> list[Span]:
+        return [Span(text_of(each.latest), style) for each, style in zip(reports, styles, strict=True)]
 
     columns = [
-        Column("", styled([each.node.name for each in nodes]), 0),
+        Column("", styled(lambda each: each.node.name), 0),
         Column("MEMORY", [_task_memory(each) for each in reports], 8),
         Column("CPU", [_cpu(each) for each in reports], 7),
-        Column("LOAD", styled([_load(each) for each in reports]), 4, is_right_aligned=True),
+        Column("LOAD", styled(_load), 4, is_right_aligned=True),
         Column("I/O WAIT", [_io_wait(each) for each in reports], 5, is_right_aligned=True),
-        Column("NETWORK", styled([network_text(each) for each in nodes]), 3),
+        Column("NETWORK", styled(network_text), 3),
         Column("", [_silence(each, now_s) for each in reports], 9),
     ]
     return table("Nodes", columns, width)
@@ -200,8 +219,8 @@ def _cpu(report: AgentReport) -> Span:
     return Span(cpu_text(cpu), Style.ATTENTION if cpu and is_throttled(cpu) else Style.PLAIN)
 
 
-def _load(report: AgentReport) -> str:
-    load = report.latest.node.load
+def _load(sample: Sample) -> str:
+    load = sample.node.load
     return "" if load is None else f"{load:.1f}"
 
 

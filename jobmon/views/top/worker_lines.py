@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import WorkerProgress
+    from jobmon_core.domain.progress.model import Progress, WorkerProgress
 
 _BAR, _TASK_BAR = 8, 16
-_STATE = len("silent for 59m")
 _STYLES = {
     WorkerState.RUNNING: Style.ACTIVE,
     WorkerState.SILENT: Style.ATTENTION,
@@ -38,11 +37,11 @@ def worker_lines(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Lin
     if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
         return
     width = max(map(text_width, workers))
-    stated = [(_state(live, worker, now_s), name) for name, worker in workers.items()]
-    for _, name in sorted(stated, key=lambda each: each[0] is not WorkerState.SILENT):
+    stated = {name: state_span(live, worker, now_s) for name, worker in workers.items()}
+    state_width = max(len(doing.text) for doing in stated.values())
+    for name in sorted(workers, key=lambda name: stated[name].style is not _STYLES[WorkerState.SILENT]):
         padded = name + " " * (width - text_width(name))
-        doing = state_span(live, workers[name], now_s)
-        doing = doing._replace(text=f"{doing.text:<{_STATE}}")
+        doing = stated[name]._replace(text=f"{stated[name].text:<{state_width}}")
         yield Span(f"  {padded}  "), doing, Span("  "), *_figures(live, workers[name], now_s, symbols)
 
 
@@ -62,20 +61,19 @@ def state_span(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
 
 def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symbols) -> Iterator[Span]:
     """Yield the progress of a worker by its log, with the count and the speed."""
-    yield log_progress(worker, symbols)
+    yield share_done(worker.progress, symbols)
     if progress := worker.progress:
         counted = f"  {units(progress)}" if progress.fraction is not None else ""
         yield Span(f"{counted}  {log_speed(live, worker, now_s)}")
 
 
-def log_progress(worker: WorkerProgress, symbols: Symbols) -> Span:
-    """Return how far a worker is by its log: a bar with the share, without a total the count."""
-    progress = worker.progress
+def share_done(progress: Progress | None, symbols: Symbols, width: int = _BAR) -> Span:
+    """Return how far a worker or task is by its log: a bar with the share, without a total the count."""
     if progress is None:
         return Span("no progress yet", Style.DIM)
     if progress.fraction is None:
         return Span(units(progress))
-    return Span(f"{bar(progress.fraction, _BAR, symbols)} {percentage(progress.fraction):>5}")
+    return Span(f"{bar(progress.fraction, width, symbols)} {percentage(progress.fraction):>5}")
 
 
 def log_speed(live: LiveTask, worker: WorkerProgress, now_s: float) -> str:
@@ -107,19 +105,8 @@ def task_lines(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
         return
     width = max(text_width(live.ref) for live in tasks)
     for live in tasks:
-        if remark := note(live):
-            yield Span(f"  {live.ref:<{width}}  "), remark
-        else:
-            yield _task_line(live, width, symbols)
-
-
-def _task_line(live: LiveTask, width: int, symbols: Symbols) -> Line:
-    """Return the progress of a running task of the job; its id takes ``width`` columns."""
-    padded, progress = f"{live.ref:<{width}}", live.progress.progress
-    if progress is None:
-        return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
-    speed = rate(rate_per_s(live), progress.unit)
-    if progress.fraction is None:
-        return (Span(f"  {padded}  {units(progress)}  {speed}"),)
-    drawn = f"{bar(progress.fraction, _TASK_BAR, symbols)} {percentage(progress.fraction):>5}"
-    return (Span(f"  {padded}  {drawn}  {speed}"),)
+        remark = note(live)
+        progress = None if remark else live.progress.progress
+        speed = rate(rate_per_s(live), progress.unit) if progress else ""
+        shown = remark or share_done(progress, symbols, _TASK_BAR)
+        yield Span(f"  {live.ref:<{width}}  "), shown, Span(f"  {speed}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
-from jobmon_core.analysis.ending.whole_traceback import whole_traceback
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.domain.bundle.job_parts import (
     diagnosis_part,
@@ -24,22 +23,29 @@ from jobmon_core.domain.bundle.run_parts import (
     workers_part,
 )
 from jobmon_core.domain.bundle.text import Part, bundle_text
+from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.diagnosis.tracebacks import DIRECT_CAUSE, WHILE_HANDLING, traceback_above
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.progress.model import TaskProgress
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.cause_groups import cause_groups
-from jobmon_core.observe.logs.read import read_tail
+from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.analysis.ending.files import EndFiles
+    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.store.telemetry import TaskTelemetry
+
+_MAX_BYTES = 1024 * 1024  # from the end of the log, else from its beginning
+_MAX_LINES = 60  # the last ones say most
+_LINES_BEFORE = 2
+_MAX_CHAINED = 5
+_LINK_LINES = 4  # between two chained tracebacks: a sentence between blank lines
 
 _TAIL_BYTES = 64 * 1024  # of a log: more than is shown, because a secret such as a key spans many lines
 _MAX_WORKER_LOGS = 8
@@ -47,31 +53,22 @@ MAX_BUNDLES = 6  # of an array: one for each kind of failure
 _WORTH_IT = (Outcome.FAILURE, Outcome.UNKNOWN)
 
 
-class BundleSource(NamedTuple):
-    """What a bundle is made from, besides the job, and where it is written."""
-
-    path_of: Callable[[str, str], Path]  # of the state id of a job and the key of a task
-    telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
-    environ: Mapping[str, str]
-    now_s: float  # Unix seconds
-
-
 def with_bundles(
-    job: WatchedJob, found: Mapping[str, Diagnosis], progress: JobProgress, source: BundleSource
+    job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles, environ: Mapping[str, str]
 ) -> dict[str, Diagnosis]:
     """Return the diagnoses with the paths of the bundles that were written.
 
     Of an array, the first task of each kind of failure has one, at most six. If one cannot be written, e.g.
     on a full disk, a note says so, and the others are written all the same.
     """
-    tasks = {key: replace(job.tasks[key], diagnosis=diagnosis) for key, diagnosis in found.items()}
+    tasks = {key: job.tasks[key].diagnosed(diagnosis) for key, diagnosis in found.items()}
     job = replace(job, tasks={**job.tasks, **tasks})
     groups = [group for group in cause_groups(job) if group.outcome in _WORTH_IT]
-    written = dict(found)
+    written, progress = dict(found), files.read_progress()
     for key in [group.keys[0] for group in groups if group.keys[0] in found][:MAX_BUNDLES]:
-        path = source.path_of(job.id, key)
+        path = files.bundle_path(job.id, key)
         try:
-            write_atomically(path, _text(job, job.tasks[key], progress, source).encode())
+            write_atomically(path, _text(job, job.tasks[key], progress, files, environ).encode())
             written[key] = replace(found[key], bundle=str(path))
         except StorageFailed as error:
             written[key] = found[key].with_note(f"the diagnostics could not be saved: {error}")
@@ -81,12 +78,14 @@ def with_bundles(
     return written
 
 
-def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSource) -> str:
-    telemetry = source.telemetry_of(job.id, task.key)
+def _text(
+    job: WatchedJob, task: Task, progress: JobProgress, files: EndFiles, environ: Mapping[str, str]
+) -> str:
+    telemetry = files.telemetry_of(job.id, task.key)
     reports = [telemetry.report(node) for node in telemetry.nodes()]
     followed = progress.tasks.get(task.key, TaskProgress())
     return bundle_text(
-        heading(job, task, source.now_s, __version__),
+        heading(job, task, files.now(), __version__),
         [
             diagnosis_part(task.diagnosis),
             *_traceback(task),
@@ -96,7 +95,7 @@ def _text(job: WatchedJob, task: Task, progress: JobProgress, source: BundleSour
             files_part(progress.artifacts_of(task.key)),
             telemetry_part(reports),
             events_part(progress.events, task.key),
-            environment_part(source.environ),
+            environment_part(environ),
             *_logs(job, task),
         ],
     )
@@ -122,3 +121,44 @@ def _log(job: WatchedJob, path: str) -> Part:
     part = read_tail(path, _TAIL_BYTES)
     lines = part.excerpt.appended_to(job.earlier_logs.get(path)).texts
     return log_part(path, redacted_lines(lines), part.problem)
+
+
+def whole_traceback(proof: Line) -> tuple[Line, ...]:
+    """Return the traceback that ends in a line of a log, with those it is chained to; empty if none does.
+
+    At most the last 60 lines; if there are fewer, the two lines before it, too: they say what was done.
+    """
+    if proof.number is None:
+        return ()
+    for part in (read_tail(proof.file, _MAX_BYTES), read_head(proof.file, _MAX_BYTES)):
+        first = part.excerpt.first_number
+        position = -1 if first is None else proof.number - first
+        if 0 <= position < len(part.excerpt.texts):  # else the line is not there any more
+            lines = LogLines([part.excerpt])
+            start = _start(lines, position)
+            shown = range(max(start - _LINES_BEFORE, position + 1 - _MAX_LINES, 0), position + 1)
+            return tuple(lines[each] for each in shown) if start < position else ()
+    return ()
+
+
+def _start(lines: LogLines, position: int) -> int:
+    """Return the position of the first line of the chain of tracebacks that ends at ``position``."""
+    start = position
+    for _ in range(_MAX_CHAINED):
+        found = traceback_above(lines, position)
+        if found.head is None:
+            return found.frames[0].position if found.frames else start
+        start = found.head
+        above = _exception_above(lines.texts, start)
+        if above is None:
+            return start
+        position = above
+    return start
+
+
+def _exception_above(texts: Sequence[str], head: int) -> int | None:
+    """Return the last line of the traceback above, if the one at ``head`` is chained to it; else None."""
+    for link in range(head - 1, max(-1, head - 1 - _LINK_LINES), -1):
+        if WHILE_HANDLING in texts[link] or DIRECT_CAUSE in texts[link]:
+            return next((each for each in range(link - 1, -1, -1) if texts[each].strip()), None)
+    return None

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.store.telemetry import TaskTelemetry
 
 _TIMEOUT_S = 60.0  # for each part: a file server that does not respond must not delay the message any longer
-
-
-class EndFiles(NamedTuple):
-    """Where the files of a job are."""
-
-    read_progress: Callable[[], JobProgress]
-    bundle_path: Callable[[str, str], Path]  # of the state id of a job and the key of a task
-    telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
-    now: Callable[[], float]  # Unix seconds
 
 
 def completed_diagnoses(
@@ -48,21 +37,20 @@ def completed_diagnoses(
         return with_outputs(job, found, files.read_progress())
 
     def with_diagnostics() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.ending.bundle import BundleSource, with_bundles  # only in a child
+        from jobmon_core.analysis.ending.bundle import with_bundles  # only in a child
         from jobmon_core.analysis.ending.core_dumps import with_core_dump
         from jobmon_core.analysis.ending.measured_use import with_measured_use
 
         explained = {key: with_core_dump(each, job, job.tasks[key]) for key, each in found.items()}
-        source = BundleSource(files.bundle_path, files.telemetry_of, os.environ, files.now())
         measured = with_measured_use(job, explained, files.telemetry_of)
-        return with_bundles(job, measured, files.read_progress(), source)
+        return with_bundles(job, measured, files, os.environ)
 
     try:
-        found = worker.run(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
+        found = worker.run_twice(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the outputs could not be verified: {error}")
     try:
-        return worker.run(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
+        return worker.run_twice(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"no diagnostics were saved: {error}")
         return found

@@ -7,10 +7,12 @@ import stat
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import start_of_run_s
+from jobmon_core.analysis.job_logs import own_files
+from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.humanize import size
+from jobmon_core.domain.own_files import Origin
 from jobmon_core.domain.slurm.exit_codes import effective_signal
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -18,22 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 _DUMPING = (3, 4, 5, 6, 7, 8, 11, 24, 25, 31)  # signals whose default action is a core dump: signal(7)
 _MAX_ENTRIES = 10_000  # of a folder
-_SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 # the beginning of an ELF file, and its type at byte 16: ET_CORE, of either byte order
 _ELF, _TYPE_AT, _CORE_TYPES = b"\x7fELF", 16, (b"\x04\x00", b"\x00\x04")
-
-
-class CoreDump(NamedTuple):
-    """A core dump of a run."""
-
-    path: str
-    size_bytes: int
-    written_s: float
 
 
 def with_core_dump(
@@ -50,10 +44,11 @@ def with_core_dump(
     if effective_signal(end.exit_code, end.signal) not in _DUMPING:
         return diagnosis
     pattern = _core_pattern() if core_pattern is None else core_pattern
-    found = newest_core_dump(_folders(job.workdir, pattern), start_of_run_s(job, task) - _SLACK_S)
+    found = newest_core_dump(_folders(job.workdir, pattern), own_files(job, task, Origin.FOUND))
     if found:
-        where = f"Its core dump is {found.path} ({size(found.size_bytes)}): "
-        advice = f"{where}`gdb -batch -ex bt PROGRAM {found.path}` shows where it crashed."
+        # another job of the user may have crashed there meanwhile
+        where = f"A core dump was written while it ran, {found.name} ({size(found.size_bytes)}): "
+        advice = f"{where}`gdb -batch -ex bt PROGRAM {found.name}` shows where it crashed."
     elif pattern.startswith("|") and "systemd-coredump" in pattern:
         advice = f"Its core dump may be on {end.nodes or task.nodes or 'its node'}: `coredumpctl list`."
     else:
@@ -75,25 +70,22 @@ def _core_pattern() -> str:
         return ""
 
 
-def newest_core_dump(folders: tuple[str, ...], since_s: float) -> CoreDump | None:
-    """Return the newest core dump of this user in the folders; None if there is none.
-
-    Only those written since ``since_s`` (Unix seconds) count.
-    """
-    found = [each for folder in folders for each in _core_dumps(folder, since_s)]
-    return max(found, key=lambda each: each.written_s, default=None)
+def newest_core_dump(folders: tuple[str, ...], own: OwnFiles) -> ListedFile | None:
+    """Return the newest of a run's core dumps in the folders, by its path; None if there is none."""
+    found = [each for folder in folders for each in _core_dumps(folder, own)]
+    return max(found, key=lambda each: each.modified_s, default=None)
 
 
-def _core_dumps(folder: str, since_s: float) -> Iterator[CoreDump]:
+def _core_dumps(folder: str, own: OwnFiles) -> Iterator[ListedFile]:
     with suppress(OSError), os.scandir(folder) as entries:  # a folder that is gone has no core dump
         for entry in islice(entries, _MAX_ENTRIES):
             if "core" not in entry.name:
                 continue
             with suppress(OSError):  # it was removed meanwhile, or is not readable
                 status = entry.stat(follow_symlinks=False)
-                is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
-                if is_own and status.st_mtime >= since_s and _is_core_dump(entry.path):
-                    yield CoreDump(entry.path, status.st_size, status.st_mtime)
+                is_own = stat.S_ISREG(status.st_mode) and own.include(status.st_mtime, status.st_uid)
+                if is_own and _is_core_dump(entry.path):
+                    yield ListedFile(entry.path, status.st_size, status.st_mtime)
 
 
 def _is_core_dump(path: str) -> bool:

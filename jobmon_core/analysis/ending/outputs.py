@@ -13,16 +13,17 @@ from jobmon_core.analysis.job_logs import (
     log_files,
     logs_of_run,
     named_path,
+    own_files_of_runs,
     start_of_run_s,
 )
+from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, checkpoints_of_task
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.own_files import Origin
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import check_file
 from jobmon_core.observe.artifacts.listing import list_files
 
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.delivery.outbox import Quote
     from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_CHECKED = 64  # files whose content is checked
 _CHECK_FOR_S = 30.0  # after this time, for all tasks together, contents are no longer checked
 _VERIFY_FOR_S = 45.0  # likewise, folders are no longer listed; below the limit of the helper process
-_SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {
     True: "Check these files before you use them: this run wrote them, but they are not whole.",
@@ -57,14 +58,6 @@ class _Verdict(NamedTuple):
     problem: str = ""
 
 
-class _Stopwatch(NamedTuple):
-    clock: Callable[[], float]  # seconds; it never goes back
-    began_s: float
-
-    def is_past(self, limit_s: float) -> bool:
-        return self.clock() - self.began_s > limit_s
-
-
 def with_outputs(
     job: WatchedJob,
     found: Mapping[str, Diagnosis],
@@ -75,16 +68,18 @@ def with_outputs(
 
     A success without another cause whose outputs are incomplete or damaged becomes a doubtful one.
     An error with the files of a task costs only its own verdict, and so does a lack of time; a note says so.
-    ``clock`` measures that time in seconds.
+    ``clock`` measures that time in seconds, and never goes back.
     """
-    verified, known, stopwatch = dict(found), dict[str, _Verdict](), _Stopwatch(clock, clock())
+    verified, known, began_s = dict(found), dict[str, _Verdict](), clock()
     for key, diagnosis in found.items():
         task = job.tasks[key]
         if task.end is None or task.end.outcome is Outcome.CANCELLED or task.end.never_started:
             continue
+        if not own_outputs(job, task).can_be_seen:  # its files are on another machine
+            continue
         scope = "" if _are_shared(job) else key
         if scope not in known:  # tasks that share their folder are verified together
-            known[scope] = _verdict(job, task, progress, stopwatch)
+            known[scope] = _verdict(job, task, progress, lambda: clock() - began_s)
         judged, quotes, problem = known[scope]
         is_success = task.end.outcome is Outcome.SUCCESS
         if is_success and not judged.cause:
@@ -112,64 +107,66 @@ def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Di
     )
 
 
-def since_s(job: WatchedJob, task: Task) -> float:
-    """Return from when on a file is one of this run (Unix seconds).
+def own_outputs(job: WatchedJob, task: Task) -> OwnFiles:
+    """Return which files are the outputs of a task: of all its runs, if the task was requeued.
 
-    If the task was requeued, or the tasks of an array share the files, that is when the job was submitted.
+    If the tasks of an array share the files, they are those of all tasks.
     """
-    if task.restarts or _are_shared(job):
-        return job.submitted_s or job.registered_s
-    return start_of_run_s(job, task)
+    return own_files_of_runs(job, task, are_shared=_are_shared(job))
 
 
 def _are_shared(job: WatchedJob) -> bool:
     """Whether all tasks of an array share the outputs that the user named."""
-    settings = job.settings or JobSettings()
+    settings = job.own_settings
     named = settings.output_dir + settings.output_pattern + settings.checkpoint_dir
     named += "".join(settings.results)
     return bool(named) and is_shared(job, named)
 
 
-def _verdict(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _Stopwatch) -> _Verdict:
-    if stopwatch.is_past(_VERIFY_FOR_S):
+def _verdict(job: WatchedJob, task: Task, progress: JobProgress, elapsed_s: Callable[[], float]) -> _Verdict:
+    if elapsed_s() > _VERIFY_FOR_S:
         return _Verdict(problem="the outputs were not verified, because that took too long for other tasks")
     try:
-        return _judgement(job, task, progress, stopwatch)
+        return _judgement(job, task, progress, elapsed_s)
     except Exception as error:  # noqa: BLE001 - an internal error must not cost the verdicts on other tasks
         problem = redacted(f"{type(error).__name__}: {error}")
         return _Verdict(problem=f"the outputs could not be verified: {problem}")
 
 
-def _judgement(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _Stopwatch) -> _Verdict:
-    settings, start_s = job.settings or JobSettings(), since_s(job, task)
-    results = read_results(job, task, start_s)
+def _judgement(
+    job: WatchedJob, task: Task, progress: JobProgress, elapsed_s: Callable[[], float]
+) -> _Verdict:
+    settings, own = job.own_settings, own_outputs(job, task)
+    results = read_results(job, task, own)
     folder, patterns = named_path(job, task, settings.output_dir) or job.workdir, settings.output_names
     is_named = bool(patterns or settings.results or settings.checkpoint_dir)
     if not is_named:
         outputs = progress.artifacts_of(task.key).outputs
         if outputs is None or not outputs.is_found:
             return _Verdict()
-        folder, patterns = outputs.folder, ("*",)
+        folder, patterns, own = outputs.folder, ("*",), replace(own, origin=Origin.FOUND)
     listing = _listing(job, task, folder, patterns)
-    files = tuple(file for file in listing.files if file.modified_s >= start_s)
-    ended_s = max((each.end.ended_s or 0 for each in job.tasks.values() if each.end), default=0)
+    # in the user's folder, what another job has changed since was this one's, and may not be whole now
+    files = tuple(
+        file
+        for file in listing.files
+        if own.include(file.modified_s, file.owner) or (is_named and file.modified_s > own.until_s)
+    )
     paths = dict.fromkeys(results.paths, False)
-    for file in files:  # another job that writes to the same folder may not have finished a file yet
-        still_written = ended_s > 0 and file.modified_s > ended_s + _SLACK_S
-        paths[f"{listing.folder}/{file.name}"] = still_written
-    is_empty = bool(patterns) and not files and not _wrote_anything(folder, start_s)
+    paths |= {f"{listing.folder}/{file.name}": file.modified_s > own.until_s for file in files}
+    is_empty = bool(patterns) and not files and not _wrote_anything(folder, own)
     judged = judge_outputs(
         Expected(settings.expected_outputs if patterns else None, settings.num_workers, is_named),
         Found(
             folder,
             files,
-            tuple(file for file in listing.files if file.modified_s < start_s),
-            tuple(_checks(paths, stopwatch)),
+            tuple(file for file in listing.files if file.modified_s < own.since_s),
+            tuple(_checks(paths, elapsed_s)),
             listing.is_partial,
             is_empty,
             results.missing,
             results.stale,
-            _newest_checkpoint(job, task, start_s),
+            _newest_checkpoint(job, task, progress),
         ),
     )
     return _Verdict(judged, results.quotes)
@@ -177,7 +174,7 @@ def _judgement(job: WatchedJob, task: Task, progress: JobProgress, stopwatch: _S
 
 def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) -> Listing:
     """Return the files in the folder of outputs, without logs and checkpoints."""
-    settings = job.settings or JobSettings()
+    settings = job.own_settings
     saved_in = checkpoint_folder(job, task) or job.workdir
     saved = list_files(saved_in, [named_path(job, task, each) for each in settings.checkpoint_names])
     without = {
@@ -188,28 +185,26 @@ def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) 
     return list_files(folder, [named_path(job, task, each) for each in patterns], without=without)
 
 
-def _newest_checkpoint(job: WatchedJob, task: Task, start_s: float) -> Checkpoint | None:
-    """Return the newest checkpoint of this run in the folder that the user named; None if there is none."""
-    folder, ended_s = checkpoint_folder(job, task), task.end and task.end.ended_s
-    if not folder:
-        return None
-    saved = find_checkpoints(folder, float(ended_s or start_s)).checkpoints
-    return next((each for each in saved if each.saved_s >= start_s), None)
+def _newest_checkpoint(job: WatchedJob, task: Task, progress: JobProgress) -> Checkpoint | None:
+    """Return the newest checkpoint of a task; None if none is known."""
+    ended_s = (task.end.ended_s if task.end else None) or start_of_run_s(job, task)
+    found = checkpoints_of_task(CheckpointSearch(job, task, progress, float(ended_s)))
+    return next(iter(found.checkpoints), None)
 
 
-def _wrote_anything(folder: str, start_s: float) -> bool:
+def _wrote_anything(folder: str, own: OwnFiles) -> bool:
     """Whether anything up to two folders below a folder is from this run; also if not all was listed."""
     found = list_files(folder, _ANYTHING, folders=True)
-    return found.is_partial or any(each.modified_s >= start_s for each in found.files)
+    return found.is_partial or any(each.modified_s >= own.since_s for each in found.files)
 
 
-def _checks(paths: Mapping[str, bool], stopwatch: _Stopwatch) -> Iterable[FileCheck]:
+def _checks(paths: Mapping[str, bool], elapsed_s: Callable[[], float]) -> Iterable[FileCheck]:
     """Yield the verdicts on the first 64 files, fewer if that takes long.
 
     ``paths`` says of each file whether it is still being written.
     """
     for path, still_written in list(paths.items())[:_MAX_CHECKED]:
-        if stopwatch.is_past(_CHECK_FOR_S):
+        if elapsed_s() > _CHECK_FOR_S:
             return
         yield check_file(path, still_written=still_written)
 

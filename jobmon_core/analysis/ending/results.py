@@ -14,12 +14,12 @@ from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_QUOTES = 3
 _MAX_FILES = 32  # of this run, for each pattern
 _MAX_EXAMINED = 1_000  # files whose time is read, for each pattern
-_SLACK_S = 2.0  # Slurm gives whole seconds, and a file server has its own clock
 _TAIL_BYTES, _HEAD_BYTES = 32 * 1024, 4 * 1024
 _GLOB = re.compile(r"[*?\[]")
 
@@ -33,18 +33,19 @@ class Results(NamedTuple):
     stale: tuple[str, ...] = ()  # likewise: from before the run
 
 
-def read_results(job: WatchedJob, task: Task, since_s: float) -> Results:
-    """Return the results that a task wrote since ``since_s`` (Unix seconds); never raises."""
+def read_results(job: WatchedJob, task: Task, own: OwnFiles) -> Results:
+    """Return the results that a task wrote; never raises."""
     paths: list[str] = []
     missing: list[str] = []
     stale: list[str] = []
-    for pattern in job.settings.results if job.settings else ():
+    for pattern in job.own_settings.results:
         name = named_path(job, task, pattern)
         found = sorted(glob.glob(name)) if _GLOB.search(name) else [name]  # noqa: PTH207 - as in job_logs
         # of very many, the last ones: a number or date in a name rises
         written = [(path, modified_s(path)) for path in found[-_MAX_EXAMINED:]]
-        fresh = [path for path, at_s in written if at_s and at_s >= since_s - _SLACK_S]
-        if not fresh and len(found) <= _MAX_EXAMINED:
+        fresh = [path for path, at_s in written if at_s and own.include(at_s)]
+        is_later = any(at_s > own.until_s for _, at_s in written)  # another job has replaced it since
+        if not fresh and not is_later and len(found) <= _MAX_EXAMINED:
             kind = stale if any(at_s for _, at_s in written) else missing
             kind.append(os.path.basename(name))  # noqa: PTH119 - of a text
         paths += [path for path in fresh[:_MAX_FILES] if path not in paths]

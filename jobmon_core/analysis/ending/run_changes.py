@@ -7,16 +7,20 @@ import time
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import last_write_s
-from jobmon_core.domain.provenance.compare import Difference, RunFacts, compare
-from jobmon_core.domain.provenance.last_good import is_earlier_success, script_path
-from jobmon_core.domain.provenance.summary import summary_line
+from jobmon_core.domain.provenance.compare import (
+    ComparedRun,
+    compare,
+    is_earlier_success,
+    script_path,
+    summary_line,
+)
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.provenance.git import commits_between
 from jobmon_core.observe.provenance.script import changed_files
-from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
 from jobmon_core.system.runner import Runner
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.provenance.model import RunRecord
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.store.home import Home
     from jobmon_core.store.jobs import JobStore
@@ -34,26 +37,6 @@ _MAX_SEARCHED = 1000  # state files, the newest first
 _MAX_STATE_BYTES = 64 * 2**20
 _SHOWN_FILES = 3
 _SEARCH_FOR_S = 4.0  # for all tasks of a job together: a message must not wait for this any longer
-
-
-class ComparedRun(NamedTuple):
-    """A job, the task that is meant, and the record of what was submitted."""
-
-    job: WatchedJob
-    task: Task | None
-    record: RunRecord | None
-
-    @property
-    def facts(self) -> RunFacts:
-        """What `compare` needs of it."""
-        task, end = self.task, self.task.end if self.task else None
-        return RunFacts(
-            str(self.job.ref),
-            self.record,
-            ((end.nodes if end else "") or task.nodes) if task else "",
-            self.job.partition,
-            (end.limit_s if end and end.limit_s else task.limit_s) if task else None,
-        )
 
 
 def compared_run(home: Home, job: WatchedJob, task: Task | None = None) -> ComparedRun:
@@ -81,12 +64,8 @@ def find_last_good(
     return None
 
 
-def differences_of(good: ComparedRun, run: ComparedRun) -> tuple[Difference, ...]:
-    """Return what differs between two runs; git is asked how many commits lie between them."""
-    return compare(good.facts, run.facts, _commits(good, run))
-
-
-def _commits(good: ComparedRun, run: ComparedRun) -> int | None:
+def commits_after(good: ComparedRun, run: ComparedRun) -> int | None:
+    """Return how many commits lie between two runs, as git says; None if that is not known."""
     old, new = (each.record.git if each.record else None for each in (good, run))
     if old and new and old.commit and new.commit and old.commit != new.commit and old.root == new.root:
         return commits_between(new.root, old.commit, new.commit, Runner())
@@ -157,11 +136,12 @@ class _LastGood:
     @cached_property
     def commits(self) -> int | None:
         """How many commits lie between the two runs; None if that is not known."""
-        return _commits(self.earlier, self.current) if self.earlier else None
+        return commits_after(self.earlier, self.current) if self.earlier else None
 
 
 def _line(good: _LastGood, task: Task) -> str:
-    if not _is_worth_comparing(task):
+    is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
+    if not (is_bad_end or task.is_doubtful_success):  # then the user does not ask what changed
         return ""
     run = good.current._replace(task=task)
     parts = []
@@ -169,15 +149,9 @@ def _line(good: _LastGood, task: Task) -> str:
         names = ", ".join(path.rpartition("/")[2] for path in changed[:_SHOWN_FILES])
         parts.append(f"while the job ran: {names}")
     if run.record and good.earlier and good.earlier.record:
-        differences = compare(good.earlier.facts, run.facts, good.commits)
+        differences = compare(good.earlier, run, good.commits)
         parts.append(summary_line(str(good.earlier.job.ref), differences))
     return "; ".join(parts)
-
-
-def _is_worth_comparing(task: Task) -> bool:
-    """Whether the user asks what changed: the task failed, or its outcome is unknown or doubtful."""
-    is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
-    return is_bad_end or task.is_doubtful_success
 
 
 def _jobs_of_same_name(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import glob
 import json
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, start_of_run_s
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, own_markers, written_by_run_s
 from jobmon_core.domain.artifacts.done import DoneLook
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.domain.job_settings import Done
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_MARKER_BYTES = 4096
@@ -31,10 +31,10 @@ class _Part(NamedTuple):
 
 def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
     """Return which parts of `JobSettings.done` were written since the start of the task's latest run."""
-    done = job.settings.done if job.settings else None
+    done = job.own_settings.done
     if done is None:
         return DoneLook()
-    parts = [*_parts(job, task, done, start_of_run_s(job, task))]
+    parts = [*_parts(job, task, done, own_markers(job, task))]
     return DoneLook(
         found=tuple(part.name for part in parts if part.at_s is not None),
         missing=tuple(part.name for part in parts if part.at_s is None),
@@ -43,25 +43,17 @@ def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
     )
 
 
-def _parts(job: WatchedJob, task: Task, done: Done, start_s: float) -> Iterator[_Part]:
+def _parts(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> Iterator[_Part]:
     if done.marker:
         path = named_path(job, task, done.marker)
-        at_s = _written_s(path, start_s)
+        at_s = written_by_run_s(path, own)
         yield _Part(f"marker {path}", at_s, None if at_s is None else _exit_status(path))
     if done.artifact:
         pattern = named_path(job, task, done.artifact)
-        times = [_written_s(path, start_s) for path in glob.glob(pattern)]  # noqa: PTH207 - a text, as in `job_logs`
+        times = [written_by_run_s(path, own) for path in glob.glob(pattern)]  # noqa: PTH207 - a text, as in `job_logs`
         yield _Part(f"artifact {pattern}", max(filter(None, times), default=None))
     if done.log:
-        yield _Part(f"log line /{done.log}/", _matched_s(job, task, done, start_s))
-
-
-def _written_s(path: str, start_s: float) -> float | None:
-    """Return when a path was last written, None if it does not exist or was written before the run."""
-    with suppress(OSError, ValueError):
-        written_s = os.stat(path).st_mtime  # noqa: PTH116 - a path is a text
-        return written_s if written_s >= start_s else None
-    return None
+        yield _Part(f"log line /{done.log}/", _matched_s(job, task, done, own))
 
 
 def _exit_status(path: str) -> int | None:
@@ -73,14 +65,14 @@ def _exit_status(path: str) -> int | None:
     return None
 
 
-def _matched_s(job: WatchedJob, task: Task, done: Done, start_s: float) -> float | None:
+def _matched_s(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> float | None:
     """Return when a log was last written in which a line of this run matches; None if there is none.
 
     What a log held when its processes were first watched may be of an earlier run, and does not count.
     """
     regex = compile_regex(f"(?m){done.log}")
     for path in dict.fromkeys((*log_files(job, task), *logs_of_run(job, task))):
-        written_s = _written_s(path, start_s) if path else None
+        written_s = written_by_run_s(path, own) if path else None
         if written_s is None:
             continue
         with suppress(Unreadable), regular_file(path) as file:

@@ -1,4 +1,4 @@
-"""Use case: mute a job, a group or everything for a while, end that, and list what is muted."""
+"""Use cases: mute a job, a group or everything for a while, end that, and acknowledge what was reported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.recover import name_of
-from jobmon_core.domain.delivery.alert_rules import ALL, Mute, MutesAndAcks, group_target, job_target
-from jobmon_core.domain.errors import Invalid, StateUnreadable
+from jobmon_core.domain.delivery.alert_rules import (
+    ALL,
+    Mute,
+    MutesAndAcks,
+    group_target,
+    job_target,
+    targets_of,
+)
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.store.group_files import groups_of_job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 _GROUP, _JOB = group_target(""), job_target("")
 
@@ -35,26 +46,19 @@ def mute(ctx: Context, argument: str, seconds: float) -> Muted:
     target, subject = _target(ctx, argument)
     now_s = ctx.clock.now()
     new = Mute(now_s, now_s + seconds)
-
-    def change(user: MutesAndAcks) -> MutesAndAcks:
-        user = user.current(now_s)
-        return replace(user, mutes={**user.mutes, target: new})
-
-    ctx.alerts.change_user(change)
+    _change(ctx, lambda user: replace(user, mutes={**user.mutes, target: new}))
     return Muted(subject, new.until_s)
 
 
 def unmute(ctx: Context, argument: str) -> Muted:
     """End the mute of what ``argument`` names; raise what `mute` raises."""
     target, subject = _target(ctx, argument)
-    now_s = ctx.clock.now()
-    was_muted = target in ctx.alerts.user().current(now_s).mutes
+    was_muted = target in ctx.alerts.user().current(ctx.clock.now()).mutes
 
-    def change(user: MutesAndAcks) -> MutesAndAcks:
-        user = user.current(now_s)
+    def without_mute(user: MutesAndAcks) -> MutesAndAcks:
         return replace(user, mutes={name: each for name, each in user.mutes.items() if name != target})
 
-    ctx.alerts.change_user(change)
+    _change(ctx, without_mute)
     return Muted(subject, None, was_muted)
 
 
@@ -64,21 +68,51 @@ def muted(ctx: Context) -> list[Muted]:
     return [Muted(_subject(ctx, target), each.until_s) for target, each in mutes.items()]
 
 
+def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:
+    """Acknowledge all that was reported about a job so far, so that no reminder follows.
+
+    Return its name and how many reminders end.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job.
+        StateUnreadable: the job has a state file that cannot be read.
+        StorageFailed: the acknowledgement cannot be saved.
+    """
+    job, _ = find_job(ctx, argument)
+    now_s = ctx.clock.now()
+    _change(ctx, lambda user: replace(user, acks={**user.acks, job.id: now_s}))
+    return name_of(job), sum(entry.is_open and entry.reminders > 0 for entry in job.outbox)
+
+
+def _change(ctx: Context, change: Callable[[MutesAndAcks], MutesAndAcks]) -> None:
+    """Change what the user muted and acknowledged, without the mutes that are over."""
+    now_s = ctx.clock.now()
+    ctx.alerts.change_user(lambda user: change(user.current(now_s)))
+
+
+class JobAlerts(NamedTuple):
+    """Until when a job is muted, and when it was acknowledged: each in Unix seconds, or None."""
+
+    muted_until_s: float | None = None
+    acknowledged_s: float | None = None
+
+
+def job_alerts(ctx: Context, job: WatchedJob) -> JobAlerts:
+    """Return what the user muted and acknowledged about a job."""
+    user = ctx.alerts.user()
+    groups = groups_of_job(ctx.groups, job.id) if user.mutes else ()
+    until_s = user.muted_until_s(targets_of(job.id, groups, ""), ctx.clock.now())
+    return JobAlerts(until_s, user.acks.get(job.id))
+
+
 def _target(ctx: Context, argument: str) -> tuple[str, str]:
     """Return the target of a mute, and its name for the user."""
     if argument == ALL:
         return ALL, "everything"
-    if _is_group(ctx, argument):
+    if ctx.groups.exists(argument):
         return group_target(argument), f"group {argument}"
     job, _ = find_job(ctx, argument)
     return job_target(job.id), name_of(job)
-
-
-def _is_group(ctx: Context, argument: str) -> bool:
-    try:
-        return ctx.groups.exists(argument)
-    except Invalid:
-        return False  # it cannot be the name of a group, e.g. a job id
 
 
 def _subject(ctx: Context, target: str) -> str:

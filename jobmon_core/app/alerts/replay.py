@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.recover import RecoveryResult, name_of, recovery_lock
 from jobmon_core.domain.delivery.outbox import reopened
-from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.health import Health, job_status
 
@@ -19,7 +15,6 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.lifecycle.health import JobStatus
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _LOCK_TIMEOUT_S = 10.0
@@ -55,16 +50,10 @@ def _send(
     status = job_status(ctx, job)
     messages = count(len(given_up), "message")
     if status.health in (Health.ALIVE, Health.REMOTE):
-        _ask_monitor(ctx, status)
+        ctx.replay_request(job.id).create()
+        if status.health is Health.ALIVE and status.owner:
+            status.owner.wake()  # if it has just ended, `jobmon replay` again starts another one
         return RecoveryResult(name_of(job), f"its monitor sends {messages} again")
     ctx.store.save(replace(job, outbox=tuple(reopened(entry) for entry in job.outbox)))
-    with suppress(AlreadyWatched):  # another monitor adopted it just now, and finds the messages
-        starter.start([job.id])
+    starter.watch(job.id)
     return RecoveryResult(name_of(job), f"sending {messages} again")
-
-
-def _ask_monitor(ctx: Context, status: JobStatus) -> None:
-    ctx.replay_request(status.job.id).create()
-    if status.health is Health.ALIVE and status.owner:
-        with suppress(ProcessLookupError):  # it has just ended; `jobmon replay` again starts another one
-            os.kill(status.owner.pid, signal.SIGUSR1)

@@ -7,13 +7,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import log_files, named_path
+from jobmon_core.analysis.job_logs import log_files, named_path, own_files_of_runs
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.overview import current_status
-from jobmon_core.domain.artifacts.completeness import Completeness, Depth, bad, compare, unreadable
+from jobmon_core.domain.artifacts.completeness import Completeness, Depth, compare
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.backends import Machine, machine_of_files
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.own_files import Origin
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.observe.artifacts.formats.check import MAX_BYTES, WHOLE, check_file
@@ -21,13 +23,13 @@ from jobmon_core.observe.artifacts.tree import list_tree, sha256_of
 from jobmon_core.observe.logs.open_file import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.artifacts.completeness import StoredFile
+    from jobmon_core.domain.artifacts.model import ListedFile
+    from jobmon_core.domain.own_files import OwnFiles
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.observe.artifacts.tree import Tree
 
 _WITH_RECORDS = ("csv", "json", "jsonl", "npy", "parquet")
 
@@ -48,74 +50,80 @@ class JobFolder(NamedTuple):
     pattern: str = ""  # a glob that the names of outputs match
     is_running: bool = False
     logs: tuple[str, ...] = ()  # which are no outputs
+    own: OwnFiles | None = None  # only these count: the log or the script named the folder, not the user
 
 
 def folders_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[JobFolder]:
-    """Return the folders of the outputs of a job, or of the part ``ref``.
+    """Return the folders of the outputs of a job, or of the part ``ref``: as named, else as `show` has them.
 
     Raises:
-        JobmonError: the user did not name one.
+        JobmonError: none is known, or this machine does not see its files.
     """
     settings = job.settings or JobSettings()
-    if not settings.output_dir:
+    if machine_of_files(job.backend) is Machine.OTHER:
+        raise JobmonError(f"job {ref} writes its files on another machine ({job.cluster}): verify them there")
+    job = current_status(ctx, job).job
+    progress = ctx.progress_file(job.id).read()
+    found: dict[str, JobFolder] = {}
+    for task in in_order([each for each in job.tasks.values() if ref.key in ("", each.key)]):
+        folder, own = named_path(job, task, settings.output_dir), None
+        if not folder and (seen := progress.artifacts_of(task.key).outputs) and seen.is_found:
+            folder, own = seen.folder, own_files_of_runs(job, task, Origin.FOUND, are_shared=job.is_array)
+        if folder:
+            found.setdefault(folder, _folder_of(job, task, folder, settings, own))
+    if not found and not settings.output_dir:
         raise JobmonError(
             f"job {ref}: no folder of outputs is known; name one with `output_dir` in its jobmon.yaml or "
             "--output-dir, or give the folder itself: `jobmon verify DIR`"
         )
-    job = current_status(ctx, job).job
-    found: dict[str, JobFolder] = {}
-    for task in in_order(list(job.tasks.values())):
-        if ref.key in ("", task.key):
-            folder = named_path(job, task, settings.output_dir)
-            found.setdefault(folder, _folder_of(job, task, folder, settings))
     return list(found.values())
 
 
-def _folder_of(job: WatchedJob, task: Task, folder: str, settings: JobSettings) -> JobFolder:
+def _folder_of(
+    job: WatchedJob, task: Task, folder: str, settings: JobSettings, own: OwnFiles | None
+) -> JobFolder:
     pattern = named_path(job, task, settings.output_pattern)
     ref = ref_of(job.job_id, task.key)
     is_running = task.end is None and task.state.phase is Phase.ACTIVE
-    return JobFolder(ref, folder, pattern, is_running, log_files(job, task))
+    return JobFolder(ref, folder, pattern, is_running, log_files(job, task), own)
 
 
 def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = None) -> Completeness:
     """Return the verdict on a folder, or on a single file."""
     own = list_tree(folder)
-    if job:
-        own.files = dict(_outputs(own, job))
+    files = {file.name: file for file in own.files if job is None or _is_output(file, job)}
     checks = (
         []
         if wanted.depth is Depth.COUNT and wanted.records is None
-        else list(_checks(own, folder, wanted, job))
+        else list(_checks(files, folder, wanted, job))
     )
     found = Completeness(
         folder,
-        len(own.files),
-        sum(file.size_bytes for file in own.files.values()),
-        damaged=bad(checks),
-        unreadable=unreadable(checks),
+        len(files),
+        sum(file.size_bytes for file in files.values()),
+        damaged=tuple(check for check in checks if check.is_bad),
+        unreadable=tuple(check for check in checks if check.verdict is FileVerdict.UNREADABLE),
         odd=tuple(check for check in checks if check.note),
-        not_checked=len(own.files)
-        - sum(check.verdict is FileVerdict.VALID or check.is_bad for check in checks),
+        not_checked=len(files) - sum(check.verdict is FileVerdict.VALID or check.is_bad for check in checks),
         depth=wanted.depth,
         is_partial=own.is_partial,
         problem=own.problem,
     )
     if wanted.records is not None:
         found = _with_records(found, checks, wanted.records)
-    return _against(ctx, found, own, wanted) if wanted.source else found
+    return _against(ctx, found, files, wanted) if wanted.source else found
 
 
-def _outputs(tree: Tree, job: JobFolder) -> Iterator[tuple[str, StoredFile]]:
-    for name, file in tree.files.items():
-        if f"{job.folder}/{name}" not in job.logs and (not job.pattern or fnmatchcase(name, job.pattern)):
-            yield name, file
+def _is_output(file: ListedFile, job: JobFolder) -> bool:
+    is_named = not job.pattern or fnmatchcase(file.name, job.pattern)
+    is_own = job.own is None or job.own.include(file.modified_s)
+    return is_named and is_own and f"{job.folder}/{file.name}" not in job.logs
 
 
-def _checks(own: Tree, folder: str, wanted: Wanted, job: JobFolder | None) -> Iterator[FileCheck]:
+def _checks(names: Iterable[str], folder: str, wanted: Wanted, job: JobFolder | None) -> Iterator[FileCheck]:
     max_bytes = MAX_BYTES if wanted.records is None else WHOLE
     is_running = job is not None and job.is_running
-    for name in sorted(own.files):
+    for name in sorted(names):
         yield check_file(_path(folder, name), still_written=is_running, max_bytes=max_bytes)
 
 
@@ -135,24 +143,24 @@ def _with_records(found: Completeness, checks: Iterable[FileCheck], expected: in
     )
 
 
-def _against(ctx: Context, found: Completeness, own: Tree, wanted: Wanted) -> Completeness:
+def _against(
+    ctx: Context, found: Completeness, own: Mapping[str, ListedFile], wanted: Wanted
+) -> Completeness:
     source = list_tree(wanted.source)
-    changed, unread = _other_content(found.folder, own, wanted, source)
-    compared = compare(own.files, source.files, wanted.depth, ctx.clock.now(), changed)
+    there = {file.name: file for file in source.files}
+    changed, unread = _other_content(found.folder, own, wanted, there)
     return replace(
-        found,
+        compare(found, own, there, ctx.clock.now(), changed),
         source=wanted.source,
-        source_count=len(source.files),
-        missing=compared.missing,
-        extra=compared.extra,
-        different=compared.different,
         unreadable=(*found.unreadable, *unread),
         is_partial=found.is_partial or source.is_partial,
         problem=found.problem or source.problem,
     )
 
 
-def _other_content(folder: str, own: Tree, wanted: Wanted, source: Tree) -> tuple[list[str], list[FileCheck]]:
+def _other_content(
+    folder: str, own: Mapping[str, ListedFile], wanted: Wanted, source: Mapping[str, ListedFile]
+) -> tuple[list[str], list[FileCheck]]:
     """Return the names of files of equal size whose content differs, and the files that cannot be read.
 
     Contents are only compared at the depth SHA256.
@@ -161,8 +169,8 @@ def _other_content(folder: str, own: Tree, wanted: Wanted, source: Tree) -> tupl
     unread: list[FileCheck] = []
     if wanted.depth is not Depth.SHA256:
         return changed, unread
-    for name in sorted(own.files.keys() & source.files.keys()):
-        if own.files[name].size_bytes != source.files[name].size_bytes:
+    for name in sorted(own.keys() & source.keys()):
+        if own[name].size_bytes != source[name].size_bytes:
             continue
         digests = set()
         for path in (_path(folder, name), _path(wanted.source, name)):

@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import read_script
+from jobmon_core.app.runs.submit_request import SubmitRequest
+from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.job_settings import ChainStage
 from jobmon_core.domain.redaction import redacted
-from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
+from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, script_directives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.lifecycle.start import MonitorStarter
 
 _SUBMIT_NOTHING = ("help", "usage", "version")  # options with which sbatch only prints
 
@@ -44,7 +45,6 @@ class Chain:
     """A chain that is being submitted. After an error or an interruption, ``jobs`` says how far it got."""
 
     ctx: Context
-    starter: MonitorStarter
     tell: Callable[[str], None]
     stages: tuple[Stage, ...]
     backend: str | None = None
@@ -60,11 +60,11 @@ class Chain:
         """
         before = self.after
         for number, stage in enumerate(self.stages, start=1):
-            submit_job = SubmitJob(
-                self.ctx, self.starter, self.tell, chain=self._place(number), dependency=_after(before)
+            request = SubmitRequest(
+                self.backend or "", stage.arguments, chain=self._place(number), dependency=_after(before)
             )
             try:
-                submission = submit_job.submission(self.backend, stage.arguments)
+                submission = SubmitJob(self.ctx, self.tell, request).submission()
             except KeyboardInterrupt:
                 self.is_unclear = True
                 raise
@@ -96,9 +96,12 @@ def read_stage(text: str) -> Stage:
     """
     try:
         words = [text] if _is_file(text) else shlex.split(text)
-        options, operands = read_with_unknown(words)
     except ValueError as error:  # a quotation that does not end
         raise InvalidStage(f"stage {text!r}: {error}") from error
+    try:
+        options, operands = read_with_unknown(readable(words))
+    except UnknownOption:  # only sbatch knows where its options end
+        return Stage(text, tuple(words))
     except SchedulerRejected as error:
         raise InvalidStage(f"stage {text!r}: sbatch would refuse it: {error}") from error
     names = [option.name for option in options]

@@ -19,22 +19,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelResult:
-    """The answer of a channel to the example of one level."""
-
-    level: Level
-    worked: bool
-    why: str = ""  # why it did not work
-    advice: str = ""  # what the user can do
-
-
-@dataclass(frozen=True, slots=True)
 class ChannelUnderTest:
     """One channel; iterating over ``results`` sends the examples one by one and yields the answers."""
 
     name: str
     destination: str  # without secrets
-    results: Iterator[LevelResult]
+    results: Iterator[tuple[Level, AttemptResult]]
 
 
 class UnknownChannel(JobmonError):
@@ -52,27 +42,22 @@ def channels_under_test(ctx: Context, names: Sequence[str]) -> list[ChannelUnder
     if unknown := [name for name in names if config.channel(name) is None]:
         known = ", ".join(channel.name for channel in config.channels) or "none"
         raise UnknownChannel(f"no channel {unknown[0]!r} is configured; there are: {known}")
-    return [_under_test(ctx, channel) for channel in config.channels if not names or channel.name in names]
+    found = []
+    for configured in (each for each in config.channels if not names or each.name in names):
+        channel = ctx.channel_types()[configured.kind].build(configured.settings)
+        found.append(ChannelUnderTest(configured.name, channel.name, _results(ctx, configured, channel)))
+    return found
 
 
-def _under_test(ctx: Context, configured: ConfiguredChannel) -> ChannelUnderTest:
-    channel = ctx.channel_types()[configured.kind].build(configured.settings)
-    return ChannelUnderTest(configured.name, channel.name, _results(ctx, configured, channel))
-
-
-def _results(ctx: Context, configured: ConfiguredChannel, channel: Channel) -> Iterator[LevelResult]:
+def _results(
+    ctx: Context, configured: ConfiguredChannel, channel: Channel
+) -> Iterator[tuple[Level, AttemptResult]]:
     """Send the examples, the most urgent one first; stop at a failure that would affect all others, too."""
     for level in Level:
         message = level_sample(configured.name, level, int(ctx.clock.now()))
         result = channel.deliver(OutboxEntry(message, channel=configured.name))
-        outcome = result.receipt.outcome
-        if outcome is DeliveryOutcome.DELIVERED:
+        if result.worked:
             ctx.dead_channels.clear(configured.settings.fingerprint)  # it is no longer considered dead
-        yield _level_result(level, result)
-        if outcome is DeliveryOutcome.CHANNEL_DEAD or result.receipt.for_all:
+        yield level, result
+        if result.receipt.outcome is DeliveryOutcome.CHANNEL_DEAD or result.receipt.for_all:
             return
-
-
-def _level_result(level: Level, result: AttemptResult) -> LevelResult:
-    worked = result.receipt.outcome is DeliveryOutcome.DELIVERED
-    return LevelResult(level, worked, result.receipt.why, result.advice)

@@ -70,20 +70,23 @@ def _progress_of(ctx: Context, job: WatchedJob) -> tuple[float | None, bool]:
 
 def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
     """Return how jobmon is set up; ``command`` starts jobmon."""
+    channels, fault = tuple[str, ...](), ""
     try:
         config = ctx.configuration()
+        channels = tuple(route.value for route in Route if config.channels_for(route))
     except ConfigInvalid as error:
         fault = mask_webhooks(" ".join(str(error).split()))
-        return Setup((), fault, _autostart_method(ctx, runner, command), str(ctx.home.root))
-    channels = tuple(route.value for route in Route if config.channels_for(route))
-    return Setup(channels, "", _autostart_method(ctx, runner, command), str(ctx.home.root))
+    return Setup(channels, fault, *_autostart(ctx, runner, command))
 
 
-def _autostart_method(ctx: Context, runner: Runner, command: tuple[str, ...]) -> str:
-    """Return what restarts monitors after a reboot, e.g. ``cron``; empty if nothing does."""
+def _autostart(ctx: Context, runner: Runner, command: tuple[str, ...]) -> tuple[str, bool]:
+    """Return what restarts monitors after a reboot, e.g. ``cron``, and whether that can be installed."""
     try:
-        statuses = Autostart.of(ctx, command, runner).statuses()
-    except (JobmonError, OSError):  # report what cannot be determined as not installed
-        return ""
-    working = [each.method.value for each in statuses if each.installed and not each.never_runs_because]
-    return working[0] if working else ""
+        autostart = Autostart.of(ctx, command, runner)
+        statuses = autostart.statuses()
+        working = [each.method.value for each in statuses if each.installed and not each.never_runs_because]
+        if not working:
+            autostart.recommended(statuses)
+    except (JobmonError, OSError):  # what cannot be determined counts as not installed, and not possible
+        return "", False
+    return working[0] if working else "", True

@@ -9,28 +9,32 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.checks.background import past_runs, same_jobs, setup_of
 from jobmon_core.app.checks.python import Environments
-from jobmon_core.app.checks.submission import Submission, read_submission
-from jobmon_core.app.jobs.job_config import settings_beside
-from jobmon_core.domain.batch_script.paths import PathUse, Use
+from jobmon_core.app.checks.submission import read_submission
+from jobmon_core.app.jobs.job_config import find_settings
+from jobmon_core.app.sbatch_arguments import readable
+from jobmon_core.domain.batch_script.model import BatchScript
+from jobmon_core.domain.batch_script.paths import Use
+from jobmon_core.domain.batch_script.request import Request, log_files
 from jobmon_core.domain.checks.check_all import check_all
 from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.slurm.log_paths import templates_from_record
-from jobmon_core.domain.slurm.sbatch_options import misplaced_options
-from jobmon_core.observe.batch_script.look import free_room, look_at, read_text
-from jobmon_core.observe.batch_script.quota import quota_of
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.restart.settings import RestartMode
+from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
+from jobmon_core.observe.artifacts.listing import disk_of
+from jobmon_core.observe.batch_script.look import existing_folder, look_at, quota_of, read_text
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.checks.model import Item
-    from jobmon_core.domain.job_settings import JobSettings
 
 _SLURM = "slurm"
+_RESUME_FROM = "JOBMON_RESUME_FROM"
 _WRITTEN = (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)
 
 
@@ -41,6 +45,7 @@ class CheckSubmission:
     ctx: Context
     command: tuple[str, ...]
     runner: Runner = field(default_factory=Runner)
+    change: Callable[[JobSettings], JobSettings] | None = None  # what options change in the job configuration
 
     def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Item, ...]:
         """Return everything that was checked about what sbatch would submit with these arguments.
@@ -54,29 +59,29 @@ class CheckSubmission:
     def facts(self, backend: str | None, arguments: Sequence[str]) -> Facts:
         """Return the facts that `check` judges; raises the same errors."""
         name = self.backend(backend)
-        submission = read_submission(arguments, self.ctx.environment)
-        settings = settings_beside(submission.request.script, lambda _note: None)
-        paths = dict(_paths(submission, settings))
-        environments = Environments(submission, self.runner)
-        script_path = submission.file.path if submission.file else ""
-        jobs = same_jobs(self.ctx, submission.request, script_path)
-        folder = _written_folder(submission, settings)
-        facts = Facts(
-            submission.request,
-            submission.script,
-            submission.file,
+        try:
+            facts = read_submission(readable(arguments, self.runner), self.ctx.environment)
+        except UnknownOption as error:
+            if name != _SLURM:
+                raise
+            unread = Facts(Request(), BatchScript(), unknown_option=error.name)
+            return self._with_answers(unread, name, arguments)
+        settings, settings_fault = _settings(facts.request.script)
+        settings = self.change(settings or JobSettings()) if self.change else settings
+        restart = settings.restart if settings else None
+        environments = Environments(facts, self.runner)
+        jobs = same_jobs(self.ctx, facts.request, facts.script_file.path if facts.script_file else "")
+        folder = _written_folder(facts, settings)
+        texts = dict(_shell_texts(facts))
+        facts = replace(
+            facts,
             now_s=self.ctx.clock.now(),
-            folder=submission.folder,
-            misplaced=tuple(misplaced_options(arguments)[1]),
-            values=submission.values,
-            environment=submission.environment,
-            programs=submission.programs,
-            uses=submission.uses,
-            task_uses=submission.task_uses,
-            paths=paths,
-            logs=_logs(submission),
+            misplaced=tuple(misplaced_options(readable(arguments, self.runner))[1]),
+            paths=dict(_paths(facts, settings)),
+            logs=_logs(facts),
             is_slurm=name == _SLURM,
-            room=free_room(folder),
+            room=disk_of(existing_folder(folder)),
+            room_folder=existing_folder(folder),
             quota=quota_of(self.runner, folder, user_name()),
             environments=tuple(environments.environments()),
             python=tuple(environments.python_programs()),
@@ -84,9 +89,15 @@ class CheckSubmission:
             past=tuple(past_runs(self.ctx, jobs)),
             running=tuple(str(job.ref) for job in jobs if not job.ended and not job.closed),
             setup=setup_of(self.ctx, self.runner, self.command),
-            shell_files=tuple(_shell_files(submission)),
+            shell_files=tuple(
+                PathFact(path, has_line_ends_of_dos="\r\n" in text) for path, text in texts.items()
+            ),
             checkpoint_dir=settings.checkpoint_dir if settings else "",
             output_dir=settings.output_dir if settings else "",
+            settings=settings,
+            settings_fault=settings_fault,
+            restart=restart if restart and restart.mode is not RestartMode.OFF else None,
+            reads_resume=any(_RESUME_FROM in text for text in (facts.script.text, *texts.values())),
         )
         return self._with_answers(facts, name, arguments)
 
@@ -103,38 +114,39 @@ class CheckSubmission:
         file = facts.script_file
         if queries is None or (file is not None and not file.can_read):
             return facts
-        asked, options = queries(), facts.request.options
-        answer = asked.test_only(self.runner, arguments, self.ctx.environment)
+        options = facts.request.options
+        answer = queries.test_only(self.runner, arguments, self.ctx.environment)
         if answer.accepted is None:  # Slurm does not respond: the other queries would time out, too
             return replace(facts, test_only=answer)
         names, cluster = options.get("partition", ""), options.get("clusters", "")
         return replace(
             facts,
             test_only=answer,
-            partition=asked.partition(self.runner, names, cluster),
-            slurm_version=asked.version(self.runner),
+            partition=queries.partition(self.runner, names, cluster),
+            slurm_version=queries.version(self.runner),
         )
 
 
-def _logs(submission: Submission) -> tuple[str, ...]:
-    options = submission.request.options
-    paths = templates_from_record(
-        options.get("output", ""),
-        options.get("error", ""),
-        submission.folder,
-        is_array=submission.request.array is not None,
-    )
-    return tuple(dict.fromkeys((paths.stdout, paths.stderr)))
+def _settings(script: str) -> tuple[JobSettings | None, str]:
+    """Return the settings beside a script, or why they do not count."""
+    try:
+        return find_settings(script, lambda _note: None), ""
+    except (ConfigInvalid, ImportError) as error:
+        return None, " ".join(str(error).replace("\n  - ", " ").split())
 
 
-def _paths(submission: Submission, settings: JobSettings | None) -> Iterator[tuple[str, PathFact]]:
+def _logs(facts: Facts) -> tuple[str, ...]:
+    return log_files(facts.request, facts.folder, user_name())
+
+
+def _paths(facts: Facts, settings: JobSettings | None) -> Iterator[tuple[str, PathFact]]:
     """Yield what is at each path that the rules look at."""
-    uses = [*submission.uses, *(use for uses in submission.task_uses.values() for use in uses)]
+    uses = [*facts.uses, *(use for uses in facts.task_uses.values() for use in uses)]
     lists = {use.path for use in uses if use.use is Use.LIST}
     wanted = {use.path for use in uses}
     wanted |= {posixpath.dirname(use.path) for use in uses if use.use is Use.REDIRECTED}
-    wanted |= {posixpath.dirname(log) for log in _logs(submission)}
-    wanted |= {*submission.script.interpreter[:1]}
+    wanted |= {facts.folder, *_logs(facts), *map(posixpath.dirname, _logs(facts))}
+    wanted |= {*facts.script.interpreter[:1]}
     if settings:
         wanted |= {settings.checkpoint_dir, settings.output_dir}
     inputs = {use.path for use in uses if use.use is Use.INPUT}
@@ -153,22 +165,17 @@ def _checked(file: PathFact) -> PathFact:
     return replace(file, damage=found.why) if found.is_bad else file
 
 
-def _written_folder(submission: Submission, settings: JobSettings | None) -> str:
+def _written_folder(facts: Facts, settings: JobSettings | None) -> str:
     """Return the folder that the job probably writes most to."""
     if settings and settings.output_dir:
         return settings.output_dir
-    written = [use for use in submission.uses if use.use in _WRITTEN]
+    written = [use for use in facts.uses if use.use in _WRITTEN]
     written.sort(key=lambda use: _WRITTEN.index(use.use))
-    return _folder_of(written[0]) if written else submission.folder
+    return written[0].folder if written else facts.folder
 
 
-def _folder_of(use: PathUse) -> str:
-    return posixpath.dirname(use.path) if use.use is Use.REDIRECTED else use.path
-
-
-def _shell_files(submission: Submission) -> Iterator[PathFact]:
-    """Yield the shell scripts that the script runs."""
-    for use in submission.uses:
+def _shell_texts(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of each shell script that the script runs."""
+    for use in facts.uses:
         if use.use is Use.PROGRAM and use.path.endswith((".sh", ".bash")):
-            text = read_text(use.path) or ""
-            yield PathFact(use.path, has_line_ends_of_dos="\r\n" in text)
+            yield use.path, read_text(use.path) or ""

@@ -55,7 +55,7 @@ class CheckNode:
         """
         jobs = find_backend(backend).short_jobs
         if jobs is None:
-            yield not_applicable(_ITEM, _why_no_node(backend))
+            yield not_applicable(_why_no_node(backend))._replace(id=_ITEM)
             return
         script = node_script(facts)
         folder = self.ctx.home.backend_folder(_FOLDER)
@@ -64,24 +64,25 @@ class CheckNode:
         try:
             path.touch(mode=0o600)  # it may contain what the user's script keeps secret
             path.write_text(script.text, encoding="utf-8")
-            end = self._run(jobs(), script, path, log, wait_s)
+            end = self._run(jobs, script, path, log, wait_s)
         finally:
             path.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
-        yield from (end.problem,) if end.problem else node_items(facts, script, NodeReport.parse(end.text))
+        if end.problem:
+            yield end.problem._replace(id=_ITEM)
+        else:
+            yield from node_items(facts, script, NodeReport.parse(end.text))
 
     def _run(self, jobs: ShortJobs, script: NodeScript, path: Path, log: Path, wait_s: float) -> _End:
         try:
             job = jobs.submit(self.runner, path.stem, script.options, str(path), str(log))
         except SchedulerRejected as error:
-            return _End(
-                failed(_ITEM, f"sbatch refuses the short job: {error}", "Your own job may be refused too.")
-            )
+            return _End(failed(f"sbatch refuses the short job: {error}", "Your own job may be refused too."))
         except SchedulerMissing as error:
-            return _End(not_applicable(_ITEM, f"{error}"))
+            return _End(not_applicable(f"{error}"))
         except SchedulerUnavailable as error:
             text = f"it is not known whether the short job was submitted: {error}"
-            return _End(warned(_ITEM, text, "Try again when Slurm responds."))
+            return _End(warned(text, "Try again when Slurm responds."))
         try:
             self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
             end = self._follow(jobs, job, log, wait_s)
@@ -108,7 +109,7 @@ class CheckNode:
             if started_s is None and now_s - asked_s > wait_s:
                 return _End(_still_waiting(job, state.reason if state else "", wait_s), is_over=False)
             if started_s is not None and now_s - started_s > _RUN_S:
-                problem = warned(_ITEM, f"the short job {job.ref} did not end in time", "Check the node.")
+                problem = warned(f"the short job {job.ref} did not end in time", "Check the node.")
                 return _End(problem, is_over=False)
             clock.wait(_POLL_S)
 
@@ -127,14 +128,10 @@ class CheckNode:
             home = self.ctx.home.root
             advice = "Put jobmon's home where the nodes see it ($JOBMON_HOME), or check the node for a fault."
             return _End(
-                warned(
-                    _ITEM, f"the short job {job.ref} ended {state or '?'} without output in {home}", advice
-                )
+                warned(f"the short job {job.ref} ended {state or '?'} without output in {home}", advice)
             )
         last = text.strip().splitlines()[-1]
-        return _End(
-            failed(_ITEM, f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines.")
-        )
+        return _End(failed(f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines."))
 
 
 def _why_no_node(backend: str) -> str:
@@ -146,7 +143,6 @@ def _why_no_node(backend: str) -> str:
 def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:
     why = f" ({reason})" if reason not in ("", "None") else ""
     return warned(
-        _ITEM,
         f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",
         "Try again with --wait 600, or when the partition is less busy.",
     )

@@ -12,7 +12,7 @@ from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.paths import Use
 from jobmon_core.domain.batch_script.python_source import read_source
 from jobmon_core.domain.batch_script.variables import set_names
-from jobmon_core.domain.checks.facts import EnvironmentFact, PythonFact
+from jobmon_core.domain.checks.facts import EnvironmentFact, Facts, PythonFact
 from jobmon_core.observe.batch_script.environments import (
     conda_environment,
     find_program,
@@ -24,7 +24,6 @@ from jobmon_core.observe.batch_script.look import read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.checks.submission import Submission
     from jobmon_core.domain.batch_script.programs import Program
     from jobmon_core.domain.batch_script.python_source import PythonSource
     from jobmon_core.system.runner import Runner
@@ -42,21 +41,21 @@ _CONDA_FUNCTION = "BASH_FUNC_conda%%"  # as bash exports a function
 class Environments:
     """The environments that a submission activates, and the Pythons in them."""
 
-    submission: Submission
+    facts: Facts  # what the text of the submission shows
     runner: Runner
     _missing_packages: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
 
     def activations(self) -> list[Activation]:
         """Return what the script activates, in its order."""
-        return list(activations_of(self.submission.script, self.submission.values))
+        return list(activations_of(self.facts.script, self.facts.values))
 
     def environments(self) -> Iterator[EnvironmentFact]:
         """Yield what was found out about each environment."""
         found = self.activations()
         for number, activation in enumerate(found):
             if activation.kind is Kind.VENV:
-                found_venv = venv_of(activation, self.submission.folder)
-                is_made = bool(found_venv.problem) and _MAKES_VENV.search(self.submission.script.text)
+                found_venv = venv_of(activation, self.facts.folder)
+                is_made = bool(found_venv.problem) and _MAKES_VENV.search(self.facts.script.text)
                 yield EnvironmentFact(activation, is_known=False) if is_made else found_venv
             elif activation.kind is Kind.CONDA:
                 yield self._conda(activation, found[:number])
@@ -64,23 +63,23 @@ class Environments:
                 yield EnvironmentFact(activation, is_known=False)
 
     def _conda(self, activation: Activation, before: list[Activation]) -> EnvironmentFact:
-        script = self.submission.script
+        script = self.facts.script
         is_set_up = (
             any(each.kind is not Kind.VENV for each in before)
             or any(word in ("-l", "-i", "-il", "--login") for word in script.interpreter)
-            or self.submission.environment.keys() & {_CONDA_FUNCTION, "BASH_ENV"}
+            or self.facts.environment.keys() & {_CONDA_FUNCTION, "BASH_ENV"}
             or "source activate" in script.text
         )
         if not is_set_up:
             problem = "in a script, `conda activate` needs `source BASE/etc/profile.d/conda.sh` before it"
             return EnvironmentFact(activation, problem=problem)
-        found = conda_environment(activation, before, self.submission.environment)
+        found = conda_environment(activation, before, self.facts.environment)
         by_module = any(each.kind is Kind.MODULE for each in before)  # its conda may have folders of its own
         return EnvironmentFact(activation, is_known=False) if found.problem and by_module else found
 
     def python_programs(self) -> Iterator[PythonFact]:
         """Yield each Python program of the script."""
-        for program in self.submission.programs:
+        for program in self.facts.programs:
             if program.python is not None:
                 yield self._program(program)
 
@@ -105,7 +104,7 @@ class Environments:
 
     def _packages_unknown(self, source: PythonSource) -> str:
         """Return why the packages of a program cannot be looked for; empty if they can."""
-        script, values = self.submission.script, self.submission.values
+        script, values = self.facts.script, self.facts.values
         if source.changes_path:
             return "the program changes its own path"
         if _INSTALLS.search(script.text):
@@ -126,7 +125,7 @@ class Environments:
             return file
         named = (
             use.path
-            for use in self.submission.uses
+            for use in self.facts.uses
             if use.use is Use.PROGRAM
             and use.line == program.line
             and use.path.endswith(os.path.normpath(file))
@@ -134,9 +133,9 @@ class Environments:
         return next(named, "") if file else ""
 
     def _python_path(self) -> list[str]:
-        values = self.submission.values
+        values = self.facts.values
         return [
-            os.path.join(self.submission.folder, folder)  # noqa: PTH118 - texts
+            os.path.join(self.facts.folder, folder)  # noqa: PTH118 - texts
             for folder in (values.get("PYTHONPATH") or "").split(":")
             if folder
         ]
@@ -151,11 +150,11 @@ class Environments:
         if conda := program.launcher("conda", "mamba", "micromamba"):
             name = conda.options.get("n") or conda.options.get("name") or conda.options.get("p")
             activation = Activation(Kind.CONDA, program.line, name or conda.options.get("prefix") or None)
-            fact = conda_environment(activation, self.activations(), self.submission.environment)
+            fact = conda_environment(activation, self.activations(), self.facts.environment)
             return fact.python, "" if fact.python else "its conda environment was not found"
         name = (run.interpreter if run else "") or _DEFAULT
         if "/" in name:
-            return os.path.join(self.submission.folder, name), ""  # noqa: PTH118 - texts
+            return os.path.join(self.facts.folder, name), ""  # noqa: PTH118 - texts
         return self._by_activation(program, name)
 
     def _by_activation(self, program: Program, name: str) -> tuple[str, str]:
@@ -166,7 +165,7 @@ class Environments:
         if environments:
             last = environments[-1]
             return last.python, "" if last.python else (last.problem or "its environment is not known here")
-        path = self.submission.values.get("PATH")
+        path = self.facts.values.get("PATH")
         if not path:
             return "", "the PATH of the job is not known"
         found = find_program(name, path)
@@ -185,7 +184,7 @@ class Environments:
             if each.kind is Kind.MODULE:
                 return f"line {each.line} loads modules; --on-node checks that"
             if each.kind is Kind.FILE:
-                text = read_text(os.path.join(self.submission.folder, each.subject or "")) or "PATH"  # noqa: PTH118 - texts
+                text = read_text(os.path.join(self.facts.folder, each.subject or "")) or "PATH"  # noqa: PTH118 - texts
                 if any(word in text for word in _CHANGES_PATH):
                     return f"line {each.line} sources a file that may change PATH"
         return ""
@@ -197,12 +196,12 @@ class Environments:
             if each.kind is Kind.MODULE:
                 return None
             if each.kind is Kind.FILE:
-                text = read_text(os.path.join(self.submission.folder, each.subject or ""))  # noqa: PTH118 - texts
+                text = read_text(os.path.join(self.facts.folder, each.subject or ""))  # noqa: PTH118 - texts
                 if not each.subject or text is None:
                     return None
                 sourced = parse_script(text)
                 if any(command.name in ("source", ".", "module", "eval") for command in sourced.commands):
                     return None
                 names |= set_names(sourced)
-        has_eval = any(command.name == "eval" for command in self.submission.script.commands)
+        has_eval = any(command.name == "eval" for command in self.facts.script.commands)
         return None if has_eval else frozenset(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.batch_script.model import Command
 from jobmon_core.domain.batch_script.parse import parse_script
@@ -11,7 +11,7 @@ from jobmon_core.domain.batch_script.paths import PathUse, paths_of
 from jobmon_core.domain.batch_script.programs import Program, PythonRun, programs_of
 from jobmon_core.domain.batch_script.request import Request, read_request
 from jobmon_core.domain.batch_script.variables import values_of
-from jobmon_core.domain.checks.facts import PathFact, PathKind
+from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.batch_script.environments import find_program
@@ -27,6 +27,7 @@ _WRAPPED = "#!/bin/sh\n{}\n"
 _ALWAYS = ("HOME", "USER", "LOGNAME", "SHELL")  # that Slurm sets whatever --export says
 _OFTEN_EXTENDED = ("PYTHONPATH", "LD_LIBRARY_PATH")  # scripts extend them (X=folder:$X): empty unless set
 _TASK = "SLURM_ARRAY_TASK_ID"
+_ON_NODE = dict.fromkeys(("TMPDIR", "SLURM_TMPDIR", "LOCAL_SCRATCH"), "/local/job")  # at most sites
 _ONLY_IN_JOB = (
     "HOSTNAME",
     "TMPDIR",
@@ -43,22 +44,8 @@ _ONLY_IN_JOB = (
 )
 
 
-class Submission(NamedTuple):
-    """A submission as its command line and its script describe it."""
-
-    request: Request
-    script: BatchScript
-    file: PathFact | None
-    folder: str  # where the job starts
-    environment: Mapping[str, str]  # that the job gets
-    values: Mapping[str, str | None]  # of variables in the script; None for those that only the job will know
-    programs: tuple[Program, ...]
-    uses: tuple[PathUse, ...]
-    task_uses: Mapping[int, tuple[PathUse, ...]]  # those that depend on the array index, by that index
-
-
-def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> Submission:
-    """Return what a command line of sbatch would submit from the current folder.
+def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> Facts:
+    """Return what a command line of sbatch would submit from the current folder, as its text shows it.
 
     Raises:
         SchedulerRejected: there is no script, or sbatch would refuse an option before it.
@@ -76,12 +63,18 @@ def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) ->
     known = _known_values(request, own, folder)
     values = values_of(script, known)
     uses = tuple(paths_of(script, values, folder))
-    return Submission(
-        request, script, file, folder, own, values,
-        (*programs_of(script, values), *_python_script(script, file)),
-        uses,
-        dict(_uses_of_tasks(request, script, known, folder, uses)),
-    )  # fmt: skip
+    return Facts(
+        request,
+        script,
+        file,
+        folder=folder,
+        values=values,
+        environment=own,
+        programs=(*programs_of(script, values), *_python_script(script, file)),
+        uses=uses,
+        task_uses=dict(_uses_of_tasks(request, script, known, folder, uses)),
+        node_uses=tuple(paths_of(script, values_of(script, {**known, **_ON_NODE}), folder, on_node=True)),
+    )
 
 
 def _script_path(name: str, environment: Mapping[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.groups.model import Group, Member
 from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.domain.visible_text import one_line
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from jobmon_core.context import Context
     from jobmon_core.domain.groups.model import GroupSettings
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import QueuedJob
-
-_NAME_VARIABLE = "SBATCH_JOB_NAME"
 
 
 def open_group(
@@ -58,26 +56,18 @@ def join_group(
     ctx: Context, name: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
 ) -> None:
     """Add a job that was submitted just now to a group, which is made if there is none; tell how it went."""
+
+    def joined(group: Group) -> Group:
+        return group.with_member(free_name(group, run, str(job.job_id)), Member(state_id=job.id))
+
     try:
         open_group(ctx, name)
-        run = add_submitted(ctx, name, job, run)
+        known = update(ctx, name, joined).name_of(job.id)
     except JobmonError as error:
         remedy = f"`jobmon group add {name} {job.job_id}` adds it"
         tell(f"job {job.job_id} is not in group {name}: {error}; {remedy}")
     else:
-        tell(f"job {job.job_id} is the run {run} of group {name}")
-
-
-def add_submitted(ctx: Context, name: str, job: NewJob | WatchedJob, run: str) -> str:
-    """Add a job that was submitted just now; return the name that its run got."""
-    names: list[str] = []
-
-    def change(group: Group) -> Group:
-        names.append(free_name(group, run, str(job.job_id)))
-        return group.with_member(names[0], Member(state_id=job.id))
-
-    update(ctx, name, change)
-    return names[0]
+        tell(f"job {job.job_id} is the run {known} of group {name}")
 
 
 def add_job(
@@ -151,26 +141,7 @@ def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJo
 
 def free_name(group: Group, wanted: str, job_id: str) -> str:
     """Return a name for a run that the group does not have yet."""
-    wanted = " ".join("".join(each if each.isprintable() else " " for each in wanted).split()) or job_id
+    wanted = " ".join(one_line(wanted).split()) or job_id
     if wanted not in group.members:
         return wanted
     return f"{wanted}-{job_id}"
-
-
-def submission_name(arguments: Sequence[str]) -> str:
-    """Return the name that sbatch gives a job by default, or by its options; empty if that is not known."""
-    from jobmon_core.analysis.job_logs import read_script
-    from jobmon_core.domain.errors import SchedulerRejected
-    from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
-
-    try:
-        options, operands = read_with_unknown(arguments)
-    except SchedulerRejected:
-        return ""
-    given = dict(options)
-    if name := given.get("job-name") or os.environ.get(_NAME_VARIABLE, ""):
-        return name
-    if "wrap" in given or not operands:
-        return "wrap" if "wrap" in given else "sbatch"
-    named = script_directives(read_script(operands[0])).get("job-name", "")
-    return named or operands[0].rpartition("/")[2]

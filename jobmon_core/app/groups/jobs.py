@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.overview import statuses
 from jobmon_core.app.jobs.selection import Group as JobGroup
 from jobmon_core.app.jobs.selection import group_of
@@ -51,8 +52,20 @@ def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
 
 
 def alive_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
-    """Return the jobs that have not ended, as far as jobmon knows."""
-    return [run.job for run in runs if run.job and not run.job.ended and run.job.concluded_s is None]
+    """Return the jobs that have not ended, as far as jobmon knows, or of which another attempt is due."""
+    return [run.job for run in runs if run.job and not _is_over(run.job)]
+
+
+def _is_over(job: WatchedJob) -> bool:
+    """Whether everything of a job has ended, even if the outcome is not known yet."""
+    if job.is_restarting:
+        return False
+    if job.ended or job.concluded_s is not None:
+        return True
+    if not job.tasks or job.pending_indices:
+        return False
+    endings = [ending_of(task) for task in job.tasks.values() if not task.end]
+    return all(each and each.state and not each.state.may_return for each in endings)
 
 
 def pending_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:

@@ -1,39 +1,39 @@
-"""Use case: submit runs of a group, each once, even if the command is killed and repeated.
+"""Use cases: plan the runs of a file in a group; submit runs, each once, even if the command is repeated.
 
-Each run is submitted by a helper process in a session of its own, whose id is saved in the group before
-sbatch starts. Slurm records the session with the job, so a repeated command finds the job of a submission
-that was cut off.
+Each run is submitted by a helper process in a session of its own, see `submit_once`, so a repeated command
+finds the job of a submission that was cut off.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.groups.edit import update, watched_job
+from jobmon_core.app.groups.edit import open_group, update, watched_job
+from jobmon_core.app.runs.recorded import in_recorded_folder
+from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
+from jobmon_core.app.submit_once import Reply, helper_runs, reply_to, run_in_session
 from jobmon_core.domain.errors import JobmonError, SchedulerMissing
-from jobmon_core.domain.groups.model import Member
+from jobmon_core.domain.groups.model import Member, PlannedRun
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.lifecycle.start import MonitorStarter
-from jobmon_core.scheduler.base import Attempt
+from jobmon_core.scheduler.base import CutOffSubmission, Untraceable
+from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.lock import command_lock
-from jobmon_core.system.process import start_ticks
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.worker import WorkerFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import Group
+    from jobmon_core.domain.groups.model import Group, GroupSettings
     from jobmon_core.domain.tracking.new_job import NewJob
 
 _LOCK_TIMEOUT_S = 5.0
-_SUBMISSION_TIMEOUT_S = 1800.0  # an sbatch that hangs; the next command finds out what became of it
 _STILL_RUNS_S = 60.0  # wait for the helper of a command that was killed
 _STEP_S = 0.2
 _MAX_REFUSED = 3  # in a row: the rest would be refused too, e.g. because of a limit
@@ -45,15 +45,16 @@ class Run:
     """A run to submit."""
 
     name: str  # in the group
-    folder: str  # the working directory
-    arguments: tuple[str, ...]  # of sbatch
-    backend: str
-    job_config: str = ""
-    no_agent: bool = False
-    script_path: str = ""
+    recorded: RecordedSubmission  # its folder, its arguments and, if its file has changed, its script
+    request: SubmitRequest
     replaces: str = ""  # the state id of the earlier job that this submission replaces; empty for a first one
-    # enters the folder and yields the arguments, which may name a temporary copy of the script
-    prepared: Callable[[], AbstractContextManager[tuple[str, ...]]] | None = None
+
+
+class PlannedFile(NamedTuple):
+    """What a file of runs asks for, by the names of the runs."""
+
+    to_submit: tuple[Run, ...]
+    known: dict[str, JobRef]  # jobs that were submitted by other means
 
 
 class RunResult(NamedTuple):
@@ -65,15 +66,48 @@ class RunResult(NamedTuple):
     is_new: bool = False  # by this command
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What the helper process says about a submission."""
+def plan_file(
+    ctx: Context,
+    name: str,
+    path: Path,
+    backend: str | None,
+    settings: Callable[[GroupSettings], GroupSettings],
+) -> PlannedFile:
+    """Read a file of runs, and note in the group what is to be submitted; the group is made if there is none.
 
-    exit_code: int = 0
-    is_unclear: bool = False  # whether the scheduler may have accepted the job
-    error: str = ""
-    is_missing: bool = False  # this host has no such scheduler
-    told: tuple[str, ...] = ()
+    ``backend`` is that of all runs; None for the configured one.
+
+    Raises:
+        ConfigInvalid: lists every fault of the file, or of the configuration.
+        Invalid: no group can have this name.
+        StateUnreadable, StorageFailed: the file of the group cannot be read or written.
+    """
+    from jobmon_core.observe.runs_file import read_runs
+
+    runs = read_runs(path)
+    backend = backend or ctx.configuration().backend
+    open_group(ctx, name, settings)
+    update(ctx, name, lambda group: _planned(group, runs))
+    folder = str(path.absolute().parent)
+    return PlannedFile(
+        tuple(_run(each, run, folder, backend) for each, run in runs.items() if isinstance(run, PlannedRun)),
+        {each: run for each, run in runs.items() if isinstance(run, JobRef)},
+    )
+
+
+def _run(name: str, run: PlannedRun, folder: str, backend: str) -> Run:
+    arguments = (*run.options, *filter(None, (run.script,)), *run.arguments)
+    return Run(name, RecordedSubmission(arguments, folder), SubmitRequest(backend, arguments))
+
+
+def _planned(group: Group, runs: Mapping[str, PlannedRun | JobRef]) -> Group:
+    """Return the group with the runs of a file that are not submitted yet."""
+    members = {}
+    for name, run in runs.items():
+        member = group.members.get(name, Member())
+        if isinstance(run, PlannedRun) and not member.state_id:
+            members[name] = replace(member, planned=run)
+    return group.with_members(members)
 
 
 @dataclass(slots=True)
@@ -120,7 +154,7 @@ class SubmitRuns:
                 text = f"was submitted by a command that was cut off, as job {_job_id(member)}"
                 return RunResult(run.name, text, is_submitted=True)
         try:
-            reply = Worker().run(_Reply, lambda: self._in_helper(run), _SUBMISSION_TIMEOUT_S)
+            reply = run_in_session(Reply, lambda: self._in_helper(run))
         except WorkerFailed as error:
             again = "repeat the command to find out whether it was submitted"
             return RunResult(run.name, f"the submission was cut off ({error}); {again}", is_submitted=False)
@@ -130,10 +164,11 @@ class SubmitRuns:
             return RunResult(run.name, f"submitted as job {_job_id(member)}", is_submitted=True, is_new=True)
         if reply.is_missing:
             raise SchedulerMissing(reply.error)
-        problem = reply.error or f"not submitted (exit code {reply.exit_code})"
+        what = "perhaps submitted; repeat the command to find out" if reply.may_have_job else "not submitted"
+        problem = reply.error or f"{what} (exit code {reply.exit_code})"
         return RunResult(run.name, problem, is_submitted=False)
 
-    def _pass_on(self, reply: _Reply, run: Run) -> None:
+    def _pass_on(self, reply: Reply, run: Run) -> None:
         """Print the messages of a submission, except routine ones and those that an earlier run printed."""
         for text in reply.told:
             if text not in self._told and not text.startswith(_ROUTINE):
@@ -151,35 +186,22 @@ class SubmitRuns:
 
         return update(self.ctx, self.group, changed).members[run.name]
 
-    def _in_helper(self, run: Run) -> _Reply:
+    def _in_helper(self, run: Run) -> Reply:
         """Submit a run; runs in the helper process."""
-        os.setsid()
-        _detach_streams()
-        self._save(run, lambda member: _with_attempt(member, self.ctx.clock.now()))
         told: list[str] = []
-        starter = MonitorStarter(self.ctx, at_most=1)  # one monitor for the whole group
-        submit_job = SubmitJob(
-            self.ctx,
-            starter,
-            told.append,
-            None,
-            run.job_config,
-            no_agent=run.no_agent,
-            script_path=run.script_path,
-            on_saved=lambda job: self._record(run, job, told),
-        )
         try:
-            with run.prepared() if run.prepared else _in_folder(run) as arguments:
-                result = submit_job.submission(run.backend, arguments)
+            with in_recorded_folder(self.ctx, run.recorded) as arguments:
+                self._save(run, lambda member: _with_submission(member, self.ctx.clock.now()))
+                request = run.request._replace(arguments=arguments, group_run=f"{self.group}/{run.name}")
+                submit_job = SubmitJob(
+                    self.ctx, told.append, request, on_saved=lambda job: self._record(run, job, told)
+                )
+                reply = reply_to(submit_job.submission)
+            if not reply.may_have_job:
+                self._save(run, _without_submission)
         except JobmonError as error:
-            self._save(run, _without_attempt)
-            return _Reply(error.exit_code, error=str(error), is_missing=isinstance(error, SchedulerMissing))
-        finally:
-            starter.discard()
-        is_unclear = (result.job is None and bool(result.note)) or result.exit_code < 0
-        if not is_unclear and result.job is None:
-            self._save(run, _without_attempt)
-        return _Reply(result.exit_code, is_unclear, result.note if is_unclear else "", told=tuple(told))
+            return Reply(error.exit_code, error=str(error))
+        return replace(reply, told=tuple(told))
 
     def _record(self, run: Run, job: NewJob, told: list[str]) -> None:
         try:
@@ -196,43 +218,45 @@ class SubmitRuns:
         if isinstance(found, JobRef):
             job = watched_job(self.ctx, MonitorStarter(self.ctx, at_most=1), found)
             return self._save(run, lambda old: _submitted_as(old, job.id)), ""
-        if isinstance(found, Unreachable) and not self.retry_unclear:
+        if isinstance(found, Unreachable | Untraceable) and not self.retry_unclear:
             return member, (
                 "an earlier command was cut off while it submitted this run, and it is not known whether "
                 f"there is a job: {found.why}. If there is one, run `jobmon group add {self.group} JOB --as "
                 f"'{run.name}'`; if not, repeat this command with --retry-unclear"
             )
-        return self._save(run, _without_attempt), ""
+        return self._save(run, _without_submission), ""
 
     def _when_helper_ended(self, run: Run, member: Member) -> Member:
         """Wait for the helper of a command that was killed: it may be submitting the run right now."""
         deadline_s = self.ctx.clock.now() + _STILL_RUNS_S
-        is_here = member.submitting_host == os.uname().nodename
-        while is_here and _runs(member.submitting_session) and self.ctx.clock.now() < deadline_s:
+        while (
+            helper_runs(member.submitting_session, member.submitting_host)
+            and self.ctx.clock.now() < deadline_s
+        ):
             self.ctx.clock.wait(_STEP_S)
             member = self._member(run)
-            if member.submitting_since_s is None:
-                break
         return member
 
-    def _find(self, run: Run, member: Member) -> JobRef | NotListed | Unreachable:
+    def _find(self, run: Run, member: Member) -> JobRef | NotListed | Untraceable | Unreachable:
         group = self.ctx.groups.load(self.group)
         others = {ref for each in group.members.values() if (ref := _ref(each))}
-        attempt = Attempt(
+        submission = CutOffSubmission(
             member.submitting_session,
             member.submitting_host,
             member.submitting_since_s or 0.0,
-            run.folder,
-            run.arguments,
+            run.recorded.folder,
+            run.recorded.arguments,
         )
-        return self.ctx.job_control(run.backend).find_attempt(attempt, others, self.ctx.clock.now())
+        return self.ctx.job_control(run.request.backend).find_submission(
+            submission, others, self.ctx.clock.now()
+        )
 
 
 def _is_submitted(member: Member, run: Run) -> bool:
     return member.state_id not in ("", run.replaces)
 
 
-def _with_attempt(member: Member, now_s: float) -> Member:
+def _with_submission(member: Member, now_s: float) -> Member:
     """Return a member that this process is about to submit."""
     return replace(
         member,
@@ -242,12 +266,12 @@ def _with_attempt(member: Member, now_s: float) -> Member:
     )
 
 
-def _without_attempt(member: Member) -> Member:
+def _without_submission(member: Member) -> Member:
     return replace(member, submitting_since_s=None, submitting_session=0, submitting_host="")
 
 
 def _submitted_as(member: Member, state_id: str) -> Member:
-    return replace(_without_attempt(member), state_id=state_id, outcome=None, cause="", has_metrics=False)
+    return replace(_without_submission(member), state_id=state_id, outcome=None, cause="", has_metrics=False)
 
 
 def _ref(member: Member) -> JobRef | None:
@@ -256,24 +280,3 @@ def _ref(member: Member) -> JobRef | None:
 
 def _job_id(member: Member) -> str:
     return str(_ref(member) or member.state_id)
-
-
-def _runs(pid: int) -> bool:
-    return pid > 0 and start_ticks(pid) is not None
-
-
-def _detach_streams() -> None:
-    """Give the helper no input, and drop what sbatch prints on stdout; its errors are for the user."""
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    os.close(null)
-
-
-@contextmanager
-def _in_folder(run: Run) -> Iterator[tuple[str, ...]]:
-    try:
-        os.chdir(run.folder)
-    except OSError as error:
-        raise JobmonError(f"{run.folder}: {error.strerror}") from error
-    yield run.arguments

@@ -1,20 +1,37 @@
-"""Use case: the health of the jobs that the user names, or of all members of groups."""
+"""Use case: the health of the jobs that the user names, or of all members of groups.
+
+It is made of jobmon's records, the jobs' files, and Ray's resources.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.health.facts import job_facts
 from jobmon_core.app.health.files import JobFiles, read_files
 from jobmon_core.app.health.pods import ask_pods, facts_of_pods
+from jobmon_core.app.jobs.ending import end_text, ending_of, state_text
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.telemetry import tasks_with_agents
-from jobmon_core.app.patrol.targets import named_state_ids
+from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
+from jobmon_core.app.patrol.look import named_state_ids
+from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
+from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.health.assess import assess
+from jobmon_core.domain.health.assess import HealthFacts, assess
+from jobmon_core.domain.health.model import CheckpointHealth, HealthReport, Stage
+from jobmon_core.domain.health.network.counters import NodeFabric
+from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
+from jobmon_core.domain.telemetry.summary import is_current
+from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,42 +39,47 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.health.assess import HealthFacts
-    from jobmon_core.domain.health.model import HealthReport
+    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.artifacts.model import Checkpoints
+    from jobmon_core.domain.health.model import ClusterResources
+    from jobmon_core.domain.health.network.model import NetworkVerdict
+    from jobmon_core.domain.telemetry.model import AgentReport
 
 _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
+_STAGES = {
+    Group.RUNNING: Stage.RUNNING,
+    Group.PENDING: Stage.WAITING,
+    Group.ENDING: Stage.ENDING,
+    Group.RESTARTING: Stage.FAILED,
+    Group.COMPLETED: Stage.SUCCEEDED,
+    Group.FAILED: Stage.FAILED,
+    Group.CANCELLED: Stage.CANCELLED,
+    Group.UNKNOWN: Stage.UNKNOWN,
+    Group.UNWATCHED: Stage.UNWATCHED,
+}
+_NO_MONITOR = {
+    Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
+    Health.STALE: "its monitor on another host gives no sign of life; `jobmon recover` replaces it",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class HealthReports:
-    """The reports, one for each task."""
-
-    reports: tuple[HealthReport, ...]
-    names_one_job: bool = False  # whether there is exactly one report
-
-
-@dataclass(frozen=True, slots=True)
-class PodOptions:
-    """Which pods of Kubernetes to look into."""
-
-    names: tuple[str, ...]  # Ray's head first
-    namespace: str = ""  # empty: that of kubectl's configuration
-    checkpoint_folder: str = ""  # as the first pod sees it
-
-
-def collect_health(ctx: Context, arguments: Sequence[str]) -> HealthReports:
-    """Return the health of the jobs, tasks and groups that the arguments name, without asking Slurm.
+def collect_health(ctx: Context, arguments: Sequence[str]) -> tuple[HealthReport, ...]:
+    """Return the health of each task of the jobs and groups that the arguments name, without asking Slurm.
 
     Raises:
         UnknownJob, StateUnreadable: see `find_job`.
         JobmonError: the named groups have no jobs yet.
     """
-    found = _facts(ctx, arguments)
-    return HealthReports(tuple(map(assess, found)), len(found) == 1)
+    return tuple(map(assess, _facts(ctx, arguments)))
 
 
-def health_with_pods(ctx: Context, arguments: Sequence[str], pods: PodOptions) -> HealthReports:
+def health_with_pods(
+    ctx: Context, arguments: Sequence[str], pods: Sequence[str], namespace: str, checkpoint_folder: str
+) -> HealthReport:
     """Return the health of a program in pods, together with that of the job that an argument names, if any.
+
+    ``pods`` are names of pods of Kubernetes, Ray's head first. An empty ``namespace`` is that of kubectl's
+    configuration. ``checkpoint_folder`` is a path as the first pod sees it, or empty.
 
     Raises:
         CommandMissing, PodUnreachable: no pod can be asked.
@@ -66,9 +88,8 @@ def health_with_pods(ctx: Context, arguments: Sequence[str], pods: PodOptions) -
     found = _facts(ctx, arguments) if arguments else []
     if len(found) > 1:
         raise JobmonError("the pods are those of one job: name only one together with --pod")
-    answers = ask_pods(pods.names, pods.namespace, pods.checkpoint_folder)
-    facts = facts_of_pods(answers, ctx.clock.now(), found[0] if found else None)
-    return HealthReports((assess(facts),), names_one_job=True)
+    answers = ask_pods(pods, namespace, checkpoint_folder)
+    return assess(facts_of_pods(answers, ctx.clock.now(), found[0] if found else None))
 
 
 def _facts(ctx: Context, arguments: Sequence[str]) -> list[HealthFacts]:
@@ -76,8 +97,8 @@ def _facts(ctx: Context, arguments: Sequence[str]) -> list[HealthFacts]:
     tasks = list({live.id: live for live in _tasks(ctx, known, arguments)}.values())
     if not tasks:
         raise JobmonError("no run of this group has been submitted yet")
-    files = read_files(ctx, tasks, with_checkpoints=len(tasks) == 1)
-    return [job_facts(ctx, known, live, files.tasks.get(live.id, _NO_FILES), files.problem) for live in tasks]
+    files, unread = read_files(ctx, tasks, with_checkpoints=len(tasks) == 1)
+    return [_job_facts(ctx, known, live, files.get(live.id, _NO_FILES), unread) for live in tasks]
 
 
 def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[LiveTask]:
@@ -89,11 +110,8 @@ def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[
             status = by_id[state_id]
             progress = known.progress.get(state_id) or ctx.progress_file(state_id).read()
             found = tasks_with_agents(ctx, status, progress, now_s)
-            yield from [live for live in found if _is_named(live, key)] or found
-
-
-def _is_named(live: LiveTask, key: str) -> bool:
-    return not key or (live.task is not None and live.task.key == key)
+            named = [live for live in found if live.task is not None and live.task.key == key]
+            yield from (named if key else found) or found
 
 
 def _task_key(ctx: Context, argument: str) -> str:
@@ -102,3 +120,169 @@ def _task_key(ctx: Context, argument: str) -> str:
         return find_job(ctx, argument)[1].key
     except JobmonError:  # a group; `named_state_ids` reports anything else
         return ""
+
+
+def _job_facts(ctx: Context, known: Overview, live: LiveTask, files: JobFiles, unread: str) -> HealthFacts:
+    """Return all that is known of a task; ``unread`` says why its files could not be read."""
+    now_s, job, task = ctx.clock.now(), live.job, live.task
+    is_running = live.group is Group.RUNNING and task is not None
+    found = live_verdict(ctx, job, task) if is_running and task else None
+    reports = tuple(report for report in live.reports if is_current(report, now_s))
+    cluster = ctx.cluster_resources(job.backend, job.cluster) if is_running else None
+    report = HealthReport(
+        at_s=now_s,
+        ref=live.ref,
+        name=job.name,
+        state=_state(live),
+        stage=_STAGES[live.group],
+        elapsed_s=_elapsed_s(live, now_s),
+        progress=live.progress.progress,
+        estimate=live.estimate,
+        network=_network(live, files, reports, found, unread),
+        cluster=None if isinstance(cluster, Unreachable) else cluster,
+        checkpoints=_found_checkpoints(files.checkpoints) or _seen_checkpoints(live.artifacts.checkpoints),
+        errors=files.errors,
+        not_seen=_not_seen(found, cluster, unread, live.agents.problem),
+    )
+    return HealthFacts(
+        report,
+        _reason(live),
+        _problem(live),
+        found.situation if found else None,
+        found.findings if found else (),
+        live.launch,
+        reports,
+        live.artifacts,
+        outdated=_outdated(known, live, now_s) if live.status.health is not Health.DONE else "",
+    )
+
+
+def _state(live: LiveTask) -> str:
+    """Return the state in the words of the scheduler."""
+    if live.task is None:
+        return JobState.PENDING
+    if live.task.end:
+        return state_text(live.task.end)
+    ending = ending_of(live.task)
+    return (ending.state if ending else None) or live.task.raw_state or live.task.state
+
+
+def _reason(live: LiveTask) -> str:
+    """Return why a task waits, or how it ended; empty if there is nothing to add to its state."""
+    task = live.task
+    if task is None:
+        waiting = [each.reason for each in live.job.tasks.values() if each.state.phase is Phase.WAITING]
+        return next(filter(None, map(stated_reason, (*waiting, live.job.pending_reason))), "")
+    if task.end is None:
+        return ""
+    if task.diagnosis and task.diagnosis.cause:
+        return task.diagnosis.headline
+    return task.end.why if live.group is Group.UNKNOWN else end_text(task.end)
+
+
+def _problem(live: LiveTask) -> str:
+    """Return why a pending task never starts, or why a success is doubtful; empty for any other."""
+    if live.group is Group.PENDING:
+        hint = pending_hint(_reason(live))
+        return f"it {hint.problem}" if hint and not hint.starts_by_itself else ""
+    task = live.task
+    if task is None or not task.is_doubtful_success or task.diagnosis is None:
+        return ""
+    return f"doubtful success: {task.diagnosis.headline}"
+
+
+def _elapsed_s(live: LiveTask, now_s: float) -> float | None:
+    task = live.task
+    if task is None or live.group is Group.PENDING:
+        return None
+    if task.end:
+        return task.end.elapsed_s
+    return max(0.0, now_s - task.start_s) if task.start_s else None
+
+
+def _network(
+    live: LiveTask,
+    files: JobFiles,
+    reports: tuple[AgentReport, ...],
+    found: LiveVerdict | None,
+    unread: str,
+) -> NetworkVerdict:
+    fabrics = [
+        NodeFabric(report.latest.node.name, report.fabric, _is_exclusive(report))
+        for report in reports
+        if report.fabric is not None
+    ]
+    has_gpus = any(report.latest.gpus for report in reports) if reports else None
+    situation = found.situation if found else None
+    is_advancing = situation is not None and situation.is_advancing
+    return network_verdict(
+        NetworkFacts(_nodes(live), files.nccl, tuple(fabrics), has_gpus, is_advancing, unread)
+    )
+
+
+def _nodes(live: LiveTask) -> int | None:
+    if is_local(live.job.backend):
+        return 1
+    if not lists_all_nodes(live.job.backend):
+        return None
+    task = live.task
+    nodes = (task.end.nodes if task.end else "") or task.nodes if task else ""
+    return len(node_names(nodes)) or None
+
+
+def _is_exclusive(report: AgentReport) -> bool:
+    """Whether no other job can run on a node: the task may use all of its cores."""
+    sample = report.latest
+    shares_gpus = any(gpu.other_processes for gpu in sample.gpus)
+    return sample.cpu is not None and sample.cpu.cores >= sample.node.cores > 0 and not shares_gpus
+
+
+def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | None:
+    """Return what a look at the folder found; None without a checkpoint."""
+    if found is None or not found.checkpoints:
+        return None
+    best = found.newest_complete or found.checkpoints[0]
+    return CheckpointHealth(
+        found.folder,
+        len(found.checkpoints),
+        best.path,
+        best.step,
+        best.saved_s,
+        best.is_complete,
+        found.interval_s,
+    )
+
+
+def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
+    """Return what the monitor saw last; None if no folder is known."""
+    if seen is None:
+        return None
+    health = CheckpointHealth(seen.folder, seen.count, interval_s=seen.interval_s, problem=seen.problem)
+    if seen.newest is None:
+        return health
+    name = seen.newest.name
+    return replace(health, name=name, step=step_of(name), saved_s=seen.newest.modified_s)
+
+
+def _not_seen(
+    found: LiveVerdict | None, cluster: ClusterResources | Unreachable | None, unread: str, agent: str
+) -> tuple[str, ...]:
+    texts = list(found.unseen) if found else []
+    if found and agent:
+        texts.append(f"the agent beside the job: {agent}")
+    if isinstance(cluster, Unreachable):
+        texts.append(f"resources of the cluster: {cluster.why}")
+    if unread:
+        texts.append(f"logs and checkpoints: {unread}")
+    return tuple(texts)
+
+
+def _outdated(known: Overview, live: LiveTask, now_s: float) -> str:
+    """Return why what is known of a watched job may be out of date; empty if it is current."""
+    job, health = live.job, live.status.health
+    if job.closed:
+        return ""
+    if text := _NO_MONITOR.get(health):
+        return text
+    age_s = known.age_s(job, now_s) or (now_s - job.stale_since_s if job.stale_since_s else None)
+    return "" if age_s is None else f"the scheduler last answered about it {duration(age_s)} ago"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
@@ -41,27 +41,24 @@ class JobFiles:
     checkpoints: FoundCheckpoints | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFiles:
-    """What the files of tasks show, by `LiveTask.id`, or why that is not known."""
+def read_files(
+    ctx: Context, tasks: Sequence[LiveTask], *, with_checkpoints: bool
+) -> tuple[dict[str, JobFiles], str]:
+    """Read the logs, and on demand the checkpoints, of tasks that have started, within 30 seconds.
 
-    tasks: dict[str, JobFiles] = field(default_factory=dict)
-    problem: str = ""
-
-
-def read_files(ctx: Context, tasks: Sequence[LiveTask], *, with_checkpoints: bool) -> ReadFiles:
-    """Read the logs, and on demand the checkpoints, of tasks that have started, within 30 seconds."""
+    Return what they show, by `LiveTask.id`, and why that is not known.
+    """
     wanted = [live for live in tasks if live.task][:_MAX_TASKS]
     if not wanted:
-        return ReadFiles()
+        return {}, ""
 
-    def read() -> ReadFiles:
-        return ReadFiles({live.id: _files_of(ctx, live, with_checkpoints) for live in wanted})
+    def read() -> dict[str, JobFiles]:
+        return {live.id: _files_of(ctx, live, with_checkpoints) for live in wanted}
 
     try:
-        return Worker().run(ReadFiles, read, _TIMEOUT_S)
+        return Worker().run(dict[str, JobFiles], read, _TIMEOUT_S), ""
     except WorkerFailed as error:
-        return ReadFiles(problem=str(error).rstrip().rpartition("\n")[2])
+        return {}, error.reason
 
 
 def _files_of(ctx: Context, live: LiveTask, with_checkpoints: bool) -> JobFiles:  # noqa: FBT001 - a fact

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 from jobmon_core.domain.tracking.cause_groups import cause_groups
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
+_NEW_S = 10.0  # for so long, an answer of the scheduler counts as new
 # the task whose outcome comes first here stands for a job; None: it has started, but not ended
 _TO_SHOW: tuple[Outcome | None, ...] = (
     Outcome.FAILURE,
@@ -46,15 +48,20 @@ def is_waiting(task: Task) -> bool:
     return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
 
 
-def why_not_started(job: WatchedJob, task: Task | None) -> str:
-    """Return why a task, or a job without known tasks (None), has no run to show, as words after its id."""
+def why_not_started(job: WatchedJob, task: Task | None, now_s: float) -> str:
+    """Return why a task, or a job without known tasks (None), has no run to show, as words after its id.
+
+    An answer of the scheduler that is not new has its age: the task may have started since.
+    """
     if task is None and job.closed:
         return "is no longer watched, and jobmon never saw it start"
     if task is None and not job.pending_indices:
         return "is not listed by the scheduler yet"
     reason = stated_reason(task.reason if task else job.pending_reason)
     verb = "waits for its next start" if task and task.has_started else "has not started"
-    return f"{verb} ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason)))})"
+    age_s = now_s - job.answered_s if job.answered_s is not None else 0.0
+    asked = f"as of {duration(age_s)} ago" if age_s >= _NEW_S else ""
+    return f"{verb} ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason, asked)))})"
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:

@@ -75,4 +75,8 @@ def end_text(end: End) -> str:
         or (end.signal and end.state is JobState.FAILED)
         or (end.exit_code == 0 and end.state is JobState.COMPLETED)
     )
-    return f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal)}" if shows_exit else state_text(end)
+    return (
+        f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal, is_exact=end.exit_code_exact)}"
+        if shows_exit
+        else state_text(end)
+    )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.store.jobs import Unreadable
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
 
+_SLUID = re.compile(r"s[0-9A-Z]{13}")  # which Slurm 24.11 and later give each job
 LATEST = "latest"
 STDIN = "-"
 _LIST = "`jobmon status --all` lists all recorded jobs"
@@ -67,12 +71,20 @@ def no_record(ref: JobRef) -> str:
 def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
     """Return the id of the newest watched job of this name, or of all for ``latest``; None if there is none.
 
-    Also None if the argument is ``-``, has a ``/`` or is the name of a file.
+    Also None if the argument is ``-`` or the name of a file; a script is no log, but stands for its jobs.
     """
-    if os.path.lexists(argument) or "/" in argument or argument == STDIN:
+    is_file = os.path.lexists(argument)
+    if argument == STDIN or (is_file and not _is_script(argument)):
         return None
-    job = find_by_name(all_jobs(ctx), argument)
+    jobs, path = all_jobs(ctx), Path.cwd() / argument
+    of_script = [job for job in jobs if is_file and f"{job.command} ".startswith(f"{path} ")]
+    job = find_by_name(jobs, argument) or (of_script[-1] if of_script else None)
     return job.ref if job else None
+
+
+def _is_script(path: str) -> bool:
+    """Return whether a file begins with ``#!`` or is named like one of Python; of a pipe, nothing is read."""
+    return path.endswith(".py") or read_regular(path, 2) == b"#!"
 
 
 def all_jobs(ctx: Context) -> list[WatchedJob]:
@@ -98,8 +110,13 @@ def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
         return job
     if argument == LATEST:
         raise UnknownJob("jobmon has no record of any job; start with `jobmon submit SCRIPT`")
+    if _SLUID.fullmatch(argument):
+        known = "`sacct -X -o JobID,SLUID` shows the ids"
+        raise UnknownJob(f"{argument} is an SLUID, and jobmon knows jobs by their ids: {known}")
     similar = get_close_matches(argument, {name for job in jobs for name in job.names}, n=1)
     hint = f"did you mean {similar[0]!r}? " if similar else ""
+    if unnamed := next((job for job in reversed(jobs) if not job.names and not job.closed), None):
+        hint += f"the name of job {unnamed.ref} is not known yet; "
     raise UnknownJob(
         f"{argument!r} is neither a job id (12, 12_3, 12+1) nor the name of a watched job; {hint}{_LIST}"
     )

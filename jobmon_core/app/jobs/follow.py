@@ -1,4 +1,4 @@
-"""Use case: follow the output of a job until the job has ended."""
+"""Use cases: follow the output of a job until the job has ended, or the last lines of a log that grows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _START_INTERVAL_S = 1.0  # between two looks for the start
 _STATE_INTERVAL_S = 3.0  # between two looks at the state file
 # from the end to the last read: a network file system may show the last lines late
 _LATE_LINES_S = 2.0
+LINES = 500  # that are kept of one log
+_TAIL_BYTES = 256 * 1024  # read of the log at first
 
 
 def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
@@ -86,3 +88,22 @@ class FollowOutput:
         task = self.job.tasks.get(self.key)
         how = f": {end_text(task.end)}" if task and task.end else ""
         return f"job {ref} has ended{how}; `jobmon show {ref}` shows more"
+
+
+class LogTail:
+    """The last `LINES` lines of one log."""
+
+    def __init__(self, path: str) -> None:
+        """Follow the log ``path``, which may not exist yet."""
+        self.path = path
+        self._text = OutputText(path)
+        self._follower: LogFollower | None = None
+
+    def read(self) -> OutputText:
+        """Return the last lines; the text says what is wrong if there are none."""
+        if self._follower is None or (self._text.problem and not self._text.lines):
+            self._text, self._follower = begin_following(self.path, LINES, _TAIL_BYTES)
+        new = self._follower.read()
+        lines = (*self._text.lines, *new.lines)[-LINES:]
+        self._text = self._text._replace(lines=lines, unfinished=new.unfinished)
+        return self._text

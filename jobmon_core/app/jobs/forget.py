@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import no_record
 from jobmon_core.app.jobs.selection import by_id, last_change_s
 from jobmon_core.app.recover import name_of
-from jobmon_core.domain.errors import AlreadyWatched, UnknownJob
+from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
+from jobmon_core.domain.restart.settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import acquire_job
+from jobmon_core.store.owner import Liveness, acquire_job
 from jobmon_core.store.remove_job import remove_job_files
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
+_RELEASE_TIMEOUT_S = 10.0  # a monitor may be reading the logs of other jobs
+_CHECK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
         )
     if status.health is not Health.DONE:
         work = "updates its card" if job.outage_s is None else "reports an outage"
+        work = work if job.restart_due_s is None else "is about to submit the next attempt"
         return f"its monitor still {work}; run `jobmon cancel {job.ref}` first"
     given_up = [entry for entry in job.outbox if entry.given_up]
     if given_up and not drop_given_up:
@@ -109,24 +114,58 @@ def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterat
     for status in sorted((each for each in entries if not isinstance(each, Unreadable)), key=by_id):
         if status.job.closed and last_change_s(status.job) < latest_s:
             if dry_run:
-                yield Removal(name_of(status.job), status.job, kept_because(status))
+                yield Removal(name_of(status.job), status.job, _kept_because(ctx, status))
             else:
                 yield _remove(ctx, status.job)
 
 
+def _kept_because(ctx: Context, status: JobStatus, *, drop_given_up: bool = False) -> str:
+    """Return `kept_because`, or that the job's lineage needs its records; empty if they may be removed."""
+    job = status.job
+    try:
+        lineage = ctx.lineages.of_job(job)
+    except StorageFailed as error:
+        return str(error)
+    if lineage and not lineage.ended_why and lineage.settings.mode is not RestartMode.OFF:
+        return (
+            f"it is an attempt of a lineage that may be restarted; `jobmon restart --off {job.ref}` ends that"
+        )
+    return kept_because(status, drop_given_up=drop_given_up)
+
+
+def _remove_lineage(ctx: Context, job: WatchedJob) -> None:
+    """Remove an ended lineage if a job, whose records were removed, was its last attempt with any."""
+    lineage = ctx.lineages.of_job(job)
+    if lineage and all(ctx.store.is_missing(each.state_id) for each in lineage.attempts):
+        ctx.lineages.remove(lineage.id)
+
+
 def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Removal:
     """Remove the records of a job, as its owner, so that no monitor adopts it meanwhile."""
-    why = kept_because(job_status(ctx, job), drop_given_up=drop_given_up)
+    why = _kept_because(ctx, job_status(ctx, job), drop_given_up=drop_given_up)
     if why:
         return Removal(name_of(job), job, why)
     try:
-        lock = acquire_job(ctx.home.lock_file(job.id))
+        lock = _acquired(ctx, job)
     except AlreadyWatched as error:
         return Removal(name_of(job), job, f"{error}; try again in a moment")
     try:
-        if ctx.store.load(job.id) != job:
+        if replace(ctx.store.load(job.id), unwatched_s=job.unwatched_s) != job:
             return Removal(name_of(job), job, "it has just changed; try again")
         remove_job_files(ctx.home, job.id)
+        _remove_lineage(ctx, job)
     finally:
         os.close(lock)
     return Removal(name_of(job), job)
+
+
+def _acquired(ctx: Context, job: WatchedJob) -> int:
+    """Lock a job; its monitor, which may still look whether Slurm runs it again, is asked to let it go."""
+    owner = ctx.owner_record(job.id).read()
+    if owner and owner[0].liveness() is Liveness.ALIVE:
+        ctx.cancel_request(job.id).create()
+        owner[0].wake()
+        deadline_s = ctx.clock.now() + _RELEASE_TIMEOUT_S
+        while ctx.owner_record(job.id).read() and ctx.clock.now() < deadline_s:
+            ctx.clock.wait(_CHECK_S)
+    return acquire_job(ctx.home.lock_file(job.id))

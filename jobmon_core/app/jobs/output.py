@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, modified_s, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
@@ -135,11 +134,7 @@ def _is_new(job: WatchedJob, task: Task, path: str) -> bool:
     """Whether a file was written since the submission, and not by a job that this one waits for."""
     if path in job.earlier_logs and task.reason == "Dependency":
         return False
-    try:
-        status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: a path is a text
-    except OSError:  # it does not exist yet, or may not be read: then nothing shows a start
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_mtime >= (job.submitted_s or job.registered_s)
+    return modified_s(path) >= (job.submitted_s or job.registered_s)
 
 
 def last_lines(path: str, count: int) -> OutputText:

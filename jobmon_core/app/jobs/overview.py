@@ -14,12 +14,14 @@ from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.lineages import lineage_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.restart.model import Lineage
     from jobmon_core.domain.slurm.rows import QueueRow
     from jobmon_core.domain.tracking.model import WatchedJob
 
@@ -43,6 +45,7 @@ class Overview:
     policy: Policy = Policy()
     progress: Mapping[str, JobProgress] = field(default_factory=dict)  # of running jobs, by state id
     group_intervals_s: Mapping[str, float] = field(default_factory=dict)  # of members of groups, by state id
+    lineages: Mapping[str, Lineage] = field(default_factory=dict)  # of jobs that are attempts, by state id
 
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None.
@@ -73,7 +76,18 @@ def overview(ctx: Context) -> Overview:
         Policy() if all(job.closed for job in jobs) else policy(ctx),
         {job.id: ctx.progress_file(job.id).read() for job in running},
         {} if all(job.closed for job in jobs) else group_intervals_s(ctx),
+        lineages_of(ctx, jobs),
     )
+
+
+def lineages_of(ctx: Context, jobs: Iterable[WatchedJob]) -> dict[str, Lineage]:
+    """Return the lineages of those jobs that are an attempt of one, by state id."""
+    ids, found = set(ctx.lineages.ids()), dict[str, "Lineage"]()
+    for job in jobs:
+        if lineage_id_of(job) in ids:
+            with suppress(JobmonError):  # `jobmon restarts` reports a file that cannot be read
+                found[job.id] = ctx.lineages.load(lineage_id_of(job))
+    return found
 
 
 def group_intervals_s(ctx: Context) -> dict[str, float]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
-    start_of_run_s,
+    own_files,
 )
-from jobmon_core.analysis.progress import with_known_total
+from jobmon_core.analysis.progress import settings_of_task, with_known_total
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files, with_log_paths
@@ -18,7 +18,8 @@ from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.estimate import estimate_or_printed
+from jobmon_core.domain.own_files import OwnFiles
+from jobmon_core.domain.progress.estimate import ROUGH, estimate_or_printed
 from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
 _NO_ARTIFACTS = Artifacts()
+_ANY_FILES = OwnFiles(0.0)
 _PIECE = 2**20  # bytes of standard input read at once
 
 
@@ -55,10 +57,23 @@ class ProgressReport:
 
     @property
     def remaining_s(self) -> float | None:
-        """The time that is left: as estimated, else as the log says."""
-        is_known = self.progress and not self.is_over and self.pause_s is None
-        printed_s = self.progress.remaining_s if self.progress and is_known else None
-        return printed_s if self.estimate.remaining_s is None else self.estimate.remaining_s
+        """The time that is left: as estimated, else as the log says, else at the speed of the log."""
+        if self.estimate.remaining_s is not None:
+            return self.estimate.remaining_s
+        if self.progress is None or self.is_over or self.pause_s is not None:
+            return None
+        printed_s = self.progress.remaining_s
+        return self.progress.at_speed_s() if printed_s is None else printed_s
+
+    @property
+    def range_s(self) -> tuple[float, float] | None:
+        """The shortest and longest time that may be left; None if not known, or if only the log says it."""
+        shortest_s, longest_s = self.estimate.shortest_s, self.estimate.longest_s
+        if shortest_s is not None and longest_s is not None:
+            return shortest_s, longest_s
+        left_s = self.remaining_s
+        is_printed = self.progress is None or self.progress.remaining_s is not None
+        return None if left_s is None or is_printed else (left_s / ROUGH, left_s * ROUGH)
 
 
 @dataclass(slots=True)
@@ -70,7 +85,7 @@ class LogProgress:
     history: History = _NO_HISTORY
     is_over: bool = False  # the job has ended
     checkpoints: str = ""  # the folder of its checkpoints, if it is known
-    since_s: float = 0.0  # older checkpoints are those of earlier runs (Unix seconds)
+    own: OwnFiles = _ANY_FILES  # its checkpoints are among these
     artifacts: Artifacts = _NO_ARTIFACTS  # outputs and checkpoints, as its monitor last saw them
     _state: ReaderState | None = field(default=None, init=False)
 
@@ -84,7 +99,7 @@ class LogProgress:
         patterns = self.settings.progress_patterns
         self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
-        progress = with_known_total(self._state.progress, self.settings, self.checkpoints, self.since_s)
+        progress = with_known_total(self._state.progress, self.settings, self.checkpoints, self.own)
         return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
@@ -124,11 +139,11 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
     paths = followed.logs or tuple(known_files(job, task))
     return LogProgress(
         paths,
-        job.settings or _NO_SETTINGS,
+        settings_of_task(job),
         followed.history,
         is_over=task.end is not None,
         checkpoints=checkpoint_folder(job, task),
-        since_s=start_of_run_s(job, task),
+        own=own_files(job, task),
         artifacts=known.artifacts_of(task.key),
     )
 

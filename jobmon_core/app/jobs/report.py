@@ -9,10 +9,9 @@ from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_hist
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.overview import current_status
-from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.app.jobs.overview import current_status, lineages_of
+from jobmon_core.app.live.tasks import live_tasks, ongoing_now
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.progress.history import is_sound
 from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.notes.model import Note
+    from jobmon_core.domain.notes import Note
     from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+    from jobmon_core.domain.progress.model import TaskProgress
     from jobmon_core.domain.report.usage import GpuUse, NodeHistory, NodeUse
+    from jobmon_core.domain.restart.model import Lineage
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
@@ -47,6 +47,7 @@ class ReportData:
     problems: tuple[Event, ...] = ()  # of a running task: what is wrong now, the worst first
     user_notes: tuple[Note, ...] = ()
     tasks: tuple[Task, ...] = ()  # of an array or het job, in order; empty if only one is meant
+    lineage: Lineage | None = None  # of which the job is an attempt
 
     @property
     def job(self) -> WatchedJob:
@@ -76,7 +77,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
     # a task that Slurm has requeued is not among them while it waits for its next start
     task = worst_task(task for task in tasks if task.key in by_key)
     if task is None or is_waiting(task):
-        why = why_not_started(job, task or worst_task(tasks))
+        why = why_not_started(job, task or worst_task(tasks), now_s)
         raise JobmonError(f"job {ref} {why}, so there is nothing to report")
     live = by_key[task.key]
     if not is_sound(live.progress.history):
@@ -97,9 +98,10 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
             for event in live.events
             if event.at_s >= window.start_s - MAX_CLOCK_SKEW_S
         ),
-        _problems(progress, task) if is_running else (),
+        tuple(map(_without_secrets, ongoing_now(progress, task, now_s))) if is_running else (),
         ctx.notes(job.id).read().notes,
         tuple(tasks) if len(tasks) > 1 else (),
+        lineages_of(ctx, [job]).get(job.id),
     )
 
 
@@ -115,10 +117,6 @@ def _window(task: Task, live: LiveTask, now_s: float) -> Window:
     end_s = final.ended_s if final else (None if live.job.closed else now_s)
     start_s = float(start_s) if start_s else min(seen_s, default=live.job.registered_s)
     return Window(start_s, max(start_s, float(end_s) if end_s else max(seen_s, default=now_s)))
-
-
-def _problems(progress: JobProgress, task: Task) -> tuple[Event, ...]:
-    return tuple(_without_secrets(event) for event in ongoing_events(progress.events, task.key))
 
 
 def _without_secrets(event: Event) -> Event:

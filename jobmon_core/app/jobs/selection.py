@@ -30,6 +30,7 @@ class Group(StrEnum):
     RUNNING = "running"
     PENDING = "pending"
     ENDING = "ending"  # it does not run any more, but its outcome is not known yet
+    RESTARTING = "to be restarted"  # it has ended, and the next attempt of its lineage is due
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -102,7 +103,8 @@ def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobR
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
     """Whether a job is watched, has undelivered messages, or ended or was unwatched in the last 7 days."""
-    return _is_active(status) or now_s - last_change_s(status.job) < RECENT_S
+    is_active = status.health is not Health.DONE or status.job.undelivered
+    return bool(is_active) or now_s - last_change_s(status.job) < RECENT_S
 
 
 def last_change_s(job: WatchedJob) -> float:
@@ -112,6 +114,8 @@ def last_change_s(job: WatchedJob) -> float:
 
 def group_of(job: WatchedJob) -> Group:
     """Return the one group that a job counts in."""
+    if job.is_restarting:
+        return Group.RESTARTING
     if job.outcome is not None:
         return OF_OUTCOME[job.outcome]
     if job.unwatched_s is not None:
@@ -136,10 +140,6 @@ def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:
     """Return the number of jobs in each group that has any, in the order of `Group`."""
     numbers = Counter(group_of(each.job) for each in jobs)
     return [(group, numbers[group]) for group in Group if numbers[group]]
-
-
-def _is_active(status: JobStatus) -> bool:
-    return status.health is not Health.DONE or bool(status.job.undelivered)
 
 
 def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> bool:

@@ -28,6 +28,11 @@ class ChangedFiles(Generic[T]):
         self._contents = {path: self._content(path) for path in paths}
         return [content for _, content in self._contents.values()]
 
+    def content(self, path: Path) -> T:
+        """Return the content of one file; it is kept until `contents` is called."""
+        self._contents[path] = self._content(path)
+        return self._contents[path][1]
+
     def _content(self, path: Path) -> tuple[Stamp | None, T]:
         stamp = file_stamp(path)  # before the content, so that a later change is seen
         known = self._contents.get(path)

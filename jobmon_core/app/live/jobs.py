@@ -1,4 +1,7 @@
-"""Use case: the tasks of the watched jobs with their progress, again and again at little cost."""
+"""Use case: the tasks of the watched jobs with their progress, again and again at little cost.
+
+Beside them, the messages that the terminal channel passes to an open `jobmon top`.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,39 @@ from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import LiveAgents
-from jobmon_core.app.live.terminal_feed import TerminalFeed
 from jobmon_core.app.patterns import own_pattern_file
+from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.tracking.duplicates import without_duplicates
+from jobmon_core.notify.terminal.channel import read_lines
+from jobmon_core.notify.terminal.settings import FEED, REFRESH_S, TerminalSettings
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.system.files import read_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from jobmon_core.app.live.log_errors import LogErrors
-    from jobmon_core.app.live.terminal_feed import LiveMessage
     from jobmon_core.context import Context
+    from jobmon_core.domain.channels import Level
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _RENEW_S = 10.0  # after which the estimate, the monitor's health and the age of the data are looked at again
+
+_MESSAGE_SHOWN_S = 900.0
+_MAX_FEED_BYTES = 262_144
+
+
+class LiveMessage(NamedTuple):
+    """The newest message."""
+
+    id: str
+    created_s: int  # Unix seconds
+    level: Level
+    text: str  # its title
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +174,35 @@ def dated(listing: Listing) -> Listing:
 def _sort_key(live: LiveTask) -> tuple[int, tuple[int, int, int, float], int]:
     order = ACTIVE.index(live.group) if live.group in ACTIVE else len(ACTIVE)
     return order, by_id(live.status), task_index(live.task) if live.task else 0
+
+
+class TerminalFeed:
+    """Reads the messages of a home again after each change."""
+
+    def __init__(self, ctx: Context) -> None:
+        """Read nothing yet."""
+        self._path = ctx.home.root / FEED
+        self._files = ChangedFiles(_read_message)
+
+    def newest(self, now_s: float) -> LiveMessage | None:
+        """Return the newest message, unless it is older than a quarter of an hour."""
+        (message,) = self._files.contents([self._path])
+        return message if message and now_s - message.created_s <= _MESSAGE_SHOWN_S else None
+
+
+def refresh_s(ctx: Context) -> float:
+    """Return the seconds between two looks of `jobmon top`, as configured for the terminal channel."""
+    try:
+        channels = ctx.configuration().channels
+    except ConfigInvalid:
+        return REFRESH_S  # other commands report the faults
+    settings = (channel.settings for channel in channels)
+    return next((each.refresh_s for each in settings if isinstance(each, TerminalSettings)), REFRESH_S)
+
+
+def _read_message(path: Path) -> LiveMessage | None:
+    try:
+        lines = read_lines(read_own(path, _MAX_FEED_BYTES))
+    except OSError:
+        return None  # there is no terminal channel, or no message yet
+    return LiveMessage(*lines[-1]) if lines else None

@@ -1,8 +1,9 @@
-"""The tasks of a job as a screen shows them: pure decisions about records."""
+"""The tasks of a job as a screen shows them, and its phase in one word: pure decisions about records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,19 +11,25 @@ from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import ongoing, ongoing_events, unusual_pause_s
+from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.progress.events.ongoing import (
+    brought_up_to,
+    ongoing,
+    ongoing_events,
+    unusual_pause_s,
+)
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
-from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.domain.launch.model import LaunchState
-    from jobmon_core.domain.progress.events.event import Event, EventKind
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.telemetry.measured_use import StepUsage
     from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.telemetry.step_usage import StepUsage
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -30,6 +37,7 @@ ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the lis
 _NO_PROGRESS = TaskProgress()
 _NO_ESTIMATE = Estimate()
 _NO_ARTIFACTS = Artifacts()
+_NEARLY_ALL = 0.999
 
 
 class TaskAgents(NamedTuple):
@@ -106,7 +114,7 @@ def live_tasks(
             task,
             followed,
             *_outlook(status, group, followed, now_s),
-            ongoing_events(progress.events, task.key) if group is Group.RUNNING else (),
+            ongoing_now(progress, task, now_s) if group is Group.RUNNING else (),
             _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
@@ -118,6 +126,11 @@ def live_tasks(
         name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
         group = Group.UNWATCHED if job.closed else Group.PENDING
         yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, group, is_stale=is_stale)
+
+
+def ongoing_now(progress: JobProgress, task: Task, now_s: float) -> tuple[Event, ...]:
+    """Return what is wrong with a task now, the worst first, as of ``now_s`` (Unix seconds)."""
+    return tuple(brought_up_to(event, now_s) for event in ongoing_events(progress.events, task.key))
 
 
 def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
@@ -158,3 +171,40 @@ def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:
     indices = IndexSet.parse(job.pending_indices)
     listed = compact([int(key) for key in keys if int(key) not in indices])
     return f"{job.job_id}_[{','.join(filter(None, (listed, job.pending_indices)))}]"
+
+
+class JobPhase(StrEnum):
+    """The phases of a job, for its user; ``Phase`` is that of Slurm's states.
+
+    The phase of an array that has not ended is the first of these that one of its unended tasks is in.
+    """
+
+    STALLED = "stalled"
+    LAUNCHING = "launching"  # it runs, but has written nothing to its logs
+    RUNNING = "running"
+    COMPLETING = "completing"  # all or nearly all is done, or it left the queue; its outcome is not known yet
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+def phase_of(status: JobStatus, progress: JobProgress | None, now_s: float) -> JobPhase | None:
+    """Return the phase of a job; None if it is pending, cancelled, unwatched or of unknown outcome."""
+    outcome = status.job.outcome
+    if outcome is not None:
+        return {Outcome.SUCCESS: JobPhase.COMPLETED, Outcome.FAILURE: JobPhase.FAILED}.get(outcome)
+    phases = {_phase(live) for live in live_tasks(status, progress or JobProgress(), now_s)}
+    return next((phase for phase in JobPhase if phase in phases), None)
+
+
+def _phase(live: LiveTask) -> JobPhase | None:
+    if live.group is Group.ENDING:
+        return JobPhase.COMPLETING
+    if live.group is not Group.RUNNING:
+        return None
+    progress = live.progress.progress
+    if EventKind.STALLED in live.problems:
+        return JobPhase.STALLED
+    if progress is None and not live.progress.has_output:
+        return JobPhase.LAUNCHING
+    is_nearly_done = progress is not None and (progress.fraction or 0.0) >= _NEARLY_ALL
+    return JobPhase.COMPLETING if is_nearly_done else JobPhase.RUNNING

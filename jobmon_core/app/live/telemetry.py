@@ -1,4 +1,4 @@
-"""What the agents beside running tasks reported last."""
+"""What the agents beside running tasks reported last, and what the scheduler samples of the others."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
+from jobmon_core.scheduler.backends import BACKENDS
 from jobmon_core.store.telemetry import LATEST, TaskTelemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
     from jobmon_core.store.telemetry import AgentRecord
+
+_MAX_TASKS = 50  # about which the scheduler is asked
 
 
 class _Files(NamedTuple):
@@ -85,3 +88,26 @@ def _report(path: Path) -> AgentReport:
 
 def _record(path: Path) -> AgentRecord:
     return TaskTelemetry(path.parent).record.read()
+
+
+def with_step_usage(job: WatchedJob, agents: Mapping[str, TaskAgents]) -> dict[str, TaskAgents]:
+    """Return ``agents``, by task key; where they failed, with what the scheduler samples of the task.
+
+    That is one query of a few seconds at most, for up to 50 of them; none if agents report or were not tried.
+    """
+    backend, found = BACKENDS.get(job.backend), dict(agents)
+    missed = {
+        raw_id: key
+        for key, each in agents.items()
+        if each.problem and not each.reports and (raw_id := _raw_id(job, job.tasks[key]))
+    }
+    if backend is None or backend.step_usage is None or not missed or job.remote:
+        return found
+    for raw_id, usage in backend.step_usage(sorted(missed)[:_MAX_TASKS]).items():
+        if raw_id in missed:
+            found[missed[raw_id]] = found[missed[raw_id]]._replace(usage=usage)
+    return found
+
+
+def _raw_id(job: WatchedJob, task: Task) -> int | None:
+    return task.raw_job_id or (None if job.is_array else job.job_id)

@@ -7,27 +7,32 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.artifacts import own_artifacts
 from jobmon_core.analysis.job_logs import last_write_s
-from jobmon_core.analysis.triage import Seen, situation_of, with_memory
+from jobmon_core.analysis.progress_health import TaskLook
+from jobmon_core.analysis.triage import situation_of, with_memory
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.domain.progress.events.ongoing import ongoing_events
+from jobmon_core.app.live.tasks import ongoing_now
+from jobmon_core.domain.messages.progress_alerts import headline, usual_advice
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.triage.all_problems import all_problems
-from jobmon_core.domain.triage.judge import judge, unseen, verdict_without_problems
-from jobmon_core.domain.triage.local_advice import advised_for
+from jobmon_core.domain.triage.judge import advised_for, judge, unseen, verdict_without_problems, worst_first
 from jobmon_core.domain.triage.state import TriageState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.triage.situation import Situation, Verdict
+    from jobmon_core.domain.triage.situation import Situation
+
+# they say why there is no progress
+_STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck", "stacks-at-stall", "block-buffered-output")
 
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
-    """The verdict about a running task."""
+    """What is wrong with a running task."""
 
-    verdict: Verdict  # the worst one, or that nothing is known to be wrong
-    others: tuple[Verdict, ...] = ()  # the worst first
+    findings: tuple[Event, ...]  # the worst first, or one that says that nothing is known to be wrong
     unseen: tuple[str, ...] = ()  # what could not be looked at, and why
     situation: Situation | None = None  # what was judged
 
@@ -39,17 +44,37 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     logs = followed.logs or tuple(known_files(job, task))
     written_s = last_write_s(logs)
     has_output = followed.has_output or (written_s or 0.0) > (task.start_s or 0.0)
-    seen = Seen(
-        ctx.clock.now(),
-        written_s,
-        replace(followed, has_output=has_output),
-        own_artifacts(job, known.artifacts_of(task.key)),
-    )
+    followed = replace(followed, has_output=has_output)
+    artifacts = own_artifacts(job, known.artifacts_of(task.key))
+    seen = TaskLook(ctx.clock.now(), followed, artifacts, written_s)
     telemetry = ctx.telemetry(job.id, task.key)
     before = known.triage.get(task.key) or TriageState()
     situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
-    events = ongoing_events(known.events, task.key)
     judged = advised_for(judge(situation), job.backend)
-    verdicts = all_problems(judged, events, job.backend) or (verdict_without_problems(situation),)
+    findings = all_problems(judged, ongoing_now(known, task, ctx.clock.now()), job.backend) or (
+        verdict_without_problems(situation),
+    )
     not_seen = unseen(situation, log_was_read=task.key in known.tasks)
-    return LiveVerdict(verdicts[0], verdicts[1:], not_seen, situation)
+    return LiveVerdict(findings, not_seen, situation)
+
+
+def all_problems(judged: tuple[Event, ...], events: Iterable[Event], backend: str) -> tuple[Event, ...]:
+    """Return what the rules found and what follows from the logs, the worst first.
+
+    ``events`` are those that have not ended. One about what agents measure is left out, since the rules are
+    newer; so is a stall that a rule explains.
+    """
+    explained = {EventKind.TROUBLE}
+    if any(each.name in _STANDSTILLS and not each.is_quiet for each in judged):
+        explained.add(EventKind.STALLED)
+    of_logs = (
+        replace(
+            each,
+            title=headline(each),
+            advice=each.advice or usual_advice(each.kind, backend),
+            lasting_s=(),  # its text is up to date
+        )
+        for each in events
+        if each.kind not in explained
+    )
+    return worst_first((*of_logs, *judged))

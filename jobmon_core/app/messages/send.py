@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.delivery.stored_message import StoredMessage
-from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.messages.notice import notice
+from jobmon_core.domain.redaction import redacted
 from jobmon_core.lifecycle.daemonize import detach
 from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender, keep_sending
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.channels import Level
     from jobmon_core.domain.delivery.outbox import Message
 
 WAIT_S = 10.0
@@ -45,6 +50,38 @@ def send_message(
     return stored
 
 
+class Notified(NamedTuple):
+    """What became of a text."""
+
+    stored: StoredMessage
+    was_hidden: bool  # whether a part of it looked like a secret
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that have the message."""
+        return tuple(entry.channel for entry in self.stored.outbox if entry.delivered_s is not None)
+
+
+def notify(ctx: Context, level: Level, title: str, text: str, wait_s: float) -> Notified:
+    """Save the message, and try to send it for up to ``wait_s`` seconds.
+
+    Raises:
+        JobmonError: the text is empty.
+        ConfigInvalid: the configuration has faults; nothing was sent.
+        StorageFailed: see `send_message`.
+    """
+    clean_title, clean_text = redacted(title.strip()), redacted(text.strip())
+    if not clean_title and not clean_text:
+        raise JobmonError("the text is empty, so nothing was sent")
+    ctx.configuration()  # a script should learn at once that its messages cannot be sent
+    now_s = ctx.clock.now()
+    message_id = f"notice/{int(now_s)}-{os.urandom(4).hex()}"
+    message = notice(message_id, level, clean_title, clean_text, now_s)
+    message = replace(message, fields=_fields(ctx))
+    hidden = (clean_title, clean_text) != (title.strip(), text.strip())
+    return Notified(send_message(ctx, message, wait_s), hidden)
+
+
 def send_in_background(ctx: Context) -> None:
     """Start a process that sends until no message is open, unless such a process runs on this host.
 
@@ -65,3 +102,13 @@ def send_in_background(ctx: Context) -> None:
         keep_sending(ctx, MessageSender(ctx))
     finally:
         os._exit(0)
+
+
+def _fields(ctx: Context) -> tuple[Field, ...]:
+    """Return where the text comes from: the host, and the job of which the script is a part."""
+    job = ctx.environment.get("SLURM_JOB_ID", "")
+    name = ctx.environment.get("SLURM_JOB_NAME", "")
+    fields = [Field("Host", os.uname().nodename)]
+    if job:
+        fields.insert(0, Field("Job", f"{job} {name}".rstrip()))
+    return tuple(fields)

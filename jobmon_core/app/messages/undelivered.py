@@ -21,10 +21,26 @@ def undelivered_messages(ctx: Context) -> Iterator[str]:
         if not isinstance(stored, StoredMessage):
             yield f"skipped a message: {stored.path} cannot be read: {stored.why}; move it away"
         elif stored.given_up:
-            yield f"message {stored.message.title!r} was not delivered: {stored.given_up}"
+            drop = "`jobmon forget --messages` drops it"
+            yield f"message {stored.message.title!r} was not delivered: {stored.given_up}; {drop}"
         elif stored.is_open:
             why = f" ({stored.problem})" if stored.problem else ""
             yield f"message {stored.message.title!r} is not delivered yet{why}"
+
+
+def drop_given_up(ctx: Context) -> list[str]:
+    """Drop the given-up messages of no single job; return their titles.
+
+    Raises:
+        StorageFailed: a record cannot be written.
+    """
+    titles: list[str] = []
+    for stored in ctx.messages.all():
+        if isinstance(stored, StoredMessage) and stored.given_up:
+            outbox = [replace(each, counted=each.given_up, given_up="") for each in stored.outbox]
+            ctx.messages.save(replace(stored, outbox=tuple(outbox)))
+            titles.append(stored.message.title)
+    return titles
 
 
 def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.ending.outputs import since_s
+from jobmon_core.analysis.ending.outputs import own_outputs
 from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting
@@ -16,6 +16,7 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
 
 _TIMEOUT_S = 20.0
@@ -39,17 +40,24 @@ class PatrolFiles:
     problem: str = ""
 
 
-def read_files(jobs: Iterable[WatchedJob]) -> PatrolFiles:
-    """Read the results and look for the markers of the jobs that name any, within 20 seconds."""
-    wanted = [job for job in jobs if job.settings and (job.settings.results or job.settings.done)]
+def read_files(ctx: Context, jobs: Iterable[WatchedJob]) -> PatrolFiles:
+    """Read the results and look for the markers of the jobs that name any, within 20 seconds.
+
+    Of jobs on other machines, the markers are those of the latest look there.
+    """
+    markers = {job.id: (job, ctx.machine_markers(job)) for job in jobs}
+    there = {state_id: JobFiles(markers=found) for state_id, (_, found) in markers.items() if found}
+    unseen = [job for job, found in markers.values() if found is None]
+    wanted = [job for job in unseen if job.own_settings.results or job.own_settings.done]
     if not wanted:
-        return PatrolFiles()
+        return PatrolFiles(there)
     try:
-        return Worker().run(
-            PatrolFiles, lambda: PatrolFiles({job.id: _files_of(job) for job in wanted}), _TIMEOUT_S
+        here = Worker().run(
+            dict[str, JobFiles], lambda: {job.id: _files_of(job) for job in wanted}, _TIMEOUT_S
         )
     except WorkerFailed as error:
-        return PatrolFiles(problem=str(error).rstrip().rpartition("\n")[2])
+        return PatrolFiles(there, problem=error.reason)
+    return PatrolFiles({**there, **here})
 
 
 def _files_of(job: WatchedJob) -> JobFiles:
@@ -58,7 +66,7 @@ def _files_of(job: WatchedJob) -> JobFiles:
 
 def _markers(job: WatchedJob) -> Iterator[tuple[str, bool]]:
     """Yield what the user named as the signs that the job is done, and whether this run has written it."""
-    if job.settings is None or job.settings.done is None:
+    if job.own_settings.done is None:
         return
     for task in in_order(list(job.tasks.values()))[:_MAX_TASKS]:
         if not is_waiting(task):
@@ -72,7 +80,7 @@ def _results(job: WatchedJob) -> Iterator[Quote]:
         if task.end and task.end.outcome is Outcome.SUCCESS and task.diagnosis:
             yield from task.diagnosis.results  # as they were at its end
         elif not is_waiting(task):
-            yield from read_results(job, task, since_s(job, task)).quotes
+            yield from read_results(job, task, own_outputs(job, task)).quotes
 
 
 def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import config_fault, overview
+from jobmon_core.app.jobs.selection import Group as JobGroup
+from jobmon_core.app.jobs.selection import Selection, by_id, group_of, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.app.patrol.files import JobFiles, PatrolFiles, read_files
-from jobmon_core.app.patrol.select import failed_earlier, jobs_to_patrol
-from jobmon_core.app.patrol.targets import open_groups
+from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
+    from jobmon_core.domain.groups.model import Group
     from jobmon_core.domain.patrol.model import Memory
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
+FIRST_PATROL_S = 86_400.0  # the first patrol also reports the ends of the last day
 
 _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
 
@@ -53,7 +60,7 @@ def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
     now_s = ctx.clock.now()
     known = overview(ctx)
     chosen = jobs_to_patrol(known.jobs, state_ids, memory, now_s)
-    files = read_files(each.job for each in chosen)
+    files = read_files(ctx, (each.job for each in chosen))
     jobs = []
     for status in chosen:
         job = status.job
@@ -82,3 +89,57 @@ def _problems(ctx: Context, files: PatrolFiles, *, is_done: bool) -> Iterator[st
     if not is_done and (fault := config_fault(ctx)):
         yield fault
     yield from undelivered_messages(ctx)
+
+
+def jobs_to_patrol(
+    jobs: Sequence[JobStatus], state_ids: Collection[str], memory: Memory, now_s: float
+) -> list[JobStatus]:
+    """Return the jobs with these state ids, by job id.
+
+    Without any, these are the jobs that are watched, and those that ended since the last patrol.
+    """
+    if state_ids:
+        chosen = [each for each in jobs if each.job.id in state_ids]
+    else:
+        since_s = memory.at_s or now_s - FIRST_PATROL_S
+        chosen = [
+            each for each in jobs if each.health is not Health.DONE or _is_news(each.job, memory, since_s)
+        ]
+    return sorted(chosen, key=by_id)
+
+
+def failed_earlier(jobs: Sequence[JobStatus], chosen: Collection[JobStatus], now_s: float) -> int:
+    """Return the number of failed jobs that `jobmon status` lists and a patrol over ``chosen`` leaves out."""
+    listed = (each.job for each in select(jobs, Selection(), now_s).jobs if each not in chosen)
+    return sum(group_of(job) is JobGroup.FAILED for job in listed)
+
+
+def _is_news(job: WatchedJob, memory: Memory, since_s: float) -> bool:
+    """Whether a job that is not watched any more may have something to report."""
+    if (before := memory.jobs.get(job.id)) is not None:
+        return not before.is_over
+    return (job.concluded_s or 0.0) > since_s
+
+
+def named_state_ids(ctx: Context, arguments: Iterable[str]) -> list[str]:
+    """Return the state ids of the jobs that arguments name; a group stands for its members.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job or group.
+        StateUnreadable: its state file cannot be read.
+    """
+    found: dict[str, None] = {}  # in order, each once
+    for argument in arguments:
+        group = ctx.groups.load(argument) if ctx.groups.exists(argument) else None
+        ids = [each.state_id for each in group.members.values() if each.state_id] if group else []
+        found.update(dict.fromkeys(ids if group else [find_job(ctx, argument)[0].id]))
+    return list(found)
+
+
+def open_groups(ctx: Context) -> list[Group]:
+    """Return the groups that are not complete, without those that cannot be read."""
+    found = []
+    for name in ctx.groups.names():
+        with suppress(UnknownGroup, StateUnreadable, Invalid):  # `jobmon group status` reports it
+            found.append(ctx.groups.load(name))
+    return [group for group in found if group.complete_s is None]

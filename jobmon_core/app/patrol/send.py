@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.messages.send import send_message
 from jobmon_core.domain.channels import Level
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.messages.notice import notice
-from jobmon_core.domain.patrol.model import Severity
+from jobmon_core.domain.patrol.model import Memories, Memory, Severity
 from jobmon_core.domain.redaction import redacted
+from jobmon_core.store.json_file import JsonFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.stored_message import StoredMessage
+
+_NONE = Memory()
+_MAX_BYTES = 64 * 2**20  # far more than a few hundred bytes for each of ten thousand jobs
 
 
 def check_channel(ctx: Context, channel: str) -> None:
@@ -51,3 +55,37 @@ def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[
     if configured and configured.routes:  # it is sent to this channel, whatever it usually gets
         message = replace(message, route=configured.routes[0])
     return send_message(ctx, message, channel=channel)
+
+
+class ReadMemory(NamedTuple):
+    """What the last patrol of one reader saw."""
+
+    memory: Memory = _NONE
+    problem: str = ""  # why it is not known, one line; empty if it is, or if there was no patrol
+
+
+def read_memory(ctx: Context, reader: str) -> ReadMemory:
+    """Return the memory of a reader; if the file cannot be read, say so: `save_memory` then replaces it."""
+    file = _file(ctx)
+    try:
+        return ReadMemory(file.read_to_change().readers.get(reader, _NONE))
+    except StorageFailed:
+        problem = f"the memory of the last patrol cannot be read and starts empty: {file.path}"
+        return ReadMemory(problem=problem)
+
+
+def save_memory(ctx: Context, reader: str, memory: Memory) -> None:
+    """Replace the memory of a reader.
+
+    Two patrols at once may lose what one of them saw: the next one says it again.
+
+    Raises:
+        StorageFailed: the memory cannot be written; the old one stays.
+    """
+    file = _file(ctx)
+    file.write(Memories({**file.read().readers, reader: memory}))
+
+
+def _file(ctx: Context) -> JsonFile[Memories]:
+    # after a power cut, a patrol repeats what it said
+    return JsonFile(ctx.home.patrol_file, Memories, _MAX_BYTES, durable=False)

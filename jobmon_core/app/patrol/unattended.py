@@ -34,8 +34,7 @@ def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
     try:
         return Worker().run(kind, work, _TIMEOUT_S)
     except WorkerFailed as error:
-        why = str(error).rstrip().rpartition("\n")[2]
-        raise PatrolFailed(f"the patrol could not look at the jobs: {why}") from error
+        raise PatrolFailed(f"the patrol could not look at the jobs: {error.reason}") from error
 
 
 def log_patrol(ctx: Context, lines: Iterable[str]) -> None:

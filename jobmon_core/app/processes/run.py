@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.explain import explain
-from jobmon_core.analysis.explainer import evidence_of
-from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.analysis.explainer import explain_task
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
-from jobmon_core.app.processes.progress_warnings import ProgressWarnings
+from jobmon_core.app.restarts.first_attempt import first_attempt
+from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
-from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.progress.events.event import WARNINGS, EventKind
+from jobmon_core.domain.restart.settings import RunOptions
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
@@ -29,6 +29,7 @@ from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
+from jobmon_core.system.files import file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,11 +39,18 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, Task
-    from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.local.job_dir import TaskRecord
+    from jobmon_core.store.job_files import ProgressFile
+    from jobmon_core.system.clock import Clock
+    from jobmon_core.system.files import Stamp
 
 _NO_EXIT_CODE = 1  # the exit code if the command never started, or nothing recorded how it ended
 _SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
+_DOUBTFUL = 1  # the exit code of a doubtful success, if the user wants it to differ
+_ANALYSIS_S = 30.0  # in which a monitor analyses an end
+_LOOK_S = 0.2
+_WARNINGS_INTERVAL_S = 2.0  # between two looks at the progress file
+_ADVICE = {EventKind.STALLED: "; look at it, jobmon goes on watching"}
 _TERMINAL_CLOSED = _SIGNAL_BASE + signal.SIGHUP
 
 
@@ -51,29 +59,38 @@ class RunCommand:
     """Runs commands of one user in the foreground."""
 
     ctx: Context
-    starter: MonitorStarter
     tell: Callable[[str], None]
 
     def run(
-        self, command: Sequence[str], settings: JobSettings | None, *, output: str = "", error: str = ""
+        self,
+        command: Sequence[str],
+        settings: JobSettings | None,
+        *,
+        output: str = "",
+        error: str = "",
+        strict: bool = False,
+        restart: Callable[[JobSettings], JobSettings] | None = None,
     ) -> int:
         """Run a command, watch it and copy its output to stdout and stderr; return its exit code.
 
+        ``strict``: the exit code of a doubtful success is 1, as that of one that nobody analysed.
         SIGINT, SIGQUIT and SIGTERM are passed on. If the terminal is closed, the job goes on in the
         background. ``output`` and ``error`` are file name patterns of the logs, see `CommandOptions`.
+        ``restart`` changes the settings as the user's options about restarts do.
 
         Raises:
             ConfigInvalid, CommandMissing: nothing was started.
             StateUnreadable: the command runs, but its supervisor is not recorded.
         """
         root = self.ctx.home.backend_folder(LOCAL.name)
-        name = settings.name if settings else ""
-        options = CommandOptions(name, output, error, _variables(settings))
-        submitter = CommandSubmitter(root, options)
-        submit_job = SubmitJob(self.ctx, self.starter, self.tell)
+        run = RunOptions(output, error)
+        request = SubmitRequest(LOCAL.name, tuple(command), restart=restart, run=run)
+        attempt = first_attempt(self.ctx, request, settings, self.tell)
+        submitter = command_submitter(self.ctx, settings, run)
+        submit_job = SubmitJob(self.ctx, self.tell, request, attempt=attempt)
         signals = ForwardedSignals()
         with signals.installed():
-            submission = submit_job.submit_command(LOCAL.name, submitter, command, settings)
+            submission = submit_job.submit_command(submitter, settings)
             if submission.job is None:
                 return submission.exit_code
             ref = submission.job.ref
@@ -94,9 +111,26 @@ class RunCommand:
             except TerminalClosed:
                 self.tell(f"the terminal was closed; job {ref} goes on in the background")
                 return _TERMINAL_CLOSED
-        self._tell_end(ref, record)
+        why_doubtful = self._tell_end(ref, record)
         self._notify_monitor(ref)
-        return _NO_EXIT_CODE if record is None else _exit_code(record)
+        exit_code = _NO_EXIT_CODE if record is None else _exit_code(record)
+        if exit_code == 0 and not why_doubtful and (strict or (settings and settings.names_results)):
+            why_doubtful = self._why_doubtful(ref)
+            if why_doubtful:
+                self.tell(f"job {ref} is doubtful: {why_doubtful}")
+        return _DOUBTFUL if strict and exit_code == 0 and why_doubtful else exit_code
+
+    def _why_doubtful(self, ref: JobRef) -> str:
+        """Return why the success of an ended job is doubtful, once its monitor has analysed it; else ""."""
+        deadline_s = self.ctx.clock.now() + _ANALYSIS_S
+        while (jobs := self.ctx.store.find(ref)) and not jobs[-1].closed:
+            if self.ctx.clock.now() > deadline_s or job_status(self.ctx, jobs[-1]).health is not Health.ALIVE:
+                break
+            self.ctx.clock.wait(_LOOK_S)
+        if not jobs or not jobs[-1].closed:
+            return "its monitor has not analysed it"
+        found = (task.diagnosis for task in jobs[-1].tasks.values() if task.is_doubtful_success)
+        return next((diagnosis.doubt for diagnosis in found if diagnosis), "")
 
     def _progress_warnings(self, ref: JobRef, tell: Callable[[str], None]) -> Callable[[], None]:
         """Return a function that tells what the monitor finds wrong with the progress of the job."""
@@ -114,24 +148,25 @@ class RunCommand:
         file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
         queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
         status = job_status(self.ctx, job)
-        with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
+        with suppress(StorageFailed):  # then it sees the end a little later
             queue.view(job.user, job.job_id, max_age_s=0.0)  # the monitor reads this answer
             if status.health is Health.ALIVE and status.owner:
-                os.kill(status.owner.pid, signal.SIGUSR1)
+                status.owner.wake()
 
-    def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
+    def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> str:
+        """Tell how the job ended; return why its success is doubtful by its log, else an empty text."""
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
-            return
+            return ""
         if record.pid is None and record.reason:  # it has the form "JobLaunchFailure: could not open ..."
             # a diagnosis would be in Slurm's terms, and not name the file
             self.tell(f"job {ref} could not start: {record.reason.partition(': ')[2]}")
-            return
+            return ""
         try:
             task, message = self._end(ref)
         except JobmonError as error:  # the caller still gets the exit code of the command
             self.tell(f"job {ref} has ended: {error}")
-            return
+            return ""
         if task.diagnosis and task.diagnosis.cause:
             self.tell(message.title)
             if message.cause:
@@ -139,6 +174,7 @@ class RunCommand:
         else:
             self.tell(f"{message.title}{_exit_text(task.end)}")
         self.tell(f"its output is in {record.stdout}; `jobmon show {ref}` shows more")
+        return task.diagnosis.doubt if task.diagnosis and task.is_doubtful_success else ""
 
     def _end(self, ref: JobRef) -> tuple[Task, Message]:
         """Return the ended task, and a message about its end like the one that its monitor will send."""
@@ -147,17 +183,43 @@ class RunCommand:
         job = look_up(known[0], self.ctx.scheduler(LOCAL.name), now_s)
         (task,) = job.tasks.values()
         if task.end is not None:
-            diagnosis = explain(
-                evidence_of(task.end, LOCAL.name),
-                *log_files(job, task),
-                own_pattern_file(self.ctx),
-                job_id=ref.job_id,
-                named_logs=logs_of_run(job, task),
-                job_patterns=job_patterns(job.settings),
-            )
+            diagnosis = explain_task(job, task, task.end, own_pattern_file(self.ctx))
             task = replace(task, diagnosis=diagnosis)
         (message,) = job_ended_messages(replace(job, tasks={task.key: task}), now_s, per_task=False)
         return task, message
+
+
+@dataclass(slots=True)
+class ProgressWarnings:
+    """The warnings in the progress file of a job, each said once."""
+
+    file: ProgressFile
+    clock: Clock
+    tell: Callable[[str], None]
+    _looked_s: float = field(default=0.0, init=False)  # Unix seconds
+    _stamp: Stamp | None = field(default=None, init=False)
+    _told_s: float = field(default=0.0, init=False)  # the time of the latest event that was said
+
+    def look(self) -> None:
+        """Say what is new; call this often."""
+        now_s = self.clock.now()
+        if 0 <= now_s - self._looked_s < _WARNINGS_INTERVAL_S:
+            return
+        self._looked_s = now_s
+        stamp = file_stamp(self.file.path)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        new = [event for event in self.file.read().events if event.at_s > self._told_s]
+        for event in new:
+            self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed late, so times may decrease
+            if event.is_quiet:
+                continue
+            if event.kind in WARNINGS:
+                kind = "" if event.text.startswith(event.kind) else f"{event.kind}: "
+                self.tell(f"{kind}{event.text}{_ADVICE.get(event.kind, '')}")
+            elif event.ended in WARNINGS:
+                self.tell(f"{event.kind}: {event.text}")
 
 
 def command_script(command: Sequence[str]) -> str:
@@ -168,6 +230,15 @@ def command_script(command: Sequence[str]) -> str:
     words = (program_or_script(command, ""), *command[1:])
     files = (word for word in words if os.path.isfile(word))  # noqa: PTH113 - Path.is_file raises without permission
     return next((word for word in files if not INTERPRETER.fullmatch(Path(word).name)), "")
+
+
+def command_submitter(
+    ctx: Context, settings: JobSettings | None, run: RunOptions, *, append: bool = False
+) -> CommandSubmitter:
+    """Return what starts a command; with ``append``, existing logs are kept."""
+    name = settings.name if settings else ""
+    options = CommandOptions(name, run.output, run.error, _variables(settings), append)
+    return CommandSubmitter(ctx.home.backend_folder(LOCAL.name), options)
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:

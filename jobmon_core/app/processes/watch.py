@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
@@ -17,9 +15,9 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.process.backend import PROCESS
-from jobmon_core.scheduler.process.client import ProcessScheduler
-from jobmon_core.scheduler.process.find import find_process, find_processes
-from jobmon_core.scheduler.process.group import Process, ProcessGroup
+from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
+from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
+from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_PID = 1 << 22  # of Linux
 _MAX_BYTES = 1 << 20  # of a file of PIDs; /dev/zero has no end
+_LOOK_S = 1.0  # between two looks for processes that have not started
 _MAX_WORD = 40  # characters of a wrong PID that are shown
 _UNPROVABLE = "only the parent of a process learns its exit status"
 
@@ -78,14 +77,24 @@ def processes_of_file(path: Path) -> Found:
     return processes_with_pids([int(word) for word in words])
 
 
-def processes_with_name(ctx: Context, name: str) -> Found:
+def processes_with_name(ctx: Context, name: str, settings: JobSettings | None) -> Found:
     """Return what `find_processes` finds; of those that are watched already, only the PIDs, as ``watched``.
+
+    Processes that have not started yet are waited for: until there are as many as ``settings`` names workers,
+    but at least one, and no longer than its ``launch_timeout_s``.
 
     Raises:
         UnknownJob: there is none.
         AlreadyWatched: all of them are watched.
     """
-    processes = find_processes(name)
+    wanted = (settings and settings.num_workers) or 1
+    until_s = ctx.clock.now() + ((settings and settings.launch_timeout_s) or 0.0)
+    while True:
+        processes = find_processes(name)  # the workers themselves, or what has started them
+        number = max(len(processes), len(find_started_by(processes, name)))
+        if number >= wanted or ctx.clock.now() >= until_s:
+            break
+        ctx.clock.wait(_LOOK_S)
     if not processes:
         raise UnknownJob(
             f"no process of yours on this host runs a program or script named {name!r} (not counting those "
@@ -103,11 +112,13 @@ def watch_processes(
     processes: Sequence[Process],
     logs: Sequence[Path],
     settings: JobSettings | None,
+    *,
+    each: bool = False,
 ) -> WatchedJob:
     """Watch these processes as one job, whose id is the PID of the first; return it.
 
-    ``logs`` holds one log for all processes, or one for each in their order. Without any, each one's stdout
-    and stderr are its logs if they are files.
+    They are its workers, or with ``each``, the tasks of an array. ``logs`` holds one log for all processes,
+    or one for each in their order. Without any, each one's stdout and stderr are its logs if they are files.
 
     Raises:
         AlreadyWatched: one of the processes is being watched.
@@ -117,14 +128,19 @@ def watch_processes(
     """
     first = processes[0]
     name = settings.name if settings else ""
-    group = ProcessGroup(name or command_name(first.argv, first.workdir), tuple(processes))
-    task_logs = dict(zip(group.keys, _logs_of(processes, logs), strict=True))
+    group = ProcessGroup(
+        name or command_name(first.argv, first.workdir), tuple(processes), is_one_job=not each
+    )
+    paths = _logs_of(processes, logs)
+    is_array = len(group.keys) > 1
+    task_logs = dict(zip(group.keys, paths, strict=True)) if is_array else {"": _main_log(paths)}
+    own_logs = dict.fromkeys(log.stdout for log in paths if log.stdout)
     with ctx.watch_lock():
         _refuse_if_watched(ctx, processes)
         ref = JobRef(group.job_id)
         scheduler = ProcessScheduler(ctx.home.backend_folder(PROCESS.name))
         scheduler.add(group)
-        main = next((paths for paths in task_logs.values() if paths.stdout), LogPaths())
+        main = _main_log(paths)
         job = WatchedJob(
             id=state_id(PROCESS.name, ref),
             job_id=ref.job_id,
@@ -132,18 +148,18 @@ def watch_processes(
             backend=PROCESS.name,
             user=user_name(),
             name=group.name,
-            array_indices=compact([*range(len(processes))]) if len(processes) > 1 else "",
+            array_indices=compact([*range(len(processes))]) if is_array else "",
             logs=LogPaths(literal(main.stdout), literal(main.stderr), BY_USER),
             task_logs=task_logs,
+            worker_logs=tuple(own_logs) if len(own_logs) > 1 and not is_array else (),
             unprovable_why=_UNPROVABLE,
-            settings=with_log_sizes(settings, task_logs.values()),
+            settings=with_log_sizes(settings, paths),
         )
         answer = scheduler.ask_queue(job.user)
         if isinstance(answer, RawAnswer):
             job = apply_queue(job, scheduler.read_queue(answer.text, [ref.job_id]), answer.asked_s, Policy())
         ctx.store.save(job)
-        with suppress(AlreadyWatched):  # `jobmon recover` has started its monitor since it was saved
-            starter.start([job.id])
+        starter.watch(job.id)
     return job
 
 
@@ -177,8 +193,15 @@ def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
 
 def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
     """Return the watched job that this process is a part of, if any."""
-    jobs = ctx.store.find(JobRef(process.id.pid))
+    groups = ProcessScheduler(ctx.home.backend_folder(PROCESS.name)).groups()
+    same = [group.job_id for group in groups if any(each.id == process.id for each in group.processes)]
+    jobs = (job for job_id in same for job in ctx.store.find(JobRef(job_id)))
     return next((job for job in jobs if not job.closed and job.backend == PROCESS.name), None)
+
+
+def _main_log(paths: Sequence[LogPaths]) -> LogPaths:
+    """Return the log that stands for the whole job."""
+    return next((each for each in paths if each.stdout), LogPaths(source=BY_USER))
 
 
 def _logs_of(processes: Sequence[Process], logs: Sequence[Path]) -> list[LogPaths]:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.health.pods import read_gpus, read_processes
 from jobmon_core.domain.telemetry.model import WorkerStatus
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
-from jobmon_core.system.process import descendants
+from jobmon_core.system.process import descendants, read_stat
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.domain.telemetry.model import Gpu
-    from jobmon_core.scheduler.process.group import Process
+    from jobmon_core.scheduler.process.client import Process
+    from jobmon_core.system.process import ProcStat
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _SMI_TIMEOUT_S = 10.0
 # in the order that `read_gpus` and `read_processes` expect
 _GPU_FIELDS = "index,uuid,name,utilization.gpu,memory.used,memory.total"
 _PROCESS_FIELDS = "gpu_uuid,pid,process_name,used_memory"
-# positions after the command name in /proc/PID/stat, see proc(5)
-_STATE, _USER_TICKS, _SYSTEM_TICKS = 0, 11, 12
+_STATUSES = {"Z": WorkerStatus.ZOMBIE, "T": WorkerStatus.STOPPED, "t": WorkerStatus.STOPPED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Workers:
     expected: int
     pids: tuple[int, ...] = ()
     runner: Runner = field(default_factory=Runner)
-    _places: list[_Known | None] = field(default_factory=list, init=False)
+    _places: list[_Known] = field(default_factory=list, init=False)
 
     def look(self) -> list[WorkerNow]:
         """Return what each worker does now; one that was seen and has ended is dead."""
@@ -81,7 +78,7 @@ class Workers:
 
     def _assign(self, processes: list[Process]) -> None:
         """Give each new process a place: a free one, else that of an ended worker, else an additional one."""
-        known = {each.process.id for each in self._places if each}
+        known = {each.process.id for each in self._places}
         running = {process.id for process in processes}
         for process in processes:
             if process.id in known:
@@ -90,7 +87,7 @@ class Workers:
                 (
                     number
                     for number, each in enumerate(self._places)
-                    if each and each.process.id not in running and not _stat(each.process)
+                    if each.process.id not in running and not _stat(each.process)
                 ),
                 None,
             )
@@ -100,9 +97,7 @@ class Workers:
                 self._places[ended] = _Known(process)
 
 
-def _look(known: _Known | None, now_s: float) -> WorkerNow:
-    if known is None:
-        return WorkerNow()
+def _look(known: _Known, now_s: float) -> WorkerNow:
     process = known.process
     stat = _stat(process)
     if not stat:
@@ -116,29 +111,18 @@ def _look(known: _Known | None, now_s: float) -> WorkerNow:
     if used_s > 0:
         known.last_activity_s = now_s
     known.cpu_s, known.at_s = cpu_s, now_s
-    status = {"Z": WorkerStatus.ZOMBIE, "T": WorkerStatus.STOPPED, "t": WorkerStatus.STOPPED}.get(
-        stat[_STATE], WorkerStatus.RUNNING
-    )
+    status = _STATUSES.get(stat.state, WorkerStatus.RUNNING)
     return WorkerNow(status, process.id.pid, process.started_s, percent, known.last_activity_s)
 
 
-def _stat(process: Process) -> list[str]:
-    """Return the fields of /proc/PID/stat after the command name; empty if the process has ended."""
-    fields = _stat_fields(process.id.pid)
-    return fields if fields and int(fields[19]) == process.id.start_ticks else []
-
-
-def _stat_fields(pid: int) -> list[str]:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
+def _stat(process: Process) -> ProcStat | None:
+    """Return what /proc shows about a worker, perhaps as a zombie; None if it has ended."""
+    stat = read_stat(process.id.pid)
+    return stat if stat and stat.start_ticks == process.id.start_ticks else None
 
 
 def _cpu_s(pids: Sequence[int]) -> float:
-    fields = [each for pid in pids if (each := _stat_fields(pid))]
-    return sum(int(each[_USER_TICKS]) + int(each[_SYSTEM_TICKS]) for each in fields) / _TICKS_PER_S
+    return sum(stat.cpu_s for pid in pids if (stat := read_stat(pid)))
 
 
 def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:

@@ -1,29 +1,34 @@
-"""Look once at a job of a Ray cluster: its status, its step, and what it uses."""
+"""Look at a job of a Ray cluster: its status, its step, what it uses, and whether it has stalled since."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.health.pods import read_ray_status
+from jobmon_core.domain.ray.stagnation import Memories, look
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 from jobmon_core.scheduler.ray.address import find_service
-from jobmon_core.scheduler.ray.api import Failed, RayApi
-from jobmon_core.scheduler.ray.pods.kubectl import PodApi
+from jobmon_core.scheduler.ray.api import Failed, LogEnd, RayApi
+from jobmon_core.scheduler.ray.kubectl import PodApi
 from jobmon_core.scheduler.ray.ray_job import read_job
+from jobmon_core.store.json_file import JsonFile
+from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.health.model import ClusterResources
     from jobmon_core.domain.progress.model import Progress
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
+T = TypeVar("T")
+
 _LINES = 2_000  # of the end of a driver's log
+_KEPT_S = 7 * 86_400.0  # what was seen of a job, also by other processes
 _MAX_BYTES = 4 << 20
 _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 
@@ -68,6 +73,13 @@ class LogLook(NamedTuple):
     def step(self) -> int | None:
         """The latest step; None if the log counts none."""
         return None if self.progress is None else int(self.progress.current)
+
+
+def answered(answer: T | Failed) -> T:
+    """Return an answer of Ray; raise SchedulerUnavailable if it gave none."""
+    if isinstance(answer, Failed):
+        raise SchedulerUnavailable(answer.why)
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +134,11 @@ class RayCluster:
             UnknownJob: Ray answers that it has no such job.
             SchedulerUnavailable: Ray does not answer.
         """
-        job = self._job(job_id)
-        version = self.api.version()
-        if isinstance(job, Failed) or isinstance(version, Failed):
-            failed = job if isinstance(job, Failed) else version
-            raise SchedulerUnavailable(failed.why if isinstance(failed, Failed) else "")
-        tail = self.api.log_tail(job, _LINES, _MAX_BYTES, version.release) if job.log_name else b""
-        if isinstance(tail, Failed):
-            raise SchedulerUnavailable(f"the log of {job_id} cannot be read now: {tail.why}")
+        job, version = answered(self._job(job_id)), answered(self.api.version())
+        found = self.api.log_tail(job, _LINES, version.release) if job.log_name else LogEnd(b"", _LINES)
+        if isinstance(found, Failed):
+            raise SchedulerUnavailable(f"the log of {job_id} cannot be read now: {found.why}")
+        tail = found.text
         reader = ProgressReader(FormatMatcher.with_patterns({}))
         reader.feed(tail + b"\n")
         lines = tuple(tail.decode("utf-8", "replace").splitlines())
@@ -141,13 +150,7 @@ class RayCluster:
         Raises:
             SchedulerUnavailable: Ray does not answer, or its answer does not say it.
         """
-        text = self.api.cluster_status()
-        if isinstance(text, Failed):
-            raise SchedulerUnavailable(text.why)
-        found = read_ray_status(text)
-        if found is None:
-            raise SchedulerUnavailable(f"the Ray cluster {self.name} does not say what resources it has")
-        return found
+        return answered(self.api.resources())
 
     def _job(self, job_id: str) -> RayJob | Failed:
         job = self.api.job(job_id)
@@ -156,3 +159,20 @@ class RayCluster:
                 f"Ray has no job {job_id} on the cluster {self.name}; `ray job list` lists its jobs"
             )
         return job
+
+
+def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, threshold_s: float) -> bool:
+    """Remember what a running job's log shows now; return whether the job has stalled since earlier looks.
+
+    Raises:
+        StorageFailed: what was seen cannot be kept.
+    """
+    key, now_s = f"{cluster.name}/{job_id}", ctx.clock.now()
+    file = JsonFile(ctx.home.monitors / "ray-looks.json", Memories, _MAX_BYTES, durable=False)
+    with lock(file.lock_path):
+        jobs = {
+            name: each for name, each in file.read_to_change().jobs.items() if now_s - each.seen_s < _KEPT_S
+        }
+        memory, stalled = look(jobs.get(key), seen.step, seen.fingerprint, now_s, threshold_s)
+        file.write(replace(Memories(), jobs={**jobs, key: memory}))
+    return stalled

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_in
+from jobmon_core.app.health.pods import ask_each, network_of
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
-from jobmon_core.domain.health.network.counters import NodeFabric
+from jobmon_core.domain.health.model import CheckpointHealth, ClusterResources
 from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
 from jobmon_core.domain.health.network.model import NetworkState
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.health.pods import PodAnswer, merged_lines
+from jobmon_core.domain.health.pods import PodAnswer
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.ray.gpus import parse_node_gpus
-from jobmon_core.domain.telemetry.fabric import Fabric
-from jobmon_core.observe.pods.kubectl import ask_pod
 from jobmon_core.scheduler.ray.api import Failed
-from jobmon_core.scheduler.ray.pods.kubectl import check_names
-from jobmon_core.system.runner import MAX_POD_BYTES, Runner
+from jobmon_core.scheduler.ray.kubectl import check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
+    from jobmon_core.domain.health.network.model import NetworkVerdict
     from jobmon_core.domain.health.pods import GpuProcess as PodProcess
     from jobmon_core.domain.telemetry.model import Gpu
 
@@ -54,7 +54,7 @@ class GpuInfo(TypedDict):
 
 
 class ResourceInfo(TypedDict):
-    """What a Ray cluster has and what its tasks hold. A held GPU may be idle."""
+    """What a Ray cluster has and what its tasks hold: whole numbers, or parts. A held GPU may be idle."""
 
     gpus_available: float  # all of the cluster
     gpus_used: float
@@ -104,39 +104,39 @@ class HealthReport(TypedDict):
 def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[str, PodAnswer | JobmonError]:
     """Ask pods what they show; ``folder`` is a folder of checkpoints, as the first pod sees it."""
     check_names(namespace, *pods)
-    found: dict[str, PodAnswer | JobmonError] = {}
-    for pod in pods:
-        try:
-            found[pod] = ask_pod(
-                Runner(max_bytes=MAX_POD_BYTES), pod, namespace, checkpoint_folder="" if found else folder
-            )
-        except JobmonError as error:
-            found[pod] = error
-    return found
+    return ask_each(pods, namespace, folder)
 
 
-def gpu_info(cluster: RayCluster, pod: str, namespace: str) -> GpuInfo:
+class GpuLook(NamedTuple):
+    """The GPUs that a pod or a cluster shows."""
+
+    gpus: Sequence[Gpu] = ()
+    processes: Sequence[PodProcess] = ()
+    error: str = ""  # why they are not known
+
+
+def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> GpuLook:
     """Return the GPUs of a pod; of a cluster that is known by its address, those of all nodes."""
     if cluster.is_pod:
-        return pod_gpus(pod_answers([pod], namespace)[pod])
+        return gpus_of(pod_answers([pod], namespace)[pod])
     entries = cluster.api.gpus()
-    return (
-        _gpu_info((), (), entries.why)
-        if isinstance(entries, Failed)
-        else _gpu_info(*parse_node_gpus(entries))
-    )
+    if isinstance(entries, Failed):
+        return GpuLook(error=entries.why)
+    return GpuLook(*parse_node_gpus(entries))
 
 
-def pod_gpus(answer: PodAnswer | JobmonError) -> GpuInfo:
+def gpus_of(answer: PodAnswer | JobmonError) -> GpuLook:
     """Return the GPUs of a pod, by its answer."""
     if isinstance(answer, JobmonError):
-        return _gpu_info((), (), str(answer))
-    error = "" if answer.gpus else "; ".join(answer.problems)
-    return _gpu_info(answer.gpus, answer.processes, error)
+        return GpuLook(error=str(answer))
+    return GpuLook(answer.gpus, answer.processes, "" if answer.gpus else "; ".join(answer.problems))
 
 
-def _gpu_info(gpus: Sequence[Gpu], processes: Sequence[PodProcess], error: str = "") -> GpuInfo:
+def gpu_info(*looks: GpuLook) -> GpuInfo:
+    """Return the GPUs of one pod or cluster, or of several pods as one list."""
+    gpus = [gpu for look in looks for gpu in look.gpus]
     known = [gpu.utilization_percent for gpu in gpus if gpu.utilization_percent is not None]
+    error = "; ".join(look.error for look in looks if look.error)
     return GpuInfo(
         gpu_count=len(gpus),
         gpu_utilizations=[gpu.utilization_percent for gpu in gpus],
@@ -144,32 +144,14 @@ def _gpu_info(gpus: Sequence[Gpu], processes: Sequence[PodProcess], error: str =
         memory_total=[_mebibytes(gpu.memory_total) for gpu in gpus],
         processes=[
             GpuProcess(
-                pid=each.pid,
-                name=each.name,
-                gpu_uuid=each.gpu_uuid,
-                memory_used=_mebibytes(each.memory),
+                pid=each.pid, name=each.name, gpu_uuid=each.gpu_uuid, memory_used=_mebibytes(each.memory)
             )
-            for each in processes
+            for look in looks
+            for each in look.processes
         ],
         avg_utilization=sum(known) / len(known) if known else 0.0,
         healthy=not error,
         error=error,
-    )
-
-
-def merged_gpus(pods: Iterable[GpuInfo]) -> GpuInfo:
-    """Return the GPUs of several pods as one list."""
-    parts = list(pods)
-    known = [each for part in parts for each in part["gpu_utilizations"] if each is not None]
-    return GpuInfo(
-        gpu_count=sum(part["gpu_count"] for part in parts),
-        gpu_utilizations=[each for part in parts for each in part["gpu_utilizations"]],
-        memory_used=[each for part in parts for each in part["memory_used"]],
-        memory_total=[each for part in parts for each in part["memory_total"]],
-        processes=[each for part in parts for each in part["processes"]],
-        avg_utilization=sum(known) / len(known) if known else 0.0,
-        healthy=all(part["healthy"] for part in parts),
-        error="; ".join(part["error"] for part in parts if part["error"]),
     )
 
 
@@ -179,27 +161,25 @@ def _mebibytes(size: int | None) -> float | None:
 
 def resource_info(cluster: RayCluster) -> ResourceInfo:
     """Return what the cluster has and what its tasks hold."""
+    found, error = ClusterResources(), ""
     try:
         found = cluster.resources()
-    except SchedulerUnavailable as error:
-        return ResourceInfo(
-            gpus_available=0.0,
-            gpus_used=0.0,
-            cpus_available=0.0,
-            cpus_used=0.0,
-            waiting=[],
-            healthy=False,
-            error=str(error),
-        )
+    except SchedulerUnavailable as problem:
+        error = str(problem)
     return ResourceInfo(
-        gpus_available=found.gpus or 0.0,
-        gpus_used=found.gpus_held or 0.0,
-        cpus_available=found.cpus or 0.0,
-        cpus_used=found.cpus_held or 0.0,
+        gpus_available=_amount(found.gpus),
+        gpus_used=_amount(found.gpus_held),
+        cpus_available=_amount(found.cpus),
+        cpus_used=_amount(found.cpus_held),
         waiting=list(found.waiting),
-        healthy=True,
-        error="",
+        healthy=not error,
+        error=error,
     )
+
+
+def _amount(value: float | None) -> float:
+    """Return a whole number of GPUs or CPUs as an int: Ray counts parts of them, too."""
+    return int(value or 0) if (value or 0.0).is_integer() else value or 0
 
 
 def efa_info(
@@ -217,13 +197,11 @@ def efa_info(
         except JobmonError as problem:
             error = error or str(problem)
     if not found:
-        return _efa_info(NetworkFacts(nodes=nodes, unread=error), error)
-    fabrics = [NodeFabric(each.pod, Fabric(each.ports), is_exclusive=False) for each in found if each.ports]
-    return _efa_info(NetworkFacts(nodes, merged_lines(found), tuple(fabrics)))
+        return _efa_info(network_verdict(NetworkFacts(nodes=nodes, unread=error)), error)
+    return _efa_info(network_of(found, nodes))
 
 
-def _efa_info(facts: NetworkFacts, error: str = "") -> EfaInfo:
-    found = network_verdict(facts)
+def _efa_info(found: NetworkVerdict, error: str = "") -> EfaInfo:
     is_efa = found.transport.upper() == "EFA"
     return EfaInfo(
         efa_active=is_efa and found.state in (NetworkState.OK, NetworkState.DEGRADED),
@@ -240,23 +218,22 @@ def _efa_info(facts: NetworkFacts, error: str = "") -> EfaInfo:
 def checkpoint_info(ctx: Context, folder: str, answer: PodAnswer | JobmonError | None) -> CheckpointInfo:
     """Return the checkpoints of a folder; if this host cannot read it, those that a pod found there."""
     found = checkpoints_in(ctx, folder).found
-    newest = found.newest_complete
-    if not found.problem:
-        age_s = max(0.0, ctx.clock.now() - newest.saved_s) if newest else None
-        name = newest.path.rpartition("/")[2] if newest else ""
-        return _checkpoint_info(newest.step if newest else None, name, len(found.checkpoints), age_s)
-    if not isinstance(answer, PodAnswer) or answer.checkpoints is None:
-        return _checkpoint_info(None, "", 0, None, f"{folder}: {found.problem}")
-    there = answer.checkpoints
-    error = f"{folder} in the pod {answer.pod}: {there.problem}" if there.problem else ""
-    return _checkpoint_info(there.step, there.name, there.count, there.age_s(ctx.clock.now()), error)
-
-
-def _checkpoint_info(
-    step: int | None, name: str, count: int, age_s: float | None, error: str = ""
-) -> CheckpointInfo:
+    newest, there, error = found.newest_complete, CheckpointHealth(folder, len(found.checkpoints)), ""
+    if newest:
+        name = newest.path.rpartition("/")[2]
+        there = replace(there, name=name, step=newest.step, saved_s=newest.saved_s)
+    if found.problem and isinstance(answer, PodAnswer) and answer.checkpoints:
+        there = answer.checkpoints
+        error = f"{folder} in the pod {answer.pod}: {there.problem}" if there.problem else ""
+    elif found.problem:
+        error = f"{folder}: {found.problem}"
     return CheckpointInfo(
-        latest_step=step, latest=name, count=count, age_s=age_s, healthy=not error, error=error
+        latest_step=there.step,
+        latest=there.name,
+        count=there.count,
+        age_s=there.age_s(ctx.clock.now()),
+        healthy=not error,
+        error=error,
     )
 
 
@@ -270,7 +247,7 @@ def issues_of(report: HealthReport) -> list[str]:
         found.append(f"GPUs available but not being used: no task holds any of {ray['gpus_available']:g}")
     elif any(each is not None for each in gpu["gpu_utilizations"]) and gpu["avg_utilization"] < _IDLE_PERCENT:
         found.append(
-            f"GPUs are held but idle: {gpu['gpu_count']} GPUs, {gpu['avg_utilization']:.0f} % busy on average"
+            f"GPUs are held but idle: {gpu['gpu_count']} GPUs, {gpu['avg_utilization']:.0f}% busy on average"
         )
     found += [f"cannot be placed: {each}" for each in ray["waiting"]]
     if not efa["healthy"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tarfile
@@ -9,17 +10,17 @@ import tempfile
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.app.artifacts.checkpoints import checkpoints_of
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
-from jobmon_core.app.records.checkpoint_copy import copy_checkpoints
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, create_private, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
 from jobmon_core.system.files import failure_reason, read_own
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.context import Context
-    from jobmon_core.domain.notes.model import Note
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
 
+_ARCHIVES = shutil.ignore_patterns(".jobmon-archive-*")  # the archive may be written inside the checkpoint
 _MAX_JSON_BYTES = 256 * 2**20
 _TAR_SUFFIXES = (".tar.gz", ".tgz")
 _CONTENTS = {
@@ -89,7 +91,7 @@ def archive_job(
             folder = Path(temporary, f"job-{ref}")
             folder.mkdir(mode=0o700)
             if with_checkpoint:
-                archive.left_out += copy_checkpoints(ctx, job, ref, folder / "checkpoints")
+                archive.left_out += _copy_checkpoints(ctx, job, ref, folder / "checkpoints")
             _fill(ctx, job, archive, folder, html)
             _publish(folder, target)
     except OSError as error:
@@ -136,7 +138,8 @@ def _fill(
         archive.left_out.append(f"the script {record.script.why_no_text or 'was not recorded'}")
     with _left_out_if_damaged(archive, "the notes"):
         if notes := ctx.notes(job.id).read_to_change().notes:
-            write_text(folder / "notes.txt", notes_text(notes))
+            lines = (f"{_local_time(note.at_s)}  {note.text}\n" for note in notes)
+            write_text(folder / "notes.txt", "".join(lines))
     page = None
     with _left_out_if_damaged(archive, "the report"):
         page = html(collect_report(ctx, str(archive.ref)))
@@ -180,10 +183,9 @@ def _left_out_if_damaged(archive: Archive, what: str) -> Iterator[None]:
 
 
 def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> str:
-    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(now_s))
     contents = (f"{name:<14} {what}" for name, what in _CONTENTS.items() if (folder / name).exists())
     lines = (
-        f"Archive of job {archive.ref} {job.name}, written by jobmon on {at}.",
+        f"Archive of job {archive.ref} {job.name}, written by jobmon on {_local_time(now_s)}.",
         "",
         *contents,
         "",
@@ -193,12 +195,8 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
     return "".join(f"{line}\n" for line in lines)
 
 
-def notes_text(notes: tuple[Note, ...]) -> str:
-    """Return notes as a text, each after its time, or ``?`` if a damaged file has an impossible one."""
-    return "".join(f"{_local_time(note.at_s)}  {note.text}\n" for note in notes)
-
-
 def _local_time(at_s: float) -> str:
+    """Return a time as a text, or ``?`` if a damaged file has an impossible one."""
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
     except (OverflowError, ValueError, OSError):
@@ -230,7 +228,7 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
 
 def _free_name(name: str, taken: set[str]) -> str:
     """Return ``name``; if another log has it, the first of ``2-name``, ``3-name`` and so on that none has."""
-    names = chain((name,), (f"{number}-{name}" for number in count(2)))
+    names = itertools.chain((name,), (f"{number}-{name}" for number in itertools.count(2)))
     return next(each for each in names if each not in taken)
 
 
@@ -250,3 +248,45 @@ def _telemetry(ctx: Context, job: WatchedJob, folder: Path) -> Iterator[tuple[st
             target = folder / "telemetry" / source.relative_to(root)
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             yield str(source), target
+
+
+def _copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -> list[str]:
+    """Copy the checkpoint from which each task can resume to a new folder; return what is missing, and why.
+
+    Tasks that share a folder of checkpoints share the copy.
+
+    Raises:
+        OSError: the new folder cannot be made, or what is left out cannot be removed.
+    """
+    try:
+        lists = checkpoints_of(ctx, job, ref)
+    except JobmonError as error:
+        return [str(error)]
+    missing = []
+    for listed in lists:
+        folder = target / str(listed.ref) if len(lists) > 1 else target
+        newest = listed.found.newest_complete
+        if newest is None:
+            where = f" in {listed.found.folder}" if listed.found.folder else ""
+            missing.append(f"checkpoints{where}: {listed.found.problem or 'there is none to resume from'}")
+            continue
+        missing += _copy(newest, Path(listed.found.folder), folder)
+    return missing
+
+
+def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]:
+    """Copy a checkpoint; yield why it is left out, if a part of it cannot be copied."""
+    source = searched / checkpoint.path
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        for name in checkpoint.files:
+            shutil.copy2(searched / name, target)
+        if not checkpoint.files:
+            shutil.copytree(source, target / source.name, ignore=_ARCHIVES, ignore_dangling_symlinks=True)
+    except shutil.Error as error:
+        shutil.rmtree(target)
+        failed = [str(reason) for _, _, reason in error.args[0]]
+        yield f"the checkpoint {source}: {count(len(failed), 'file')} of it cannot be copied: {failed[0]}"
+    except OSError as error:
+        shutil.rmtree(target)
+        yield f"the checkpoint {source}: {error.strerror or error}"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.domain.notes.model import MAX_NOTES, MAX_TEXT_CHARS, JobNotes, Note, fingerprints
-from jobmon_core.domain.provenance.last_good import submitted_s
+from jobmon_core.domain.notes import MAX_NOTES, MAX_TEXT_CHARS, JobNotes, Note, fingerprints
+from jobmon_core.domain.provenance.compare import submitted_s
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.system.lock import command_lock
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jobmon_core.app.remote.watch import new_job
-from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.app.remote.watch import Started, new_job
+from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.scheduler.ssh.backend import SSH
 from jobmon_core.scheduler.ssh.start import CommandStarter
 
@@ -15,15 +14,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.restart.next_submission import NextAttempt
+    from jobmon_core.domain.restart.settings import RunOptions
     from jobmon_core.lifecycle.start import MonitorStarter
-
-
-class StartedOnHost(NamedTuple):
-    """A command on a host, which is watched."""
-
-    job: WatchedJob
-    problem: str = ""  # why it is not known whether it was started; empty if it was
 
 
 def run_on_host(
@@ -31,16 +24,15 @@ def run_on_host(
     starter: MonitorStarter,
     host: str,
     command: Sequence[str],
+    folders: RunOptions,
     *,
-    workdir: str = "",
-    output_dir: str = "",
     settings: JobSettings | None = None,
-) -> StartedOnHost:
-    """Start a command in the folder ``workdir`` of a host (empty: the home directory there), and watch it.
+    attempt: NextAttempt | None = None,
+) -> Started:
+    """Start a command in a folder of a host (none: the home directory there), and watch it.
 
-    ``output_dir`` is the folder there whose files are counted as its outputs; empty: none.
-    The command is recorded first. If the connection is lost, the monitor finds out whether the command
-    started; if not, the monitor makes sure that it never will.
+    ``attempt`` makes it an attempt of a lineage. The command is recorded first. If the connection is lost,
+    the monitor finds out whether the command started; if not, the monitor makes sure that it never will.
 
     Raises:
         JobmonError: the name of the host is invalid; nothing was started.
@@ -48,11 +40,15 @@ def run_on_host(
         StorageFailed: a file cannot be written, or the monitor did not start; the command may run,
             and `jobmon recover` then watches it.
     """
+    settings = attempt.settings if attempt else settings
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)
-    remote = commands.record(command, settings.name if settings else "", workdir, output_dir)
+    remote = commands.record(command, settings.name if settings else "", folders.workdir, folders.output_dir)
     job = new_job(ctx, SSH.name, remote, settings)
     ctx.store.save(job)
-    problem = commands.start(remote.ref.job_id, command, workdir)
-    with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
-        starter.start([job.id])
-    return StartedOnHost(job, problem)
+    if attempt:
+        attempt.record(NewJob(job.id, job.job_id, job.registered_s, job.registered_s, SSH.name, job.cluster))
+    problem = commands.start(
+        remote.ref.job_id, command, folders.workdir, attempt.variables if attempt else {}
+    )
+    starter.watch(job.id)
+    return Started(job, problem)

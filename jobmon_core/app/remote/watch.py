@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.reopen import reopened
+from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -17,6 +16,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import RemoteJob
+
+
+class Started(NamedTuple):
+    """A job that was given to a service, and is watched."""
+
+    job: WatchedJob
+    problem: str = ""  # why it is not known whether the service has it; empty if it has
 
 
 def watch_remote(
@@ -58,8 +64,7 @@ def watch_remote(
         if settings:
             job = replace(job, settings=settings)
         ctx.store.save(job)
-        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
-            starter.start([job.id])
+        starter.watch(job.id)
     return job
 
 

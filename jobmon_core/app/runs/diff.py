@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.run_changes import (
-    ComparedRun,
     changed_while_running,
+    commits_after,
     compared_run,
-    differences_of,
     find_last_good,
 )
 from jobmon_core.analysis.job_logs import log_files
@@ -19,7 +18,7 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.runs.record import scheduler_script
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.provenance.last_good import script_path
+from jobmon_core.domain.provenance.compare import compare, script_path
 from jobmon_core.domain.provenance.log_kinds import new_kinds
 from jobmon_core.domain.provenance.model import RunRecord
 from jobmon_core.domain.redaction import redacted_lines
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.provenance.compare import Difference
+    from jobmon_core.domain.provenance.compare import ComparedRun, Difference
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 LAST_GOOD = "last-good"
@@ -79,7 +78,7 @@ def diff_runs(ctx: Context, argument: str, other: str = LAST_GOOD) -> RunDiff:
         good_ref,
         good,
         other == LAST_GOOD,
-        differences_of(good, run),
+        compare(good, run, commits_after(good, run)),
         tuple(changed_while_running(run)),
         redacted_lines(tuple(lines)),
         more,

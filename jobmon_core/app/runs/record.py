@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.provenance.arguments import exported, without_values
-from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
-from jobmon_core.domain.provenance.last_good import script_path
+from jobmon_core.domain.provenance.compare import script_path
 from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
-from jobmon_core.domain.provenance.script_references import named_files, python_prefix
+from jobmon_core.domain.provenance.script_references import (
+    loaded_modules,
+    named_files,
+    python_prefix,
+    variable_digests,
+)
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
 from jobmon_core.observe.provenance.git import git_state
-from jobmon_core.observe.provenance.packages import python_environment
 from jobmon_core.observe.provenance.script import (
     WRAPPED,
     ReadScript,
     file_digests,
+    python_environment,
     read_file,
     read_stdin,
     script_of,
@@ -29,6 +35,7 @@ from jobmon_core.observe.provenance.script import (
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
+    from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.recorder import WaitForJobs
@@ -36,19 +43,7 @@ if TYPE_CHECKING:
 _VERSION_TIMEOUT_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What the user submits, and the options of jobmon that the record needs."""
-
-    arguments: tuple[str, ...]  # of sbatch, or the command of `jobmon run`
-    backend: str
-    is_command: bool = False
-    job_config: str = ""  # the path given by ``--job-config``
-    script_path: str = ""  # of `jobmon rerun`: the file that the submitted text came from
-    sentinel: bool = False  # whether ``--sentinel`` was given
-
-
-def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> None:
+def record_run(ctx: Context, request: SubmitRequest, wait_for_jobs: WaitForJobs) -> None:
     """Read the script at once, and all else when the job is submitted; then write the record.
 
     A failure is written to the log of the job's monitor.
@@ -63,12 +58,12 @@ def record_run(ctx: Context, request: Request, wait_for_jobs: WaitForJobs) -> No
 
 
 def _write_record(
-    ctx: Context, request: Request, line: _CommandLine, found: ReadScript, state_id: str
+    ctx: Context, request: SubmitRequest, line: _CommandLine, found: ReadScript, state_id: str
 ) -> None:
     if found.script.kind is not ScriptKind.COMMAND and not found.script.digest:
-        found = _with_scheduler_copy(ctx, state_id, found)
-    record = _record(ctx, request, line, found)
-    _save(ctx, state_id, record)
+        with suppress(JobmonError):  # a pipe can be read only once, but the scheduler may have a copy
+            found = _scheduler_copy(ctx, ctx.store.load(state_id), found.script) or found
+    _save(ctx, state_id, _record(ctx, request, line, found))
 
 
 def _save(ctx: Context, state_id: str, record: RunRecord) -> None:
@@ -110,19 +105,19 @@ class _CommandLine(NamedTuple):
     operands: list[str]  # the script, if it is a file, and its arguments
 
 
-def _command_line(request: Request) -> _CommandLine:
+def _command_line(request: SubmitRequest) -> _CommandLine:
     folder = _current_folder()
-    if request.is_command:
+    if request.run:
         return _CommandLine(folder, {}, ["", *request.arguments])
     try:
-        options, operands = read_with_unknown(request.arguments)
+        options, operands = read_with_unknown(readable(request.arguments))
     except SchedulerRejected:
         return _CommandLine(folder, {}, [])
     return _CommandLine(folder, dict(options), operands)
 
 
-def _read_script(request: Request, line: _CommandLine) -> ReadScript:
-    if request.is_command:
+def _read_script(request: SubmitRequest, line: _CommandLine) -> ReadScript:
+    if request.run:
         return ReadScript(Script(ScriptKind.COMMAND))
     if "wrap" in line.options:
         text = WRAPPED.format(line.options["wrap"])
@@ -134,14 +129,6 @@ def _read_script(request: Request, line: _CommandLine) -> ReadScript:
     return found._replace(script=replace(found.script, path=path))
 
 
-def _with_scheduler_copy(ctx: Context, state_id: str, found: ReadScript) -> ReadScript:
-    """Return the script as the scheduler keeps it, if it has one: a pipe can be read only once."""
-    try:
-        return _scheduler_copy(ctx, ctx.store.load(state_id), found.script) or found
-    except JobmonError:
-        return found
-
-
 def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript | None:
     text = ctx.scheduler(job.backend, job.cluster if job.remote else "").script_of(job.job_id)
     if not text:
@@ -149,15 +136,15 @@ def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript
     return script_of(text.encode("utf-8", "surrogateescape"), script.kind, script.path)
 
 
-def _record(ctx: Context, request: Request, line: _CommandLine, found: ReadScript) -> RunRecord:
+def _record(ctx: Context, request: SubmitRequest, line: _CommandLine, found: ReadScript) -> RunRecord:
     """Return the record of a job; programs are started and folders are listed here."""
     runner = Runner()
     chdir = line.options.get("chdir") or script_directives(found.text).get("chdir", "")
     workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given
     words = f"{found.text}\n{' '.join(line.operands[1:])} "
     git, problem = git_state(line.folder, runner)
-    kept = request.arguments if request.is_command else without_values(request.arguments)
-    variables = {**ctx.environment, **({} if request.is_command else exported(request.arguments))}
+    kept = request.arguments if request.run else without_values(request.arguments)
+    variables = {**ctx.environment, **({} if request.run else exported(request.arguments))}
     job_variables = {**variables, "SLURM_SUBMIT_DIR": line.folder}
     text = " ".join(kept)
     is_hidden = redacted(text) != text

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray, url_of
-from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StorageFailed
+from jobmon_core.app.runs.submit_request import SubmitRequest
+from jobmon_core.app.sbatch_arguments import readable, split
+from jobmon_core.domain.backends import is_ray, submit_words, url_of
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
-from jobmon_core.domain.provenance.last_good import script_path
+from jobmon_core.domain.provenance.compare import changed_lines, script_path, unified
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
-from jobmon_core.domain.provenance.text_diff import changed_lines, unified
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.provenance.git import git_state
 from jobmon_core.observe.provenance.script import changed_files
-from jobmon_core.store.home import COPY_PREFIX
+from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
 
-_STDIN = 0
 _MAX_DIFF_LINES = 20
 _COMMIT_CHARS = 7
 _MAX_NAMED = 5
@@ -47,11 +44,7 @@ class RerunPlan:
 
     ref: JobRef
     backend: str
-    folder: str
-    options: tuple[str, ...]  # the recorded words before the script, then the additional ones
-    operands: tuple[str, ...]  # the script, as it was given, and its arguments
-    script: Script
-    needs_copy: bool  # submit the recorded text: the file has changed or is gone, or it was stdin
+    recorded: RecordedSubmission  # the script is None if its file is as it was
     job_config: str = ""
     no_agent: bool = False
     may_run_twice: str = ""  # a warning; empty if the job is known to have ended
@@ -59,19 +52,15 @@ class RerunPlan:
     script_diff: tuple[str, ...] = ()  # from the recorded text to the file
 
     @property
-    def program(self) -> str:
-        """The command that will run."""
-        return "sbatch" if self.backend == DEFAULT_BACKEND else f"jobmon submit --backend {self.backend}"
+    def words(self) -> tuple[str, ...]:
+        """The command that submits it, without values that may be secret."""
+        return (*submit_words(self.backend), *without_values(self.recorded.arguments))
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments as the user gave them."""
-        return (*self.options, *self.operands)
-
-    @property
-    def shown_arguments(self) -> tuple[str, ...]:
-        """The arguments without values that may be secret."""
-        return without_values(self.arguments)
+    def request(self, arguments: tuple[str, ...]) -> SubmitRequest:
+        """Return what is to be submitted; ``arguments`` are those of `in_recorded_folder`."""
+        return SubmitRequest(
+            self.backend, arguments, self.job_config, self.recorded.script_path, no_agent=self.no_agent
+        )
 
 
 def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
@@ -89,22 +78,23 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     if more:
         raise JobmonError(f"only sbatch options may follow the job, not {more[0]!r}")
     kept, lost = without_hidden(recorded[0])
-    if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(added)[0]):
+    if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(readable(added))[0]):
         raise JobmonError(
             f"jobmon does not keep the values that job {job.ref} got by --export; "
             f"give them again: `jobmon rerun {job.ref} --export=...`"
         )
+    # each component of a het job gets the new options
+    kept = [each for word in kept for each in ((*added, word) if word == ":" else (word,))]
     needs_copy, changes, lines = _script_now(job, script)
     if COMMENT in lost:
         changes = (*changes, "its --comment was not recorded, and is left out")
+    text = script.text if needs_copy else None
     return RerunPlan(
         job.ref,
         job.backend,
-        record.folder,
-        (*kept, *added),
-        tuple(recorded[1]),
-        script,
-        needs_copy,
+        RecordedSubmission(
+            (*kept, *added, *recorded[1]), record.folder, {}, text, script.name, script_path=script.path
+        ),
         record.job_config,
         bool(job.settings and job.settings.no_agent),
         f"job {job.ref} is not known to have ended: both may run at the same time"
@@ -152,12 +142,9 @@ def _ray_command(job: WatchedJob) -> str:
 def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:
     """Return the sbatch options as they were given, and the operands: the script and its arguments."""
     try:
-        operands = read_with_unknown(words)[1]
+        return split(words)
     except SchedulerRejected as error:
         raise JobmonError(f"{whose}: {error}") from error
-    number = len(words) - len(operands)
-    options = list(words[:number])
-    return options[:-1] if options[-1:] == ["--"] else options, operands
 
 
 def _script_now(job: WatchedJob, script: Script) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
@@ -214,52 +201,3 @@ def _other_changes(record: RunRecord) -> Iterator[str]:
     old, new = record.git, git_state(record.folder, Runner())[0]
     if old and new and old.commit and new.commit and old.commit != new.commit:
         yield f"the commit is {new.commit[:_COMMIT_CHARS]} now, it was {old.commit[:_COMMIT_CHARS]}"
-
-
-@contextmanager
-def in_recorded_folder(ctx: Context, plan: RerunPlan) -> Iterator[tuple[str, ...]]:
-    """Enter the recorded folder and yield the arguments to submit.
-
-    If the recorded text is needed, the script is a temporary copy, or on stdin if it was there.
-
-    Raises:
-        StorageFailed: the copy cannot be written.
-        JobmonError: the folder cannot be entered.
-    """
-    try:
-        os.chdir(plan.folder)
-    except OSError as error:
-        raise JobmonError(f"{plan.folder}: {error.strerror}") from error
-    text = plan.script.text or ""
-    content = text.encode("utf-8", "surrogateescape")
-    if not plan.needs_copy:
-        yield plan.arguments
-    elif plan.script.kind is ScriptKind.STDIN:
-        _replace_stdin(content)
-        yield plan.arguments
-    else:
-        with _copy(ctx, plan.script.name, content) as path:
-            yield (*plan.options, str(path), *plan.operands[1:])
-
-
-@contextmanager
-def _copy(ctx: Context, name: str, content: bytes) -> Iterator[Path]:
-    """Yield the path of a private copy with the name of the script, which sbatch gives the job by default."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=ctx.home.runs))
-        path = folder / name
-        path.write_bytes(content)
-        path.chmod(0o600)
-    except OSError as error:
-        raise StorageFailed(f"a copy of the script cannot be written: {error.strerror}") from error
-    try:
-        yield path
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replace_stdin(content: bytes) -> None:
-    with os.fdopen(os.memfd_create("script"), "w+b") as file:
-        file.write(content)
-        file.seek(0)
-        os.dup2(file.fileno(), _STDIN)

@@ -58,6 +58,8 @@ def judge(job: WatchedJob, ref: JobRef, *, doubtful_fails: bool) -> Waited:
         command = cancel_command(job)
         remedy = f"; `{command}` removes it" if command else ""
         return Waited(ref, job, Result.FAILURE, f"it will never start ({reason}){remedy}")
+    if job.is_restarting:
+        return Waited(ref, job, Result.RUNNING)
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"
         return Waited(ref, job, Result.UNKNOWN, f"jobmon was asked to stop watching it; {again}")
@@ -69,7 +71,7 @@ def judge(job: WatchedJob, ref: JobRef, *, doubtful_fails: bool) -> Waited:
 def _outcome(job: WatchedJob, ref: JobRef) -> Outcome | None:
     """Return the outcome once nothing will be added to it, else None."""
     if ref.key in ("", job.watched_part):
-        return job.outcome if job.closed else None
+        return job.outcome if job.is_over else None
     task = job.tasks.get(ref.key)
     if task is None or task.end is None:
         return None

@@ -2,31 +2,35 @@
 
 The monitors of the jobs query it anyway. A wait looks at the state files once a second, and reads those that
 have changed. It also ends if a monitor is gone and cannot be restarted: nothing would report the job's end.
+The jobs are named directly or as members of a group, which may grow meanwhile.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import policy
+from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.waiting.result import Result, Waited, judge, result_of
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.lifecycle.health import Health, job_status
-from jobmon_core.system.files import file_stamp
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.lifecycle.health import job_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.system.files import Stamp
 
 _LOOK_INTERVAL_S = 1.0
 _HEALTH_INTERVAL_S = 10.0  # between two looks at whether the monitors live
+_GROUP_INTERVAL_S = 0.2
+_GROUP_TIMEOUT_S = 15.0  # a living monitor completes a group right after its last job has ended
 _RESTART_TIMEOUT_S = 60.0  # another `jobmon recover` may be running
 
 
@@ -38,6 +42,53 @@ class Target:
     ref: JobRef | None  # the job, or a part of it
     run: str = ""  # its name in a group
     outcome: Outcome | None = None  # as the group remembers it: the state file may be removed
+
+
+def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
+    """Return a function that finds the jobs of all arguments, which are names of jobs or groups.
+
+    Raises:
+        UnknownJob, StateUnreadable: jobmon has no record of a job, or cannot read it.
+    """
+    finders = [_finder(ctx, each) for each in arguments]
+
+    def find() -> list[Target]:
+        return list(dict.fromkeys(target for finder in finders for target in finder()))
+
+    return find
+
+
+def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
+    """Return a function that finds the jobs of one argument."""
+    if argument in ctx.groups.names():
+        file = ChangedFiles(lambda _path: _members(ctx, argument))
+        return lambda: file.content(ctx.groups.path(argument))
+    job, ref = find_job(ctx, argument)
+    return lambda: [Target(job.id, ref)]
+
+
+def _members(ctx: Context, name: str) -> list[Target]:
+    """Return the jobs of a group. The target of a run that was not submitted has no state id.
+
+    Raises:
+        UnknownGroup, StateUnreadable: the group was removed meanwhile, or its file cannot be read.
+    """
+    members = ctx.groups.load(name).members
+    return [Target(member.state_id, None, run, member.outcome) for run, member in members.items()]
+
+
+def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
+    """Wait until the monitor has completed groups whose jobs have all ended: their logs and messages.
+
+    That is, it has written the last line of each group's log and queued the group's message. Waits at most
+    15 seconds, and not beyond ``deadline_s`` (Unix seconds).
+    """
+    until_s = ctx.clock.now() + _GROUP_TIMEOUT_S
+    until_s = until_s if deadline_s is None else min(until_s, deadline_s)
+    for name in names:
+        with suppress(JobmonError):  # it was removed or is unreadable; how its jobs ended is known anyway
+            while ctx.groups.load(name).complete_s is None and ctx.clock.now() < until_s:
+                ctx.clock.wait(_GROUP_INTERVAL_S)
 
 
 def restart_monitors(ctx: Context, tell: Callable[[str], None]) -> None:
@@ -57,32 +108,29 @@ class WaitForJobs:
     ctx: Context
     tell: Callable[[str], None]
     restart: Callable[[Context, Callable[[str], None]], None] = restart_monitors
-    _read: dict[str, tuple[Stamp | None, WatchedJob]] = field(default_factory=dict, init=False)
+    _jobs: ChangedFiles[WatchedJob] = field(init=False)
     _unwatched_since_s: dict[str, float] = field(default_factory=dict, init=False)
     _looked_s: float = field(default=float("-inf"), init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without any I/O."""
+        self._jobs = ChangedFiles(lambda path: self.ctx.store.load(path.stem))
 
     def wait(self, find: Callable[[], Sequence[Target]], deadline_s: float | None) -> list[Waited]:
         """Return the answer about each job when all are over, or at ``deadline_s`` (Unix seconds).
 
         Without a deadline, it waits for as long as a job runs. ``find`` returns the jobs; it is called at
-        each look, since a group may grow.
+        each look, since a group may grow. A job that is restarted is over when its last attempt is.
         """
         doubtful_fails = Route(policy(self.ctx).doubtful_success) is Route.ERROR
         while True:
             targets = find()
             answers = [self._answer(target, doubtful_fails=doubtful_fails) for target in targets]
-            running = {
-                target.state_id
-                for target, answer in zip(targets, answers, strict=True)
-                if answer.result is Result.RUNNING
-            }
+            running = [each.job for each in answers if each.job and each.result is Result.RUNNING]
             self._look_after_monitors(running)
             now_s = self.ctx.clock.now()
             is_last = deadline_s is not None and now_s >= deadline_s
-            answers = [
-                self._without_monitor(target, answer, now_s, is_last=is_last)
-                for target, answer in zip(targets, answers, strict=True)
-            ]
+            answers = [self._without_monitor(answer, now_s, is_last=is_last) for answer in answers]
             if is_last or all(answer.result is not Result.RUNNING for answer in answers):
                 return answers
             rest_s = _LOOK_INTERVAL_S if deadline_s is None else min(_LOOK_INTERVAL_S, deadline_s - now_s)
@@ -93,37 +141,34 @@ class WaitForJobs:
             return Waited(None, None, Result.UNKNOWN, "it was not submitted", target.run)
         try:
             job = self._job(target.state_id)
-        except StateUnreadable as error:
+            if successor := self.ctx.lineages.successor_of(job):
+                job = self._job(successor)
+        except JobmonError as error:
             if target.outcome:
                 return Waited(target.ref, None, result_of(target.outcome), str(target.outcome), target.run)
             return Waited(target.ref, None, Result.UNKNOWN, str(error), target.run)
-        answer = judge(job, target.ref or job.ref, doubtful_fails=doubtful_fails)
+        ref = (target.ref if job.id == target.state_id else None) or job.ref
+        answer = judge(job, ref, doubtful_fails=doubtful_fails)
         return replace(answer, run=target.run)
 
     def _job(self, state_id: str) -> WatchedJob:
         """Return a job; its file is read only if it has changed."""
-        stamp = file_stamp(self.ctx.store.path(state_id))
-        known = self._read.get(state_id)
-        if known is None or stamp is None or known[0] != stamp:
-            known = stamp, self.ctx.store.load(state_id)
-            self._read[state_id] = known
-        return known[1]
+        return self._jobs.content(self.ctx.store.path(state_id))
 
-    def _look_after_monitors(self, state_ids: set[str]) -> None:
+    def _look_after_monitors(self, jobs: Iterable[WatchedJob]) -> None:
         """If a monitor of these jobs is gone, restart all that are gone; look at most every ten seconds."""
         now_s = self.ctx.clock.now()
         if 0 <= now_s - self._looked_s < _HEALTH_INTERVAL_S:
             return
         self._looked_s = now_s
-        gone = self._without_monitors(state_ids)
+        gone = self._without_monitors(jobs)
         if gone:
             self._recover()
             gone = self._without_monitors(gone)
-        self._unwatched_since_s = {each: self._unwatched_since_s.get(each, now_s) for each in gone}
+        self._unwatched_since_s = {each.id: self._unwatched_since_s.get(each.id, now_s) for each in gone}
 
-    def _without_monitors(self, state_ids: set[str]) -> set[str]:
-        healths = {each: job_status(self.ctx, self._read[each][1]).health for each in state_ids}
-        return {each for each, health in healths.items() if health in (Health.DEAD, Health.STALE)}
+    def _without_monitors(self, jobs: Iterable[WatchedJob]) -> list[WatchedJob]:
+        return [job for job in jobs if job_status(self.ctx, job).health.is_lost]
 
     def _recover(self) -> None:
         try:
@@ -131,9 +176,9 @@ class WaitForJobs:
         except JobmonError as error:
             self.tell(f"the monitors cannot be restarted now: {error}")
 
-    def _without_monitor(self, target: Target, answer: Waited, now_s: float, *, is_last: bool) -> Waited:
+    def _without_monitor(self, answer: Waited, now_s: float, *, is_last: bool) -> Waited:
         """Return the answer; UNKNOWN if the job has had no monitor for too long, or has none at the end."""
-        since_s = self._unwatched_since_s.get(target.state_id)
+        since_s = self._unwatched_since_s.get(answer.job.id) if answer.job else None
         if answer.result is not Result.RUNNING or since_s is None:
             return answer
         if not is_last and 0 <= now_s - since_s < _RESTART_TIMEOUT_S:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
 
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.file_check import FileCheck
+from jobmon_core.domain.artifacts.model import ListedFile
 
 _TEMPORARY = re.compile(r"(?:^|/)\.[^/]+\.\w{6}$|\.(?:part|partial|tmp|filepart|crdownload)$")
 _QUIET_S = 60.0  # a file that was modified less long ago may still be being copied
@@ -20,13 +20,6 @@ class Depth(StrEnum):
     COUNT = "count"  # their names, and so their number
     SIZE = "size"
     SHA256 = "sha256"  # their content
-
-
-class StoredFile(NamedTuple):
-    """A file of the checked folder or of its source."""
-
-    size_bytes: int
-    modified_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +84,19 @@ class Completeness:
         return not (self.is_unreadable or self.is_incomplete)
 
 
-class Compared(NamedTuple):
-    """What differs between a folder and its source."""
-
-    missing: tuple[str, ...]
-    extra: tuple[str, ...]
-    different: tuple[Difference, ...]
-
-
 def compare(
-    own: Mapping[str, StoredFile],
-    source: Mapping[str, StoredFile],
-    depth: Depth,
+    found: Completeness,
+    own: Mapping[str, ListedFile],
+    source: Mapping[str, ListedFile],
     now_s: float,
     other_content: Iterable[str] = (),
-) -> Compared:
-    """Compare the files of a folder with those of its source, by name.
+) -> Completeness:
+    """Return the verdict on a folder with what differs from its source, at the depth of the verdict.
 
     Args:
-        own: the files of the folder.
-        source: those of its source.
-        depth: what is compared.
+        found: the verdict so far.
+        own: the files of the folder, by name.
+        source: those of its source, by name.
         now_s: the time, Unix seconds.
         other_content: names of files whose content was compared, and differs.
     """
@@ -120,26 +105,18 @@ def compare(
         Difference(name, file.size_bytes, source[name].size_bytes, file.modified_s, now_s - file.modified_s)
         for name, file in own.items()
         if name in source
-        and depth is not Depth.COUNT
+        and found.depth is not Depth.COUNT
         and (file.size_bytes != source[name].size_bytes or name in changed)
     ]
-    return Compared(
-        tuple(sorted(source.keys() - own.keys())),
-        tuple(sorted(own.keys() - source.keys())),
-        tuple(sorted(different, key=lambda each: each.name)),
+    return replace(
+        found,
+        source_count=len(source),
+        missing=tuple(sorted(source.keys() - own.keys())),
+        extra=tuple(sorted(own.keys() - source.keys())),
+        different=tuple(sorted(different, key=lambda each: each.name)),
     )
 
 
 def is_unfinished_copy(name: str) -> bool:
     """Whether a name is one that rsync, WinSCP or a browser gives to a copy until it is finished."""
     return _TEMPORARY.search(name) is not None
-
-
-def bad(checks: Iterable[FileCheck]) -> tuple[FileCheck, ...]:
-    """Return the files that are certainly not whole."""
-    return tuple(check for check in checks if check.is_bad)
-
-
-def unreadable(checks: Iterable[FileCheck]) -> tuple[FileCheck, ...]:
-    """Return the files that could not be read."""
-    return tuple(check for check in checks if check.verdict is FileVerdict.UNREADABLE)

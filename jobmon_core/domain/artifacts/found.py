@@ -11,6 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from jobmon_core.domain.artifacts.paths import name_of, parent_of
 
+_SAVED_PATH = (
+    r"""['"`]?(?P<path>(?:/|\.{1,2}/|\w[\w.=@+-]*/)[^\s'"`,;:()]+|[\w.=@+-]+\.(?:pth|pt|ckpt|keras|h5)"""
+    r"|(?:checkpoint|ckpt|global_step|step|epoch|iter)[-_]?\d[\w.=+-]*)"
+)
+_SAVED = re.compile(
+    r"(?:\b(?:sav(?:ed?|ing)|wr(?:ote|iting)|writing|storing|stored)\b.{0,80}?"
+    r"\b(?:checkpoint|ckpt|model|state|snapshot|weights)s?\b|\b(?:checkpoint|ckpt)s?\b.{0,40}?\bsav(?:ed|ing)\b)"
+    r".{0,60}?(?:\b(?:to|at|in|as|into|under)\b|:)?\s*" + _SAVED_PATH,
+    re.IGNORECASE,
+)
+
 _FOLDER = (
     r"(?:output|out|save|saving|checkpoint|ckpt|checkpoints|results?|export|dump|model_output)[-_]?"
     r"(?:dir|directory|folder|path)"
@@ -35,7 +46,7 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 # Ray Train prints this for every worker that reports a checkpoint
-_CREATED = re.compile(
+CREATED = re.compile(
     r"Checkpoint successfully created at: Checkpoint\(filesystem=local, path=(?P<path>[^\s,)]+)\)"
 )
 _MUST_HOLD = re.compile(r"sav|writ|wrote|export|dump|stor|output|out|dir|path|folder", re.IGNORECASE)
@@ -77,7 +88,7 @@ def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if len(line) > _MAX_LINE or not _MUST_HOLD.search(line):
             continue
-        for match in (*_SETTING.finditer(line), *_OPTION.finditer(line), *_CREATED.finditer(line)):
+        for match in (*_SETTING.finditer(line), *_OPTION.finditer(line), *CREATED.finditer(line)):
             if path := _plausible(match["path"], is_named=True):
                 yield path
         if not _NEGATED.search(line):
@@ -139,3 +150,14 @@ def _plausible(path: str, *, is_named: bool = False) -> str:
 def _expanded(text: str, known: Mapping[str, str]) -> str:
     """Return a text with the known variables replaced by their values, without the quotes around it."""
     return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), text).strip("\"'")
+
+
+def saved_paths(lines: Iterable[str]) -> list[str]:
+    """Return the paths that log lines say a checkpoint was saved to, the latest last, each once."""
+    found = (
+        match["path"].rstrip(".")
+        for line in lines
+        for mention in (_SAVED, CREATED)
+        for match in mention.finditer(line[-_MAX_LINE:])
+    )
+    return list(dict.fromkeys(path for path in reversed(list(found)) if path.strip("./")))[::-1]

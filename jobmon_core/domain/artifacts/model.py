@@ -17,7 +17,8 @@ class ListedFile:
 
     name: str = ""  # its path within the folder
     size_bytes: int = 0
-    modified_s: float = 0.0
+    modified_s: float = 0.0  # of a folder: when anything in it was last written
+    owner: int | None = None  # uid
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,11 @@ def name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def without_digits(name: str) -> str:
+    """Return a name without its numbers: the same for all files of one kind."""
+    return "".join(letter for letter in name if not letter.isdecimal())
+
+
 def parent_of(path: str) -> str:
     """Return the folder of a path; ``.`` if it has none."""
     before, slash, _ = path.rpartition("/")

@@ -11,6 +11,31 @@ from zlib import crc32
 
 from jobmon_core.domain.errors import JobmonError
 
+# the unit files of a systemd timer; sources: systemd.service(5), systemd.unit(5)
+_UNIT = """\
+# written by `{name} --install`; `{name} --uninstall` removes it
+[Unit]
+Description={purpose}
+
+"""
+_SERVICE = """\
+[Service]
+Type=oneshot
+ExecStart={command}
+"""
+_KEEP_CHILDREN = """\
+# the monitors that it starts must keep running when it ends
+KillMode=process
+"""
+_TIMER = """\
+[Timer]
+{at_boot}OnCalendar={calendar}
+
+[Install]
+WantedBy=timers.target
+"""
+_AT_BOOT = "OnStartupSec=1min\n"
+
 # cron and systemd do not set these; without them another cluster may answer, or messages cannot be sent
 _EXPORTED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -148,3 +173,87 @@ def _has_password(proxy: str) -> bool:
         return "@" in urlsplit(proxy if "//" in proxy else f"//{proxy}").netloc
     except ValueError:
         return True  # not a valid URL: it may contain one
+
+
+def cron_lines(command: AutostartCommand) -> tuple[str, ...]:
+    """Return the lines for cron: run at the times of the command, and at boot if it starts monitors.
+
+    Raises:
+        AutostartUnavailable: an argument has a character that a crontab cannot hold.
+    """
+    line = command.line().replace("%", r"\%")  # cron reads an unescaped % as a newline
+    times = (*(("@reboot",) if command.regular.starts_monitors else ()), command.regular.cron)
+    return tuple(f"{when} {line} # {command.marker}" for when in times)
+
+
+def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
+    """Return the lines for Slurm's crontab.
+
+    Raises:
+        AutostartUnavailable: an argument has a character that a crontab cannot hold.
+    """
+    return (
+        f"{_options_prefix(command.marker)} --output=/dev/null",
+        f"{command.regular.cron} {command.line(*command.regular.slurm_arguments)} # {command.marker}",
+    )
+
+
+def with_lines(text: str, lines: Sequence[str], marker: str) -> str:
+    """Return the crontab with ``lines`` in place of those with ``marker``; unchanged if it has them already.
+
+    They come first, because settings in a crontab (``SHELL=``, ``PATH=``) apply to the lines below them.
+    """
+    if our_lines(text, marker) == list(lines):
+        return text
+    return "".join(f"{line}\n" for line in lines) + without_lines(text, marker)
+
+
+def without_lines(text: str, marker: str) -> str:
+    """Return the crontab without the lines that have ``marker``."""
+    return "\n".join(line for line in text.split("\n") if not _is_ours(line, marker))
+
+
+def our_lines(text: str, marker: str) -> list[str]:
+    """Return the lines of a crontab that have ``marker``."""
+    return [line for line in text.split("\n") if _is_ours(line, marker)]
+
+
+def _is_ours(line: str, marker: str) -> bool:
+    return line.endswith(f" # {marker}") or line.startswith(f"{_options_prefix(marker)} ")
+
+
+def _options_prefix(marker: str) -> str:
+    """Return the start of the line with Slurm's options. It can hold no comment, so the job name marks it."""
+    return f"#SCRON --job-name={marker}"
+
+
+def unit_files(command: AutostartCommand) -> dict[str, str]:
+    """Return the name and text of each unit file; the names start with the command's marker.
+
+    Raises:
+        AutostartUnavailable: an argument has a character that a unit file cannot hold.
+    """
+    line = " ".join(_quoted(argument) for argument in command.argv())
+    service, timer = unit_names(command.marker)
+    regular = command.regular
+    unit = _UNIT.format(name=regular.name, purpose=regular.purpose)
+    at_boot = _AT_BOOT if regular.starts_monitors else ""
+    return {
+        service: unit + _SERVICE.format(command=line) + (_KEEP_CHILDREN if regular.starts_monitors else ""),
+        timer: unit + _TIMER.format(at_boot=at_boot, calendar=regular.calendar),
+    }
+
+
+def unit_names(marker: str) -> tuple[str, str]:
+    """Return the names of the unit files: of the service and of the timer."""
+    return f"{marker}.service", f"{marker}.timer"
+
+
+def _quoted(argument: str) -> str:
+    """Quote an argument and escape the characters that are special in ExecStart."""
+    if not argument.isprintable():
+        raise AutostartUnavailable(f"{argument!r} has a character that a unit file cannot hold")
+    if argument.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return argument
+    escaped = argument.replace("\\", r"\\").replace('"', r"\"").replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"'

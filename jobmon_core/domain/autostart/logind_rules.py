@@ -20,6 +20,22 @@ def in_session(cgroups: str) -> bool:
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)
 
 
+def in_slurm_job(cgroups: str) -> bool:
+    """Return from the same text whether a process belongs to a Slurm job, whose end kills it.
+
+    ``$SLURM_JOB_ID`` proves nothing: `salloc` sets it in a shell outside the job. The cgroup of a job is
+    ``job_12``, since 26.05 its SLUID; ``system`` is that of slurmd.
+    """
+    for line in cgroups.splitlines():
+        above = ""
+        for folder in line.split("/"):
+            is_scope = above.endswith("slurmstepd.scope") and folder != "system"
+            if is_scope or (folder.startswith("job_") and folder[4:].isdecimal()):
+                return True
+            above = folder
+    return False
+
+
 def kills_at_logout(files: Iterable[str], user: str) -> bool:
     """Return whether logind kills the processes of a user's session at logout, detached ones included.
 

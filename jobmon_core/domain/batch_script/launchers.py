@@ -92,8 +92,12 @@ _FORMS = {
     "command": _Form(valued=""),
     "xvfb-run": _Form(valued="n server-num s server-args e f"),
 }
-TORCH_MODULES = ("torch.distributed.run", "torch.distributed.launch")
-ACCELERATE_MODULES = ("accelerate.commands.launch",)
+# the words that `python -m` with these modules stands for
+MODULES = {
+    "torch.distributed.run": ("torchrun",),
+    "torch.distributed.launch": ("torchrun",),
+    "accelerate.commands.launch": ("accelerate", "launch"),
+}
 CONTAINERS = ("apptainer", "singularity")
 MANAGERS = ("uv", "poetry", "pixi", "pipenv")  # which choose the environment themselves
 PYTHON_LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
@@ -113,7 +117,7 @@ def split_launcher(words: Words) -> tuple[Launcher, Words] | None:
         if not rest or rest[0] not in form.subcommands:
             return None
         del rest[0]
-    options, rest = read_options(rest, form)
+    options, rest = _read_options(rest, form)
     while name == "env" and rest and "=" in (rest[0] or ""):
         del rest[0]
     subject = rest[0] if form.operands and rest else ""
@@ -121,17 +125,7 @@ def split_launcher(words: Words) -> tuple[Launcher, Words] | None:
     return Launcher(name, options, subject or ""), rest
 
 
-def torch_options(words: Words) -> tuple[Launcher, Words]:
-    """Return the launcher of ``python -m torch.distributed.run`` from the words after it, and the rest."""
-    return split_launcher(["torchrun", *words]) or (Launcher("torchrun", {}), words)
-
-
-def accelerate_options(words: Words) -> tuple[Launcher, Words]:
-    """Return the same as `torch_options`, for ``python -m accelerate.commands.launch``."""
-    return split_launcher(["accelerate", "launch", *words]) or (Launcher("accelerate", {}), words)
-
-
-def read_options(words: Words, form: _Form) -> tuple[dict[str, str], list[str | None]]:
+def _read_options(words: Words, form: _Form) -> tuple[dict[str, str], list[str | None]]:
     """Return the options at the start of ``words``, and the words after them."""
     rest = list(words)
     options: dict[str, str] = {}

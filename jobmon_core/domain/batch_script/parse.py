@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from jobmon_core.domain.batch_script.model import (
@@ -17,7 +16,7 @@ from jobmon_core.domain.batch_script.model import (
 )
 from jobmon_core.domain.batch_script.tokens import Token, TokenKind, tokens_of
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _DESCRIPTOR = re.compile(r"(\d*|&)(.*)")
 _MAX_CHARACTERS = 200_000  # far more than a person writes
 _MAX_COMMANDS = 2_000
@@ -36,19 +35,15 @@ def parse_script(text: str) -> BatchScript:
     if not script.is_shell:
         comments = enumerate(text.split("\n"), 1)
         return replace(script, comments=tuple((n, line) for n, line in comments if line.startswith("#")))
-    found = list(tokens_of(text[:_MAX_CHARACTERS]))
-    comments_found = tuple((each.line, each.text) for each in found if each.kind is TokenKind.COMMENT)
-    commands = parse_commands(each for each in found if each.kind is not TokenKind.COMMENT)
-    return replace(script, commands=commands[:_MAX_COMMANDS], comments=comments_found)
-
-
-def parse_commands(tokens: Iterable[Token]) -> tuple[Command, ...]:
-    """Return the commands of these tokens, in the order of the text."""
     parser = _Parser()
-    for token in tokens:
-        parser.take(token)
+    found: list[tuple[int, str]] = []
+    for token in tokens_of(text[:_MAX_CHARACTERS]):
+        if token.kind is TokenKind.COMMENT:
+            found.append((token.line, token.text))
+        else:
+            parser.take(token)
     parser.end_command("")
-    return tuple(parser.commands)
+    return replace(script, commands=tuple(parser.commands[:_MAX_COMMANDS]), comments=tuple(found))
 
 
 class _Parser:
@@ -88,9 +83,9 @@ class _Parser:
             return
         if not self._has_begun() and self._take_keyword(token.text):
             return
-        found = _ASSIGNMENT.fullmatch(token.text)
+        found = ASSIGNMENT.fullmatch(token.text)
         if found and not self._words:
-            value = Word(_without_prefix(token.parts, len(token.text) - len(found[2])), found[2])
+            value = Word(without_prefix(token.parts, len(token.text) - len(found[2])), found[2])
             self._assignments.append(Assignment(found[1], value))
             return
         self._words.append(Word(token.parts, token.text))
@@ -122,7 +117,7 @@ class _Parser:
     def _operator(self, text: str) -> None:
         if self._in_pattern:
             self._in_pattern = text != ")"
-        elif text == "(" and self._words and self._is_lone_word():  # name() { ... }
+        elif text == "(" and len(self._words) == 1 and not self._redirections:  # name() { ... }
             self._words, self._assignments, self._defines_function = [], [], True
         elif text == "(":
             self.end_command("")
@@ -136,34 +131,25 @@ class _Parser:
             self.end_command(";" if text == "\n" else text)
             self._in_pattern = text.startswith(";;") and "case" in self._within[-1:]
 
-    def _is_lone_word(self) -> bool:
-        return len(self._words) == 1 and not self._redirections
-
     def end_command(self, operator: str) -> None:
         """Finish the command that ``operator`` ends."""
         head = self._words[0].raw if self._words else ""
         if self._words or self._assignments or self._redirections:  # not for `>` without a target
-            self.commands.append(self._command(operator))
+            parts = tuple(self._words), tuple(self._assignments), tuple(self._redirections)
+            self.commands.append(Command(self._line, *parts, self._after, operator, tuple(self._within)))
             self._after = operator
         elif operator in ("&&", "||", "|", "&"):  # after the end of a group or of a loop
             self._after = operator
-            self._mark_last(operator)
+            if self.commands and operator == "&":
+                self.commands[-1] = replace(self.commands[-1], operator_after=operator)
         self._words, self._assignments, self._redirections, self._redirection = [], [], [], ""
         if head in _HEADS:
             self._within.append("case" if head == "case" else "head")
             self._in_pattern = head == "case"
 
-    def _command(self, operator: str) -> Command:
-        parts = tuple(self._words), tuple(self._assignments), tuple(self._redirections)
-        return Command(self._line, *parts, self._after, operator, tuple(self._within))
 
-    def _mark_last(self, operator: str) -> None:
-        if self.commands and operator == "&":
-            self.commands[-1] = replace(self.commands[-1], operator_after=operator)
-
-
-def _without_prefix(parts: tuple[Part, ...], length: int) -> tuple[Part, ...]:
-    """Return the parts of an assignment without its name and equals sign, which are ``length`` characters."""
+def without_prefix(parts: tuple[Part, ...], length: int) -> tuple[Part, ...]:
+    """Return the parts of ``NAME=value`` without its first ``length`` characters, the name and the sign."""
     first, *others = parts
     rest = first.text[length:] if first.kind is PartKind.LITERAL else first.text
     return (first._replace(text=rest), *others) if rest or not others else tuple(others)

@@ -38,6 +38,11 @@ class PathUse(NamedTuple):
     is_made: bool = False  # whether the script makes it, or a folder above it, before
     may_be_made: bool = False  # whether an earlier program of the script may make it
 
+    @property
+    def folder(self) -> str:
+        """The folder that is written to, if it is one of outputs."""
+        return posixpath.dirname(self.path) if self.use is Use.REDIRECTED else self.path
+
 
 _INPUT = re.compile(
     r"(?:input|in|data|dataset|train|val|valid|validation|test|eval|src|source|config|cfg|conf|params?|vocab|"
@@ -60,14 +65,10 @@ _DATA_FILE = re.compile(
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|s3:|gs:|hf:", re.IGNORECASE)
 _OUTPUT_OPERATORS = (">", ">>", ">|", "&>", "&>>", ">&")
 _RUNS_FILE = ("bash", "sh", "Rscript", "julia", "perl", "octave", "node", "ruby")
-_MAKERS_TEXT = "mkdir touch cp mv rsync ln tar unzip wget curl git install tee"
-_MAKERS = tuple(_MAKERS_TEXT.split())
-_NODE_LOCAL_TEXT = "/tmp/ /var/tmp/ /dev/shm/ /local/ /lscratch/ /scratch/local/ /localscratch/"  # noqa: S108 - nothing is written there
-_NODE_LOCAL = tuple(_NODE_LOCAL_TEXT.split())
-_ELSEWHERE_TEXT = "docker podman enroot shifter ch-run sarus udocker ssh pdsh parallel"
-_ELSEWHERE = tuple(_ELSEWHERE_TEXT.split())
-_MAKES_ANYTHING_TEXT = "unzip tar git wget curl eval"
-_MAKES_ANYTHING = tuple(_MAKES_ANYTHING_TEXT.split())
+_MAKES_ANYTHING = ("unzip", "tar", "git", "wget", "curl", "eval")
+_MAKERS = (*_MAKES_ANYTHING[:-1], "mkdir", "touch", "cp", "mv", "rsync", "ln", "install", "tee")
+_ELSEWHERE = "docker podman enroot shifter ch-run sarus udocker ssh pdsh parallel"
+_NODE_LOCAL = "/tmp/ /var/tmp/ /dev/shm/ /local/ /lscratch/ /scratch/local/ /localscratch/"  # noqa: S108 - nothing is written there
 _SPECIAL = ("/dev/", "/proc/", "/sys/")
 # a list whose n-th line is that of the n-th task: sed -n "${SLURM_ARRAY_TASK_ID}p" FILE
 _LINE_OF_LIST = re.compile(
@@ -75,10 +76,12 @@ _LINE_OF_LIST = re.compile(
 )
 
 
-def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str) -> Iterator[PathUse]:
-    """Yield the paths of a script that starts in ``folder``.
+def paths_of(
+    script: BatchScript, values: Mapping[str, str | None], folder: str, *, on_node: bool = False
+) -> Iterator[PathUse]:
+    """Yield the paths of a script that starts in ``folder``; ``on_node``: only those on a disk of the node.
 
-    URLs, devices, paths that only the job knows and paths on a disk of the node are left out.
+    Else those are left out, and so are devices; URLs and paths that only the job knows always are.
     """
     here: str | None = folder
     made: set[str] = set()
@@ -87,12 +90,19 @@ def paths_of(script: BatchScript, values: Mapping[str, str | None], folder: str)
         program = program_of(command, command.texts(values))
         for use in _uses(program, command, values):
             path = _absolute(use.path, here)
-            if path and not _URL.match(use.path) and not _is_of_node(path, folder):
+            if not path or _URL.match(use.path) or is_on_node(path, folder) is not on_node:
+                continue
+            if on_node or not path.startswith(_SPECIAL):
                 yield use._replace(path=path, is_made=_is_within(path, made), may_be_made=has_worked)
         has_worked = has_worked or program.is_work or program.name in _MAKES_ANYTHING
         made |= {path for text in _made(program, command, values) if (path := _absolute(text, here))}
         if program.name in ("cd", "pushd") and not command.in_function:
             here = _changed(here, program)
+
+
+def is_on_node(path: str, folder: str) -> bool:
+    """Whether a path is on a disk of the node, which this host cannot see; not if the job starts there."""
+    return any(path.startswith(disk) and not folder.startswith(disk) for disk in _NODE_LOCAL.split())
 
 
 def _changed(here: str | None, program: Program) -> str | None:
@@ -109,12 +119,6 @@ def _absolute(path: str, here: str | None) -> str | None:
     if not path.startswith("/"):
         return posixpath.normpath(posixpath.join(here, path)) if here else None
     return posixpath.normpath("/" + path.lstrip("/"))  # else two leading slashes stay, as POSIX allows
-
-
-def _is_of_node(path: str, folder: str) -> bool:
-    """Whether a path is a device, or on a disk of the node, which this host cannot see."""
-    is_local = path.startswith(_NODE_LOCAL) and not folder.startswith(_NODE_LOCAL)
-    return is_local or path.startswith(_SPECIAL)
 
 
 def _is_within(path: str, made: set[str]) -> bool:
@@ -165,7 +169,7 @@ def _run_files(program: Program, line: int) -> Iterator[PathUse]:
 
 def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
     """Yield what options such as ``--data-dir`` name."""
-    if not program.is_work or program.name in _ELSEWHERE:
+    if not program.is_work or program.name in _ELSEWHERE.split():
         return
     previous = ""
     for word in program.arguments:
@@ -181,7 +185,11 @@ def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
     name = option.lstrip("-").replace("-", "_")
     if name == "config_path":  # Hydra's is relative to the program
         return
-    if not value or UNKNOWN in value or not (_is_path(value) or _is_folder_option(name)):
+    if (
+        not value
+        or UNKNOWN in value
+        or not (_is_path(value) or name.endswith(("dir", "directory", "folder")))
+    ):
         return
     for regex, use in ((_CHECKPOINTS, Use.CHECKPOINTS), (_OUTPUT, Use.OUTPUT_FOLDER), (_INPUT, Use.INPUT)):
         if regex.fullmatch(name):
@@ -189,10 +197,6 @@ def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
                 return  # a file
             yield PathUse(use, value, line, option)
             return
-
-
-def _is_folder_option(name: str) -> bool:
-    return name.endswith(("dir", "directory", "folder"))
 
 
 def _is_path(word: str | None) -> bool:

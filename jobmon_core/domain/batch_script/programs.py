@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from jobmon_core.domain.batch_script.launchers import (
-    ACCELERATE_MODULES,
     CONTAINERS,
     MANAGERS,
+    MODULES,
     PYTHON_LAUNCHERS,
-    TORCH_MODULES,
     Launcher,
     Words,
-    accelerate_options,
     split_launcher,
-    torch_options,
 )
 from jobmon_core.domain.batch_script.model import BatchScript, Command
 
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _VALUED = ("-X", "-W", "--check-hash-based-pycs")
 _MAX_LAUNCHERS = 8
+_OFF = ("false", "no", "none", "null", "never", "disable", "0")  # values that turn an option off
 # commands that prepare or report, and whose failure the user is hardly interested in
 _MINOR_NAMES = """
 echo printf date hostname module ml ulimit export cd mkdir source . set unset shopt trap wait sleep true
@@ -80,6 +79,13 @@ class Program:
         """Return the innermost launcher with one of these names."""
         return next((each for each in reversed(self.launchers) if each.name in names), None)
 
+    def options(self) -> Iterator[str]:
+        """Yield the names of its options, in lower case with ``_`` in place of ``-``, unless they are off."""
+        for word, after in pairwise((*(word or "" for word in self.arguments), "")):
+            name, equals, value = word.lower().partition("=")
+            if (equals or word.startswith("-")) and (value if equals else after.lower()) not in _OFF:
+                yield name.lstrip("-+").replace("-", "_")
+
     @property
     def image(self) -> str:
         """The image of the container that it runs in; empty if it runs in none."""
@@ -126,12 +132,9 @@ def program_of(command: Command, words: Words) -> Program:
 
 def _by_python(words: Words) -> tuple[Launcher, Words] | None:
     """Return the launcher that ``python -m`` starts."""
-    for at, word in enumerate(words[:4]):
-        module = words[at + 1] if word == "-m" and words[at + 1 : at + 2] else None
-        if module in TORCH_MODULES:
-            return torch_options(words[at + 2 :])
-        if module in ACCELERATE_MODULES:
-            return accelerate_options(words[at + 2 :])
+    for at, (word, module) in enumerate(pairwise(words[:5])):
+        if word == "-m" and module in MODULES:
+            return split_launcher([*MODULES[module], *words[at + 2 :]])
     return None
 
 

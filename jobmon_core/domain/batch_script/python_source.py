@@ -12,9 +12,14 @@ _SAVES = re.compile(
     r"joblib\.dump|pickle\.dump|np\.save|\.to_csv|\bTrainer\(",
     re.IGNORECASE,
 )
+# a call, not a word: an option --resume that nobody gives resumes nothing
 _RESUMES = re.compile(
-    r"resume|load_checkpoint|get_last_checkpoint|latest_checkpoint|ckpt_path|restore", re.IGNORECASE
+    r"(?<!def )\b(?:load_checkpoint|get_last_checkpoint|latest_checkpoint|restore_checkpoint)\(|"
+    r"resume_from_checkpoint\s*=\s*True|ckpt_path\s*=\s*['\"]last|JOBMON_RESUME_FROM"
 )
+_NO_REQUEUE = re.compile(r"auto_requeue\s*=\s*False")
+_SAVING_CALLS = ("torch.save", "np.save", "np.savez", "numpy.save", "joblib.dump", "model.save_weights")
+_RENAMES = re.compile(r"os\.(?:replace|rename)\(|shutil\.move\(|\.rename\(")
 _HANDLES_SIGNALS = re.compile(
     r"signal\.(?:signal|sigaction|SIG)|SLURMEnvironment|submitit|\bpl\.Trainer|lightning"
 )
@@ -40,6 +45,8 @@ class PythonSource:
     required_variables: tuple[str, ...] = ()  # read as os.environ["NAME"] at each start
     saves: bool = False
     resumes: bool = False
+    requeues: bool = True  # whether a framework that would submit the job again may do so
+    overwrites: int | None = None  # the line of a save in a loop whose file has always the same name
     handles_signals: bool = False
     may_use_many_gpus: bool = False
     visible_devices: str = ""  # the GPUs that it chooses, e.g. "0,1"
@@ -65,6 +72,8 @@ def read_source(text: str) -> PythonSource:
         required_variables=tuple(dict.fromkeys(_required_variables(tree))),
         saves=bool(_SAVES.search(text)),
         resumes=bool(_RESUMES.search(text)),
+        requeues=not _NO_REQUEUE.search(text),
+        overwrites=None if _RENAMES.search(text) else _overwriting_save(tree),
         handles_signals=bool(_HANDLES_SIGNALS.search(text)),
         may_use_many_gpus=bool(_MANY_GPUS.search(text)),
         visible_devices=devices[1] if devices else "",
@@ -73,6 +82,19 @@ def read_source(text: str) -> PythonSource:
         makes_folders=bool(_MAKES_FOLDERS.search(text)),
         changes_path="sys.path" in text or "site.addsitedir" in text,
     )
+
+
+def _overwriting_save(tree: ast.Module) -> int | None:
+    """Return the line of the first save in a loop to a file whose name is a constant; None without one."""
+    loops = (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While))
+    calls = (node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call))
+    for call in calls:
+        name = ast.unparse(call.func)
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        texts = [each for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if name in _SAVING_CALLS and texts:
+            return call.lineno
+    return None
 
 
 def _imports(body: list[ast.stmt]) -> list[str]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet
+from jobmon_core.domain.slurm.log_paths import expand_known, templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import (
+    NEXT_COMPONENT,
     directive_words,
     parse_time_limit_s,
     read_with_unknown,
@@ -40,8 +42,8 @@ _VARIABLES = {
     "SBATCH_TIMELIMIT": "time",
 }
 _NUMBER = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?:[:,].*)?")
+_COUNT = re.compile(r"[0-9]{1,6}")  # of GPUs
 _MINUTE_S = 60
-_HET_JOB = ("hetjob", "packjob")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,19 @@ class Request:
         return self.options.get("job-name", "") or default
 
 
+def log_files(request: Request, folder: str, user: str) -> tuple[str, ...]:
+    """Return the files of the job's output, with patterns where only Slurm knows the value.
+
+    ``folder`` is where the job starts.
+    """
+    options, is_array = request.options, request.array is not None
+    paths = templates_from_record(
+        options.get("output", ""), options.get("error", ""), folder, is_array=is_array
+    )
+    known = (expand_known(path, user, request.name) for path in (paths.stdout, paths.stderr))
+    return tuple(dict.fromkeys(known))
+
+
 def read_request(arguments: Sequence[str], environment: Mapping[str, str], script_text: str) -> Request:
     """Return what a command line of sbatch asks for.
 
@@ -146,7 +161,7 @@ def read_request(arguments: Sequence[str], environment: Mapping[str, str], scrip
         operands[0] if has_script else "",
         tuple(operands[1:]) if has_script else (),
         options,
-        any(each[:1] in ([name] for name in _HET_JOB) for each in words) or ":" in arguments,
+        any(each[:1] and each[0] in NEXT_COMPONENT for each in words) or ":" in arguments,
         bool(words),
     )
 
@@ -159,9 +174,7 @@ def _number(text: str) -> int | None:
 def _gpus(text: str) -> int | None:
     """Return the sum of ``4``, ``a100:4`` or ``a100:2,v100:2``."""
     counts = [part.rpartition(":")[2] for part in text.split(",")]
-    numbers = [
-        int(each) for each in counts if each.isascii() and each.isdigit() and len(each) < len("1000000")
-    ]
+    numbers = [int(each) for each in counts if _COUNT.fullmatch(each)]
     return sum(numbers) if len(numbers) == len(counts) else None
 
 
@@ -174,5 +187,5 @@ def _gres_gpus(text: str) -> int | None:
         name, *rest = part.removeprefix("gres/").removeprefix("gres:").partition("(")[0].split(":")
         if name == "gpu" or name.startswith("gpu="):
             last = rest[-1] if rest else name.partition("=")[2] or "1"
-            found += int(last) if last.isascii() and last.isdigit() and len(last) < len("1000000") else 1
+            found += int(last) if _COUNT.fullmatch(last) else 1
     return found

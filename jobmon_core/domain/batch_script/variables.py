@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from jobmon_core.domain.batch_script.model import BatchScript, Command, Part, PartKind, Word
+from jobmon_core.domain.batch_script.parse import ASSIGNMENT, without_prefix
 from jobmon_core.domain.batch_script.tokens import parts_of
 
 _DECLARING = ("export", "declare", "local", "readonly", "typeset")
 _READING = ("read", "mapfile", "readarray", "getopts")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _USED_IN_TEXT = re.compile(r"\$\{?([A-Za-z_]\w*)(:?[-=+?])?")
 _ARITHMETIC = re.compile(r"\(\((.{1,500}?)\)\)")
@@ -35,8 +35,9 @@ def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
     first, *rest = command.words
     if first.raw in _DECLARING:
         for word in rest:
-            if found := _ASSIGNED.fullmatch(word.raw):
-                yield found[1], Word(_value_parts(word, found[2]), found[2])
+            if found := ASSIGNMENT.fullmatch(word.raw):
+                value = without_prefix(word.parts, len(word.raw) - len(found[2]))
+                yield found[1], Word(value, found[2])
     elif first.raw in _READING or first.raw in ("for", "select"):
         names = rest if first.raw in _READING else rest[:1]
         yield from ((word.raw, None) for word in names if _IDENTIFIER.fullmatch(word.raw))
@@ -44,16 +45,6 @@ def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
         yield from ((found[0], None) for word in rest if (found := _IDENTIFIER.match(word.raw)))
     elif first.raw == "printf" and rest[:1] and rest[0].raw == "-v":
         yield from ((word.raw, None) for word in rest[1:2])
-
-
-def _value_parts(word: Word, value: str) -> tuple[Part, ...]:
-    """Return the parts of the value of ``NAME=value``, a word of `export`."""
-    first, *others = word.parts
-    if first.kind is not PartKind.LITERAL:
-        return word.parts
-    prefix = len(word.raw) - len(value)
-    rest = first.text[prefix:]
-    return (first._replace(text=rest), *others) if rest or not others else tuple(others)
 
 
 def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -88,18 +79,11 @@ def set_names(script: BatchScript) -> set[str]:
     """Return the names of all variables that some command sets."""
     names = {name for command in script.commands for name, _ in assignments_of(command)}
     prefixed = {each.name for command in script.commands for each in command.assignments}
-    return names | prefixed | _defaulted(script) | _computed(script)
-
-
-def _computed(script: BatchScript) -> set[str]:
-    """Return the names that arithmetic sets: ``((i++))``, ``for ((i = 0; ...))``."""
-    found = _ARITHMETIC.findall(script.text)
-    return {name for text in found for name in _COMPUTED.findall(text)}
-
-
-def _defaulted(script: BatchScript) -> set[str]:
-    """Return the names in ``${NAME:=value}`` and ``${NAME:?}``, which are set afterwards."""
-    return {name for name, guard in _USED_IN_TEXT.findall(script.text) if guard.endswith(("=", "?"))}
+    # ${NAME:=value} and ${NAME:?} are set afterwards
+    guarded = {name for name, guard in _USED_IN_TEXT.findall(script.text) if guard.endswith(("=", "?"))}
+    # by arithmetic: ((i++)), for ((i = 0; ...))
+    computed = {name for text in _ARITHMETIC.findall(script.text) for name in _COMPUTED.findall(text)}
+    return names | prefixed | guarded | computed
 
 
 def uses_of(script: BatchScript) -> Iterator[Use]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.bundle.text import Part, utc
-from jobmon_core.domain.humanize import duration, number, size
+from jobmon_core.domain.humanize import count, duration, number, size
 from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 from jobmon_core.domain.redaction import redacted
@@ -33,7 +33,8 @@ def files_part(found: Artifacts) -> Part:
     if outputs := found.outputs:
         problem = f" ({outputs.problem})" if outputs.problem else ""
         lines.append(
-            f"outputs: {outputs.count} files, {size(outputs.total.size_bytes)}, in {outputs.folder}{problem}"
+            f"outputs: {count(outputs.count, 'file')}, {size(outputs.total.size_bytes)}, "
+            f"in {outputs.folder}{problem}"
         )
         lines += [
             f"  {file.name}: {size(file.growth.size_bytes)}, written {utc(file.growth.modified_s)}"
@@ -86,7 +87,7 @@ def _worker(worker: Worker) -> str:
         f"rank {worker.rank}" if worker.rank is not None else "",
         redacted(worker.name),
         worker.status,
-        f"CPU {worker.cpu_percent:.0f} %" if worker.cpu_percent is not None else "",
+        f"CPU {worker.cpu_percent:.0f}%" if worker.cpu_percent is not None else "",
         f"memory {size(worker.memory)}" if worker.memory is not None else "",
         f"GPUs {','.join(map(str, worker.gpus))}" if worker.gpus else "",
         f"last active {utc(worker.last_activity_s)}" if worker.last_activity_s else "",
@@ -99,7 +100,7 @@ def _report(report: AgentReport) -> Iterator[str]:
     cpu, memory, node = sample.cpu, sample.memory, sample.node
     yield f"{node.name or '?'}, as of {utc(sample.at_s) or '?'}:"
     if cpu and cpu.used_percent is not None:
-        yield f"  CPU of the task: {cpu.used_percent:.0f} % of one core, {cpu.cores:g} cores allowed"
+        yield f"  CPU of the task: {cpu.used_percent:.0f}% of one core, {cpu.cores:g} cores allowed"
     if memory:
         limit = f" of {size(memory.limit)}" if memory.limit else ""
         kills = f", {memory.oom_kills} processes killed because memory ran out" if memory.oom_kills else ""
@@ -116,7 +117,7 @@ def _report(report: AgentReport) -> Iterator[str]:
 
 def _gpu(gpu: Gpu) -> str:
     parts = (
-        f"{gpu.utilization_percent:.0f} % busy"
+        f"{gpu.utilization_percent:.0f}% busy"
         if gpu.utilization_percent is not None
         else "utilisation not available",
         f"{size(gpu.memory)} of {size(gpu.memory_total)}"

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.visible_text import one_line, visible
+
 MAX_BYTES = 256 * 1024  # of the whole file
 _MAX_PART_BYTES = 48 * 1024
 _MAX_LINE = 1000  # characters
@@ -24,8 +27,8 @@ class Part(NamedTuple):
 
 def bundle_text(heading: Sequence[str], parts: Iterable[Part]) -> str:
     """Return the text of a bundle, at most `MAX_BYTES` bytes of UTF-8."""
-    blocks = ["\n".join(heading)]
-    blocks += [f"== {part.title}\n{_body(part)}" for part in parts]
+    blocks = ["\n".join(map(one_line, heading))]
+    blocks += [f"== {one_line(part.title)}\n{_body(part)}" for part in parts]
     data = ("\n\n".join(blocks) + "\n").encode(errors="replace")
     if len(data) <= MAX_BYTES:
         return data.decode()
@@ -43,12 +46,12 @@ def _body(part: Part) -> str:
             break
         shown.append(line)
     hidden = len(lines) - len(shown)
-    left_out = [f"[{hidden} lines left out]"] if hidden else []
+    left_out = [f"[{count(hidden, 'line')} left out]"] if hidden else []
     return "\n".join([*left_out, *reversed(shown)] if part.keeps_end else [*shown, *left_out])
 
 
 def _shortened(line: str) -> str:
-    line = line.replace("\n", " ")
+    line = visible(line.expandtabs()).replace("\n", " ")
     return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} [...]"
 
 

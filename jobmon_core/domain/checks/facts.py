@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.batch_script.activation import Activation
 from jobmon_core.domain.batch_script.model import BatchScript
 from jobmon_core.domain.batch_script.paths import PathUse
 from jobmon_core.domain.batch_script.programs import Program
 from jobmon_core.domain.batch_script.python_source import PythonSource
 from jobmon_core.domain.batch_script.request import Request
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.pending.model import Partition
+from jobmon_core.domain.restart.settings import RestartSettings
 
 
 class PathKind(StrEnum):
@@ -57,25 +61,7 @@ class SubmissionAnswer(NamedTuple):
     starts_s: int | None = None  # the estimate, in Unix seconds
     nodes: str = ""
     partition: str = ""
-
-
-class Partition(NamedTuple):
-    """The limits of a partition; None: not known, or no limit."""
-
-    name: str
-    max_time_s: int | None = None
-    default_time_s: int | None = None
-    state: str = ""  # as Slurm writes it, e.g. ``UP`` or ``DRAIN``
-
-
-class Room(NamedTuple):
-    """The room on the file system that a job writes to."""
-
-    folder: str
-    free_bytes: int
-    total_bytes: int
-    free_inodes: int | None = None  # None: the file system does not count them
-    total_inodes: int | None = None
+    remark: str = ""  # what sbatch says about a job that it accepts
 
 
 class Quota(NamedTuple):
@@ -128,7 +114,7 @@ class Setup(NamedTuple):
     channels: tuple[str, ...] = ()  # the routes that have a channel
     fault: str = ""  # why the configuration cannot be used
     returns_by: str = ""  # what restarts monitors after a reboot; empty if nothing does
-    home: str = ""
+    can_return: bool = True  # whether something that does can be installed on this host
 
 
 _NO_SETUP = Setup()
@@ -150,13 +136,15 @@ class Facts:
     uses: tuple[PathUse, ...] = ()
     # by the index of the array task
     task_uses: Mapping[int, tuple[PathUse, ...]] = field(default_factory=dict)
+    node_uses: tuple[PathUse, ...] = ()  # paths on a disk of the node; ``uses`` has none
     paths: Mapping[str, PathFact] = field(default_factory=dict)
     logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
     is_slurm: bool = True
     slurm_version: tuple[int, int] | None = None
     test_only: SubmissionAnswer | None = None
     partition: Partition | None = None
-    room: Room | None = None
+    room: Disk | None = None  # on the file system that the job writes to
+    room_folder: str = ""  # the folder on it that was looked at
     quota: Quota | None = None
     environments: tuple[EnvironmentFact, ...] = ()
     python: tuple[PythonFact, ...] = ()
@@ -167,6 +155,11 @@ class Facts:
     shell_files: tuple[PathFact, ...] = ()  # further shell scripts that the script runs
     checkpoint_dir: str = ""  # as the job configuration names it
     output_dir: str = ""
+    settings: JobSettings | None = None  # the job configuration
+    settings_fault: str = ""  # why that beside the script does not count
+    restart: RestartSettings | None = None  # None: the user asks for no restarts
+    reads_resume: bool = False  # whether the script, or one that it runs, asks where to resume
+    unknown_option: str = ""  # without dashes: nobody knows which word is the script, and it is not read
 
     @property
     def time_limit_s(self) -> float | None:

@@ -21,30 +21,30 @@ class Status(StrEnum):
 class Item(NamedTuple):
     """One checked item."""
 
-    id: str  # for programs; it stays the same for ever
     status: Status
     text: str  # one sentence: what was found
     advice: str = ""  # what to do about it
+    id: str = ""  # for programs; it stays the same for ever. Rules leave it to the list of all rules
 
 
-def passed(name: str, text: str, advice: str = "") -> Item:
+def passed(text: str, advice: str = "") -> Item:
     """Return an item that is in order; ``advice`` is a hint."""
-    return Item(name, Status.PASS, text, advice)
+    return Item(Status.PASS, text, advice)
 
 
-def warned(name: str, text: str, advice: str) -> Item:
+def warned(text: str, advice: str) -> Item:
     """Return an item that is probably wrong."""
-    return Item(name, Status.WARN, text, advice)
+    return Item(Status.WARN, text, advice)
 
 
-def failed(name: str, text: str, advice: str) -> Item:
+def failed(text: str, advice: str) -> Item:
     """Return an item with which the job cannot work."""
-    return Item(name, Status.FAIL, text, advice)
+    return Item(Status.FAIL, text, advice)
 
 
-def not_applicable(name: str, why: str) -> Item:
+def not_applicable(why: str) -> Item:
     """Return an item that does not concern the job, or that this host cannot judge."""
-    return Item(name, Status.NOT_APPLICABLE, why)
+    return Item(Status.NOT_APPLICABLE, why)
 
 
 def exit_code(items: Iterable[Item]) -> int:

@@ -53,29 +53,25 @@ class NodeReport(NamedTuple):
 def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Item]:
     """Yield the items that only a node can show."""
     node = (report.of("node") or ["?"])[0]
-    yield _environment(facts, script, report, node)
-    yield _imports(script, report, node)
     gpus = [gpu for line in report.of("gpu") if (gpu := _gpu(line))]
-    yield _cuda(script, report, gpus, node)
-    yield _gpu_memory(facts, script, gpus, node)
-    yield _network(script, report, node)
+    yield _environment(facts, script, report, node)._replace(id="node_environment")
+    yield _imports(script, report, node)._replace(id="node_imports")
+    yield _cuda(script, report, gpus, node)._replace(id="node_cuda")
+    yield _gpu_memory(facts, script, gpus, node)._replace(id="node_gpu_memory")
+    yield _network(script, report, node)._replace(id="node_network")
 
 
 def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str) -> Item:
-    name = "node_environment"
     lines = facts.script.text.split("\n")
     for text in report.of("setup"):
         number = int(text) if text.isdigit() else 0
         line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         return _failed(
-            script,
-            name,
-            f"line {number} fails on {node}: {line}",
-            "Check the names of modules and paths there.",
+            script, f"line {number} fails on {node}: {line}", "Check the names of modules and paths there."
         )
     if script.left_out:
-        return passed(name, f"{_left_out(script)}; what else the script sets up works on {node}")
-    return passed(name, f"what the script sets up works on {node}")
+        return passed(f"{_left_out(script)}; what else the script sets up works on {node}")
+    return passed(f"what the script sets up works on {node}")
 
 
 def _left_out(script: NodeScript) -> str:
@@ -87,11 +83,11 @@ def _left_out(script: NodeScript) -> str:
     return f"lines {named} and {others[-1]} are not run on the node"
 
 
-def _failed(script: NodeScript, name: str, text: str, advice: str) -> Item:
+def _failed(script: NodeScript, text: str, advice: str) -> Item:
     """Return a failed item; a warning if a line that the short job leaves out may be the cause."""
     if not script.left_out:
-        return failed(name, text, advice)
-    return warned(name, f"{text}; {_left_out(script)}, which may be why", advice)
+        return failed(text, advice)
+    return warned(f"{text}; {_left_out(script)}, which may be why", advice)
 
 
 def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
@@ -105,17 +101,15 @@ def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
 
 
 def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
-    name = "node_imports"
     if lines := report.of("no-python"):
         return _failed(
             script,
-            name,
             f"the Python of line {lines[0]} does not start on {node}",
             "Load or activate its environment first.",
         )
     found = list(_pythons(report))
     if not found:
-        return not_applicable(name, "the script starts no Python program whose imports the short job can try")
+        return not_applicable("the script starts no Python program whose imports the short job can try")
     for each in found:
         problems = each.get("failed")
         if isinstance(problems, dict) and problems:
@@ -123,13 +117,10 @@ def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
             others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             return _failed(
                 script,
-                name,
                 f"on {node}, {each.get('executable')} cannot import {package}{others}: {why}",
                 "Install it in that environment, or load what it needs.",
             )
-    return passed(
-        name, f"Python {found[0].get('python')} on {node} imports everything that the program imports"
-    )
+    return passed(f"Python {found[0].get('python')} on {node} imports everything that the program imports")
 
 
 def _gpu(line: str) -> _Gpu | None:
@@ -140,44 +131,39 @@ def _gpu(line: str) -> _Gpu | None:
 
 
 def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -> Item:
-    name = "node_cuda"
     if not script.needs_gpu:
-        return not_applicable(name, "the job asks for no GPU")
+        return not_applicable("the job asks for no GPU")
     torch = next((each["torch"] for each in _pythons(report) if isinstance(each.get("torch"), dict)), None)
     driver = (report.of("driver-cuda") or [""])[0]
     if not isinstance(torch, dict):
         if not gpus:
-            return not_applicable(name, f"nvidia-smi shows no GPU on {node}")
+            return not_applicable(f"nvidia-smi shows no GPU on {node}")
         supports = f", which supports CUDA up to {driver}" if driver else ""
-        return passed(name, f"driver {gpus[0].driver} on {node}{supports}")
+        return passed(f"driver {gpus[0].driver} on {node}{supports}")
     return _cuda_of_torch(torch, driver, node)
 
 
 def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Item:
     """Judge what PyTorch says about its CUDA; ``driver`` is the newest CUDA that the driver supports."""
-    name = "node_cuda"
     if error := torch.get("error"):
         return warned(
-            name,
-            f"PyTorch on {node} cannot look for GPUs: {error}",
-            "Install a PyTorch that fits the driver.",
+            f"PyTorch on {node} cannot look for GPUs: {error}", "Install a PyTorch that fits the driver."
         )
     built_for = torch.get("cuda")
     if not built_for:
         return failed(
-            name, f"this PyTorch ({torch.get('version')}) is built without CUDA", "Install one with CUDA."
+            f"this PyTorch ({torch.get('version')}) is built without CUDA", "Install one with CUDA."
         )
     if not torch.get("available"):
         newest = f"the driver supports CUDA up to {driver}" if driver else "no driver answers"
         return failed(
-            name,
             f"PyTorch for CUDA {built_for} finds no GPU on {node}; {newest}",
             f"Install a PyTorch for CUDA {driver} or older."
             if driver
             else f"Tell your administrators, or exclude the node: --exclude={node}.",
         )
     return passed(
-        name, f"PyTorch for CUDA {built_for} works on {node} ({count(_number(torch.get('gpus')), 'GPU')})"
+        f"PyTorch for CUDA {built_for} works on {node} ({count(_number(torch.get('gpus')), 'GPU')})"
     )
 
 
@@ -186,32 +172,28 @@ def _number(value: object) -> int:
 
 
 def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -> Item:
-    name = "node_gpu_memory"
     if not script.needs_gpu:
-        return not_applicable(name, "the job asks for no GPU")
+        return not_applicable("the job asks for no GPU")
     if not gpus:
-        return not_applicable(name, f"nvidia-smi shows no GPU on {node}")
+        return not_applicable(f"nvidia-smi shows no GPU on {node}")
     asked = facts.request.gpus_per_node or 0
     for gpu in gpus:
         if len(gpus) <= asked and gpu.used_bytes > gpu.total_bytes * _IN_USE:
             return warned(
-                name,
                 f"{size(gpu.used_bytes)} of GPU {gpu.number} on {node} are in use before the job uses any",
                 f"Tell your administrators, or exclude the node: --exclude={node}.",
             )
-    return passed(name, f"{gpus[0].name}: {size(gpus[0].total_bytes)} each on {node}")
+    return passed(f"{gpus[0].name}: {size(gpus[0].total_bytes)} each on {node}")
 
 
 def _network(script: NodeScript, report: NodeReport, node: str) -> Item:
-    name = "node_network"
     if not script.hosts:
-        return not_applicable(name, "nothing in the script seems to need the Internet")
+        return not_applicable("nothing in the script seems to need the Internet")
     for line in report.of("host"):
         host, _, code = line.partition(" ")
         if code != "0":
             return warned(
-                name,
                 f"{host} cannot be reached from {node}",
                 "Download beforehand and set HF_HUB_OFFLINE=1 or WANDB_MODE=offline, or use a proxy.",
             )
-    return passed(name, f"{', '.join(script.hosts)} can be reached from {node}")
+    return passed(f"{', '.join(script.hosts)} can be reached from {node}")

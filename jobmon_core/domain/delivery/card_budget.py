@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.delivery.outbox import Receipt
 
 MAX_CARDS = 10  # of jobs that have not ended
 _MAX_PENDING = 5  # a pending job gets a card only while fewer cards than this exist
@@ -65,7 +65,7 @@ def record_card_result(
     if is_closed:
         kept = {key: until_s for key, until_s in budget.kept_until_s.items() if key != state_id}
         budget = replace(budget, kept_until_s=kept)
-    if receipt.outcome is DeliveryOutcome.DELIVERED:
+    if receipt.is_delivered:
         return budget
     wait_s = max(_AFTER_FAILURE_S, receipt.retry_after_s or 0.0)
     return replace(budget, next_s=max(budget.next_s, now_s + wait_s))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from jobmon_core.domain.channels import Level, Route
+from jobmon_core.domain.channels import ConfiguredChannel, Level, Route
 from jobmon_core.domain.slurm.states import Outcome
 
 _MIN_WAIT_S = 2.0
@@ -128,6 +128,11 @@ class Receipt:
     why: str = ""  # empty after a success
     retry_after_s: float | None = None  # None if the channel asks for none
     for_all: bool = False  # the cause affects every message to this channel, not just this one
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether the channel accepted the message."""
+        return self.outcome is DeliveryOutcome.DELIVERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,3 +307,30 @@ def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> Ou
         why = f"sent {attempts} times without a response ({receipt.why}); it has probably arrived"
         return replace(entry, given_up=why)
     return replace(entry, next_try_s=now_s + _UNCONFIRMED_WAITS_S[attempts - 1])
+
+
+def takeover(
+    entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
+) -> OutboxEntry | None:
+    """Return the entry by which another channel gets a message that was given up.
+
+    None if it is not needed, or if no other channel can take over.
+
+    ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
+    channel takes over from one that took over itself.
+    """
+    if not entry.given_up or not entry.channel or entry.instead_of:
+        return None
+    names = {channel.name for channel in routed} - {entry.channel}
+    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
+    usable.sort(key=lambda channel: channel.name not in names)  # first those that get such messages anyway
+    # no fingerprint: the channel is not configured any more. If it was only renamed, its new name is among
+    # ``names``, but that channel did not get the message
+    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
+    if not usable or is_told_anyway:
+        return None
+    note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
+    message = replace(entry.message, fields=(note, *entry.message.fields))
+    return OutboxEntry(
+        message, channel=usable[0].name, instead_of=entry.channel, maybe_delivered=entry.maybe_delivered
+    )

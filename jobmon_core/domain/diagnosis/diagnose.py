@@ -15,6 +15,8 @@ The rules, in this order:
 6. If there is none, or if programs often survive it or this one probably did, the cause that the exit status
    implies counts instead. If it implies none, that failure counts after all; without any failure, the cause
    is unknown and the last lines of the log are shown.
+7. Of a log alone, without a state from Slurm, "no failure" is said only if its end does not speak of one in
+   words that no pattern explains.
 """
 
 from __future__ import annotations
@@ -27,16 +29,19 @@ from typing import NamedTuple
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import (
     Cause,
+    advice_without_log,
     advice_without_slurm,
     implied_cause,
     stated_cause,
 )
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.diagnosis.lines.reasons import failures_near_end, reason_below
 from jobmon_core.domain.diagnosis.model import ERRORED_TRIALS, NAN_LOSS, Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import (
     CLEAN,
     MIN_RELIABLE_PRECEDENCE,
     MIN_ROOT_PRECEDENCE,
+    SCHEDULER_LABELS,
     Match,
     Role,
     Severity,
@@ -44,10 +49,14 @@ from jobmon_core.domain.diagnosis.patterns import (
     label_of,
 )
 from jobmon_core.domain.diagnosis.result_line import nan_at_end
+from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
+_MAX_QUOTED = 120  # characters
+_SURVIVED = "The log does not end in a failure."
 _LAST_LINES = 8  # shown if the cause is unknown
+_MAX_FAILURES = 4  # of them that lie above the end, but speak of a failure
 _END_LINES = 50  # above these last lines, a report of success may be about a part only, e.g. an epoch
 # The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
@@ -56,13 +65,9 @@ _AFTER_HANG = {
     JobState.DEADLINE: "The job then hung until its deadline.",
 }
 
-_TRACE = (
-    "Put `set -x` into the script, below the `#SBATCH` lines: its log then shows each command before it runs."
-)
-_LOCAL_TRACE = "If it is a shell script, `set -x` at its top lets its log show each command before it runs."
 _STOP_AT_FAILURE = (
-    "Check the results: Slurm sees only the exit code of the script's last command, and of a pipe "
-    "(`python ... | tee log`) only that of its last part. To stop at the first failure, put "
+    "Check the results: the exit code is only that of the script's last command, and of a pipe "
+    "(`python ... | tee log`) that of its last part. To stop at the first failure, put "
     "`set -euo pipefail` into the script, after `module load` and `conda activate`: they can fail under `-u`."
 )
 
@@ -74,12 +79,15 @@ _IMPLIED = 0.5  # only the exit status suggests it
 _RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered from the failure
 
 
-def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
+def diagnose(
+    evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "", is_of_file: bool = False
+) -> Diagnosis:
     """Return why a job ended as it did. The state in ``evidence`` is UNKNOWN if there is only a log.
 
-    ``note`` states what made the analysis incomplete; it is copied to the diagnosis.
+    ``note`` states what made the analysis incomplete; it is copied to the diagnosis. ``is_of_file``: nothing
+    tells which lines are of the last run, so that the log may hold earlier ones.
     """
-    return _Diagnoser(evidence, analysis, note).diagnosis()
+    return _Diagnoser(evidence, analysis, note, is_of_file=is_of_file).diagnosis()
 
 
 def names_root_cause(analysis: LogAnalysis) -> bool:
@@ -137,7 +145,10 @@ def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | 
 class _Diagnoser:
     """One diagnosis: what Slurm reports and what the log shows."""
 
-    def __init__(self, evidence: SlurmEvidence, analysis: LogAnalysis, note: str) -> None:
+    def __init__(
+        self, evidence: SlurmEvidence, analysis: LogAnalysis, note: str, *, is_of_file: bool = False
+    ) -> None:
+        self._is_of_file = is_of_file
         self._evidence = evidence
         self._analysis = analysis
         self._note = note
@@ -155,16 +166,38 @@ class _Diagnoser:
         if implied is not None:
             is_shown = root is not None and root.pattern.id == implied.id and not self._recovered_from(root)
             return self._from_cause(implied, _PROVED if is_shown else _IMPLIED)
-        if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
+        is_unknown = self._evidence.state is JobState.UNKNOWN and self._analysis.lines
+        if is_unknown and self._analysis.ends_cleanly and not self._unexplained:
             confidence = _PROVED if self._analysis.successes else _SUSPECTED
-            return self._no_failure("No failure found", self._success_in_log(), confidence)
+            found = self._no_failure("No failure found", self._success_in_log(), confidence)
+            earlier = self._earlier_failure() if self._is_of_file else ""
+            return replace(found, explanation=_SURVIVED).with_note(earlier) if earlier else found
         return self._unknown_cause()
+
+    @cached_property
+    def _unexplained(self) -> tuple[int, ...]:
+        """The positions of lines near the end of the log that speak of a failure and match no pattern.
+
+        Those before a report of success do not count.
+        """
+        analysis = self._analysis
+        return failures_near_end(analysis.lines, analysis.matches, max(analysis.successes, default=-1) + 1)
 
     def _success_in_log(self) -> str:
         """Return what a log without a failure says about success, which proves nothing."""
         if any(position >= len(self._analysis.lines) - _END_LINES for position in self._analysis.successes):
             return "The log shows no failure, and its last lines report success."
         return "The log shows no failure."
+
+    def _earlier_failure(self) -> str:
+        """Return the failure of an earlier run, or one that was survived, as a note; empty without any."""
+        last, lines = self._analysis.latest_failure, self._analysis.lines
+        if last is None or not self._analysis.ended_process(last):
+            return ""
+        line = lines[last.position]
+        where = "" if line.number is None else f" in line {line.number}"
+        (text,) = redacted_lines((line.text.strip(),))
+        return f"the log goes on after a failure{where}: {text[:_MAX_QUOTED]}"
 
     def _of_completed_job(self) -> Diagnosis:
         """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
@@ -173,7 +206,7 @@ class _Diagnoser:
         if trials is not None:
             found = self.from_root(trials)
         elif failure is not None:
-            found = self.from_root(self._root() or failure)
+            found = self.from_root(self._root_of(failure))
             found = replace(found, advice=f"{_STOP_AT_FAILURE} {found.advice}")
         elif nan is not None:
             found = self.from_root(nan)
@@ -186,6 +219,13 @@ class _Diagnoser:
             explanation=f"{found.explanation} {success}".lstrip(),
             confidence=_SUSPECTED,
         )
+
+    def _root_of(self, failure: Match) -> Match:
+        """Return the root cause of the failure with which the log of a completed job ends."""
+        root = self._root()
+        if root is None or root.pattern.label in SCHEDULER_LABELS or self._is_doubtful(root):
+            return failure  # Slurm ended a step, not the job; or the program survived the other failure
+        return root
 
     def _root(self) -> Match | None:
         """Return the failure that the log shows as the root cause; None if it shows none."""
@@ -210,6 +250,8 @@ class _Diagnoser:
         """Return whether the program recovered from a failure; from a nan loss, if a later one is finite."""
         if root.pattern.id == NAN_LOSS:
             return self._nan_at_end is None
+        if self._is_of_file and self._analysis.went_on_after(root):
+            return True
         return self._analysis.recovered_from(root)
 
     @cached_property
@@ -240,9 +282,12 @@ class _Diagnoser:
     def from_root(self, root: Match) -> Diagnosis:
         """Report a failure that the log shows."""
         pattern, lines = root.pattern, self._analysis.lines
-        line = lines[root.position]
+        reason = reason_below(root, self._analysis.matches, lines)
+        line = lines[root.position if reason is None else reason]
         frame = self._analysis.traceback(root).user_frame()
         quoted = (frame.position, frame.source) if frame else ()
+        if reason is not None:
+            quoted = (root.position, *quoted)
         penalty = _RECOVERY_PENALTY if self._recovered_from(root) else 0.0
         confidence = _PROVED if pattern.precedence >= MIN_ROOT_PRECEDENCE else _SUSPECTED
         return Diagnosis(
@@ -254,11 +299,13 @@ class _Diagnoser:
             symptoms=self._other_patterns(pattern.id),
             log_path=line.file,
             note=self._note,
-            label=pattern.label,
+            label=None if pattern.role is Role.SYMPTOM else pattern.label,
             confidence=round(confidence - penalty, 2),
             # a line that reports an end names the process and the node, which differ between jobs
             fingerprint=fingerprint(
-                pattern.id, "" if pattern.is_final else line.text, frame.text if frame else ""
+                pattern.id,
+                "" if pattern.is_final and reason is None else line.text,
+                frame.text if frame else "",
             ),
             is_proved=True,
         )
@@ -291,9 +338,11 @@ class _Diagnoser:
         advice = ""
         if shown:
             reason = ", and nothing in the log explains it. The last lines of the log follow"
+            if self._unexplained:
+                reason = ", and no known failure explains what the log says near its end"
             advice = "Read the log from its end upwards."
         elif self._evidence.exit_code:
-            advice = _LOCAL_TRACE if self._evidence.is_local else _TRACE
+            advice = advice_without_log(self._evidence)
         return Diagnosis(
             cause=None,
             title="Cause unknown",
@@ -306,9 +355,12 @@ class _Diagnoser:
         )
 
     def _last_lines(self) -> tuple[Line, ...]:
+        """Return the last lines with text; the first of them give way to lines that speak of a failure."""
         texts = self._analysis.lines.texts
         non_blank = (position for position in range(len(texts) - 1, -1, -1) if texts[position].strip())
-        return tuple(self._analysis.lines[position] for position in sorted(islice(non_blank, _LAST_LINES)))
+        last = sorted(islice(non_blank, _LAST_LINES))
+        failures = [each for each in self._unexplained if each not in last][:_MAX_FAILURES]
+        return tuple(self._analysis.lines[position] for position in failures + last[len(failures) :])
 
     def _other_patterns(self, cause_id: str | None) -> tuple[str, ...]:
         """Return the ids of the matching patterns, except mere context and the label of the cause."""
@@ -333,7 +385,7 @@ def _describe_end(evidence: SlurmEvidence) -> str:
     state = f"{report} {evidence.state}" if is_known else "It is unknown how the job ended"
     if evidence.exit_code is None and not evidence.signal:
         return state
-    end = exit_phrase(evidence.exit_code, evidence.signal)
+    end = exit_phrase(evidence.exit_code, evidence.signal, is_exact=evidence.exit_code_exact)
     step = (
         f", and one of its steps exit code {evidence.derived_exit_code}" if evidence.derived_exit_code else ""
     )

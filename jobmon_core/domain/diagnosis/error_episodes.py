@@ -14,15 +14,18 @@ from functools import cached_property
 from jobmon_core.domain.diagnosis.lines.ordinary import OrdinaryLines
 from jobmon_core.domain.diagnosis.lines.ray_log import without_repeated
 from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.log_runs import started_again
+from jobmon_core.domain.diagnosis.log_runs import counts_up, started_again
 from jobmon_core.domain.diagnosis.log_text import is_warning
 from jobmon_core.domain.diagnosis.patterns import (
     AUTHORITATIVE_PRECEDENCE,
+    COMMAND_NOT_RUN,
     GENERIC,
     LOOKUP,
     MIN_RELIABLE_PRECEDENCE,
     MIN_ROOT_PRECEDENCE,
     SCHEDULER_LABELS,
+    SCRIPT_END,
+    SMALL_COMMAND,
     UNNAMED_EXCEPTION,
     UNSET_VARIABLE,
     Match,
@@ -30,6 +33,7 @@ from jobmon_core.domain.diagnosis.patterns import (
     Severity,
     is_job_pattern,
 )
+from jobmon_core.domain.diagnosis.result_line import says_result
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
     FATAL,
@@ -54,9 +58,11 @@ _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
 _MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs print more, if they ran without what was to be prepared
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
 
-# a completed job's log ends in a failure if at most this many ordinary lines follow it
+# a completed job's log ends in a failure if at most this many ordinary lines follow it ...
 _MAX_LINES_AFTER_LAST_FAILURE = 5
+_MAX_LINES_AFTER_REPORT = 2  # ... or this many, if the line does not show that the program itself ended
 
+_FAILED_TASK = ": Exited with exit code "  # of srun
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
@@ -142,9 +148,20 @@ class LogAnalysis:
         ordinary = self._count_ordinary_lines(last, stop)
         return ordinary > MAX_ORDINARY_LINES or (ordinary > 0 and self._started_again(last, stop))
 
+    def went_on_after(self, root: Match) -> bool:
+        """Return whether a program works after a failure that ended one; in a job, maybe another worker."""
+        stop = self.lines.excerpt_range(root.position).stop
+        return self._ended_program(root) and counts_up(self.lines.unprefixed[root.position + 1 : stop])
+
+    @property
+    def latest_failure(self) -> Match | None:
+        """The last failure in the logs, also if the program recovered from it; None without any."""
+        return next(reversed(self._roots()), None)
+
     def _ended_program(self, root: Match) -> bool:
         """Return whether a failure ended the main program, not only a thread or a child process."""
-        return self.ended_process(root) and (root.pattern.is_final or self.traceback(root).program != "")
+        is_of_program = self.traceback(root).program or HYDRA_ERROR in self._line_above_traceback(root)
+        return self.ended_process(root) and (root.pattern.is_final or bool(is_of_program))
 
     def _started_again(self, failure: Match, stop: int) -> bool:
         """Return whether the lines from a failure to ``stop`` show that a program was started again."""
@@ -161,22 +178,51 @@ class LogAnalysis:
 
     @cached_property
     def failure_at_end(self) -> Match | None:
-        """The failure of a program with which the log ends; None if there is none.
+        """The failure with which the log of a completed job ends; None if there is none.
 
         Other commands of the job script may print a few lines after it.
         """
-        for root in reversed(self.root_candidates):
-            later = self.lines.excerpt_range(root.position).stop
-            if root.pattern.precedence < MIN_ROOT_PRECEDENCE or root.pattern.label in SCHEDULER_LABELS:
+        roots = self._roots() if self.root_candidates else []
+        reports = [match for match in self.matches if _reports_failed_process(match, self.lines)]
+        for match in sorted([*roots, *reports], key=lambda each: each.position, reverse=True):
+            later = self.lines.excerpt_range(match.position).stop
+            if match.pattern.label in SCHEDULER_LABELS or self._reports_recovery(match, later):
                 continue
-            if self._ended_program(root) and not self._reports_recovery(root, later):
-                is_last = self._count_ordinary_lines(root, later) <= _MAX_LINES_AFTER_LAST_FAILURE
-                return root if is_last else None
+            if self._ended_program(match):
+                is_last = self._count_ordinary_lines(match, later) <= _MAX_LINES_AFTER_LAST_FAILURE
+                return match if is_last else None
+            if self._is_last_word(match, later):
+                return match
         return None
+
+    def _is_last_word(self, failure: Match, stop: int) -> bool:
+        """Return whether hardly anything follows a failure that does not itself show the program's end.
+
+        What is said at the end of a script (``done``) may follow, but no result, and nothing in another log.
+        """
+        pattern = failure.pattern
+        is_report = pattern.role is Role.SYMPTOM or pattern.id in COMMAND_NOT_RUN
+        if pattern.is_of_preparation or is_job_pattern(pattern.id):
+            return False
+        if not (is_report or pattern.precedence >= MIN_ROOT_PRECEDENCE):
+            return False
+        most = _MAX_LINES_AFTER_REPORT if is_report else 0
+        own = self.lines.excerpt_range(failure.position)
+        elsewhere = [*self.lines.texts[: own.start], *self.lines.texts[own.stop :]]
+        later = [text for text in elsewhere if text.strip()]
+        if len(later) + self._count_ordinary_lines(failure, stop) > most:
+            return False
+        matched = {match.position for match in self.matches}
+        rest = (each for each in range(failure.position + 1, stop) if each not in matched)
+        return not any(map(says_result, [*later, *(self.lines.unprefixed[each] for each in rest)]))
 
     def _reports_recovery(self, root: Match, stop: int) -> bool:
         """Return whether the program reports success or a new attempt between a failure and ``stop``."""
-        return bisect_left(self._recoveries, stop) > bisect_right(self._recoveries, root.position)
+        reports = self._recoveries
+        if root.pattern.id == SMALL_COMMAND:  # the end of the script says nothing about its programs
+            ends = [match.position for match in self.matches if match.pattern.id == SCRIPT_END]
+            reports = sorted([*reports, *ends])
+        return bisect_left(reports, stop) > bisect_right(reports, root.position)
 
     def _roots(self) -> list[Match]:
         return [
@@ -334,6 +380,13 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             first_end = root  # of a chain of exceptions, the latest
         candidates.append(root)
     return tuple(candidates)
+
+
+def _reports_failed_process(match: Match, lines: LogLines) -> bool:
+    """Return whether a launcher reports that a process failed, not that one was ended on request."""
+    text, is_of_srun = lines.texts[match.position], match.pattern.label == "srun_error"
+    is_failure = _FAILED_TASK in text if is_of_srun else "SIGTERM" not in text
+    return match.pattern.role is Role.SYMPTOM and is_failure
 
 
 def _is_survived_command(root: Match) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.ray.reasons import STOPPED
-from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal
+from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal, other_code
+from jobmon_core.domain.slurm.pending_reasons import NEVER_SATISFIED, waited_for_failure
 from jobmon_core.domain.slurm.states import JobState
 
 _IDLE_SHARE = 0.01  # steps that use less than this share of one core are waiting
@@ -51,13 +52,18 @@ _NO_OUTPUT_FOLDER = Cause(
     "Create the folder that --output and --error name (`mkdir -p`) before submitting; Slurm before 23.02 "
     "does not create it.",
 )
+_OUTPUT_BLOCKED = Cause(
+    "file_not_found.output_folder",
+    "The job could not start: something is in the way of its output file",
+    "Slurm could not open the job's output file, so nothing ran.",
+    "Name another file with --output and --error, or rename what is in the way.",
+)
 _NODE_FAILED = Cause(
     "node_fail",
     "A node failed",
     "A node of the job died or lost its connection to Slurm. The program is not at fault.",
     "Submit the job again. If the node has failed before, exclude it (`#SBATCH --exclude=NODE`).",
 )
-_NEVER_SATISFIED = "DependencyNeverSatisfied"
 _INVALID_DEPENDENCY = Cause(
     CANCELLED,
     "Cancelled by Slurm: its dependency can never be satisfied",
@@ -65,6 +71,12 @@ _INVALID_DEPENDENCY = Cause(
     "cancels such jobs if they have --kill-on-invalid-dep=yes or the cluster is configured so.",
     "Find out why the other job ended as it did, then submit both again. If this one may start after any "
     "end, use --dependency=afterany.",
+)
+_NOT_NEEDED = Cause(
+    CANCELLED,
+    "Cancelled by Slurm: not needed, because the job that it waited for did not fail",
+    "It was to start only if another job failed (afternotok), and that one did not.",
+    "",
 )
 _HUNG = Cause(
     "slurm_timeout.hang",
@@ -177,6 +189,14 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 }
 
 
+_TRACE = (
+    "Put `set -x` into the script, below the `#SBATCH` lines: its log then shows each command before it runs."
+)
+_LOCAL_TRACE = "If it is a shell script, `set -x` at its top lets its log show each command before it runs."
+_NO_SCRIPT = (
+    "It ran a command of srun or salloc. Unless a log was named (`srun --output=FILE`), what it printed went "
+    "to the terminal where it was started."
+)
 # a remark in the advice of a pattern that helps only on Slurm
 _SLURM_REMARK = re.compile(r" \([^()]*(?:\bsacct |\bseff |\bscontrol |#SBATCH)[^()]*\)")
 # causes of jobs that run without Slurm
@@ -233,6 +253,10 @@ _LOCAL_BY_SIGNAL: dict[int, Cause] = {
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
     """Return the cause that Slurm's state or signal names; None if they name none, e.g. only FAILED."""
     if by_slurm := _BY_SLURM_SIGNAL.get(evidence.signal or 0):
+        if by_slurm is _NO_OUTPUT_FOLDER and evidence.log_obstacle:
+            return replace(
+                _OUTPUT_BLOCKED, explanation=f"{_OUTPUT_BLOCKED.explanation} {evidence.log_obstacle}."
+            )
         return _with_details(by_slurm, evidence)
     by_state = {**_BY_STATE, **_LOCAL_BY_STATE} if evidence.is_local else _BY_STATE
     cause = by_state.get(evidence.state)
@@ -246,15 +270,17 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
         )
     if evidence.reason == STOPPED:
         return _STOPPED_ON_RAY
-    if cause is not None and cause.id == CANCELLED and evidence.reason == _NEVER_SATISFIED:
-        return _INVALID_DEPENDENCY
+    if cause is not None and cause.id == CANCELLED and evidence.reason == NEVER_SATISFIED:
+        return _NOT_NEEDED if waited_for_failure(evidence.dependency) else _INVALID_DEPENDENCY
     if evidence.state is JobState.TIMEOUT and _was_hanging(evidence):
         cause = _HUNG
     return None if cause is None else _with_details(cause, evidence)
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return the cause that the exit status implies; None if it implies none."""
+    """Return the cause that the exit status implies; None if it implies none, or may be one of two."""
+    if not evidence.signal and other_code(evidence.exit_code, is_exact=evidence.exit_code_exact):
+        return None
     signal = effective_signal(evidence.exit_code, evidence.signal)
     by_signal = {**_BY_SIGNAL, **_LOCAL_BY_SIGNAL} if evidence.is_local else _BY_SIGNAL
     cause = by_signal.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
@@ -263,6 +289,13 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
     if signal == _SIGKILL and _is_near_memory_limit(evidence):
         return _with_details(_OUT_OF_MEMORY, evidence)
     return cause
+
+
+def advice_without_log(evidence: SlurmEvidence) -> str:
+    """Return how the next run of a failed job could leave a log that shows its failure."""
+    if evidence.has_script is False:
+        return _NO_SCRIPT
+    return _LOCAL_TRACE if evidence.is_local else _TRACE
 
 
 def advice_without_slurm(advice: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_text import without_label
 from jobmon_core.domain.diagnosis.model import NAN_LOSS
-from jobmon_core.domain.diagnosis.patterns import label_of
+from jobmon_core.domain.diagnosis.patterns import is_heading, label_of
 from jobmon_core.domain.humanize import size
 
 if TYPE_CHECKING:
@@ -22,13 +22,17 @@ _LABELS_WITH_BETTER_TITLE = frozenset({
     "host_oom_kill", "slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail", "nccl_timeout",
     "gpu_hardware", "cuda_device_assert", "segfault", "bus_error_shm", "mpi_error", "srun_error",
 })  # fmt: skip
+_TASK_EXIT = ".task_exit"  # these name the exit code
 # what precedes the message in a log: dates, times, levels, the script and line of a shell's message
 _PREFIX = re.compile(
     r"(?:[\[(]?\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)?)?[\])]?[-:| ]*"
     r"|[\[(]?\d\d:\d\d:\d\d[\d.,]*[\])]?[-:| ]*"
     r"|[\[(]?(?:ERROR|CRITICAL|FATAL|Error|error|fatal)[\])]? ?[-:|][-:| ]*"
-    r"|(?:slurmstepd|srun)(?:-\S{1,60})?: error: "
+    r"|(?:slurmstepd|srun)(?:-\S{1,60})?: error: (?:pyxis: )?"
+    r"|#\d+: \S+ line \d+ in \S+: "  # HDF5
+    r"|[*|]+ +(?:\\_+/ +)?"  # the frame of a box, and the drawing in it
     r"|/\S+:\d+: (?:\w*Warning: )?"
+    r"|/\S*/python[\d.]*: (?=can't |No module |Error )"  # the shell's errors about this path are not Python's
     r"|\S+:\d+:\d+ \[\d+\] "  # NCCL: node:pid:thread [GPU]
     r"|\[enforce fail at [^\]]*\] ?\.? ?"  # PyTorch
     r"|# "
@@ -67,7 +71,9 @@ def what_failed_in_log(diagnosis: Diagnosis) -> str:
     """
     if diagnosis.cause is None or not diagnosis.is_proved or not diagnosis.evidence:
         return ""
-    if label_of(diagnosis.cause) in _LABELS_WITH_BETTER_TITLE or diagnosis.cause == NAN_LOSS:
+    has_better_title = label_of(diagnosis.cause) in _LABELS_WITH_BETTER_TITLE
+    says_more = diagnosis.cause.endswith(_TASK_EXIT) or _gives_reason(diagnosis)
+    if diagnosis.cause == NAN_LOSS or (has_better_title and not says_more):
         return ""
     line = " ".join(without_label(diagnosis.evidence[-1].text.strip())[:_MAX_READ_CHARS].split())
     if diagnosis.cause.startswith("cuda_oom"):
@@ -76,6 +82,11 @@ def what_failed_in_log(diagnosis: Diagnosis) -> str:
         return f"CUDA out of memory (tried {tried})" if tried else ""
     code_line = diagnosis.evidence[-2].text.strip() if len(diagnosis.evidence) > 1 else ""
     return _shortened(_message(line, code_line))
+
+
+def _gives_reason(diagnosis: Diagnosis) -> bool:
+    """Return whether the last line of evidence is the reason below a heading."""
+    return is_heading(diagnosis.cause or "") and len(diagnosis.evidence) > 1
 
 
 def _message(line: str, code_line: str) -> str:
@@ -106,7 +117,7 @@ def _shortened(text: str) -> str:
             text = text[: end.start()]
         else:
             text = f"{text[: _MAX_CHARS - 1].rpartition(' ')[0] or text[: _MAX_CHARS - 1]}…"
-    return text.rstrip(" .:;,")
+    return text.rstrip(" .:;,*|")
 
 
 def _short_path(path: str) -> str:

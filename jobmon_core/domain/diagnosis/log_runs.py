@@ -7,9 +7,9 @@ after the failure.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from jobmon_core.domain.progress.log.values import stamp_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 _BANNER_LINES = 10  # at the beginning of a log
 _MIN_BANNER_CHARS = 8  # a shorter line may appear again by chance
 _JOB_ID = re.compile(r"(?i)job[ _]?id\b[^0-9\n]{0,10}(\d{1,12})")
-_TIME_STAMP = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)")
 _NEAR_LINES = 100  # in which a time stamp is searched
 _LATER_S = 600.0  # a program that failed ends sooner
 _TRACEBACK = "Traceback ("
+_COUNTED = re.compile(r"(?i)\b(?:step|epoch|iter(?:ation)?|batch|update|episode)s?\b\D{0,5}(\d{1,12})\b")
+_MIN_COUNTED = 3  # lines in which a counter rises: a script that cleans up after a failure prints none
 _DIGITS = re.compile(r"\d+")
 
 
@@ -37,6 +38,18 @@ def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: 
     later_s = _last_time_s(after)
     failed_s = None if later_s is None else _last_time_s(before)
     return failed_s is not None and later_s is not None and later_s - failed_s > _LATER_S
+
+
+def counts_up(lines: Iterable[str]) -> bool:
+    """Return whether a program works in these lines: a counter of steps rises in at least three of them."""
+    latest: dict[str, int] = {}
+    rises: dict[str, int] = {}
+    for match in filter(None, map(_COUNTED.search, lines)):
+        shape, number = _normalised(match.string), int(match[1])
+        if number > latest.get(shape, -1):
+            rises[shape] = rises.get(shape, 0) + 1
+        latest[shape] = number
+    return any(count >= _MIN_COUNTED for count in rises.values())
 
 
 def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
@@ -62,10 +75,6 @@ def _job_ids(lines: Iterable[str]) -> set[str]:
 
 
 def _last_time_s(lines: Sequence[str]) -> float | None:
-    """Return the last time stamp in ISO 8601 (seconds) of the last lines; its time zone does not matter."""
-    for line in reversed(lines[-_NEAR_LINES:]):
-        if match := _TIME_STAMP.search(line):
-            year, month, day, hour, minute, second = map(int, match.groups())
-            with suppress(ValueError):  # e.g. month 13
-                return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
-    return None
+    """Return the last time stamp of the last lines (seconds); its time zone does not matter."""
+    stamps_s = map(stamp_s, reversed(lines[-_NEAR_LINES:]))
+    return next((each_s for each_s in stamps_s if each_s is not None), None)

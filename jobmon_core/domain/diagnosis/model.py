@@ -12,8 +12,12 @@ from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 MISSING_OUTPUTS: Final = "missing_outputs"  # a success that left fewer outputs than expected
 DAMAGED_OUTPUTS: Final = "damaged_outputs"  # a success with a truncated, corrupt or empty output
+LOST_WORKER: Final = "lost_worker"  # a worker died, or ended without having done its share, before its peers
 # id of the pattern of failed trials of Ray Tune: they count even if the program went on
 ERRORED_TRIALS: Final = "python_exception_other.ray_trials"
+KILLED_FOR_MEMORY: Final = (
+    "host_oom_kill"  # the kernel or Slurm says so; as for a mere suspicion, see its variants
+)
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 
 
@@ -40,7 +44,8 @@ class Diagnosis:
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"what_failed": "fact"}
 
-    # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_OUTPUTS or DAMAGED_OUTPUTS
+    # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE, MISSING_OUTPUTS,
+    # DAMAGED_OUTPUTS or LOST_WORKER
     cause: str | None
     title: str
     explanation: str
@@ -56,7 +61,8 @@ class Diagnosis:
     is_proved: bool = False  # whether the evidence proves the cause
     # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
     what_failed: str = ""
-    work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
+    work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42%)``; empty if not known
+    figures: str = ""  # the last loss and metrics of the log, e.g. ``loss 0.412, accuracy 0.93``
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
     # what changed since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
     changes: str = ""
@@ -77,7 +83,7 @@ class Diagnosis:
         """What speaks against the success of a job that has a ``cause``, as the end of a sentence."""
         if self.cause == INCOMPLETE:
             return f"{self.headline[:1].lower()}{self.headline[1:]}"
-        if self.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS):
+        if self.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS, LOST_WORKER):
             return self.headline
         if self.cause == NAN_LOSS:
             return "its last loss is NaN"
@@ -96,6 +102,7 @@ class SlurmEvidence:
 
     state: JobState = JobState.UNKNOWN
     exit_code: int | None = None  # the program's, 0 to 255
+    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see AccountingRow
     signal: int | None = None  # the number after the colon of Slurm's exit code
     derived_exit_code: int | None = None  # the highest exit code of the job's steps
     reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode
@@ -107,6 +114,9 @@ class SlurmEvidence:
     silent_s: float | None = None  # how long the program had printed nothing when it ended
     limit_s: float | None = None
     nodes: str = ""
+    dependency: str = ""  # as Slurm writes it, e.g. ``afternotok:12(failed)``
+    log_obstacle: str = ""  # why no log can be at its path, e.g. ``/home/ada/logs is a folder``
+    has_script: bool | None = None  # False for a command of srun or salloc
     canceller: str = ""  # who cancelled the job, e.g. ``ada``; ``you`` if it was the user of jobmon
     is_local: bool = False  # the job ran without Slurm
 

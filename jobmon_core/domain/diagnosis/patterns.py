@@ -11,6 +11,8 @@ from jobmon_core.domain.job_settings import JobSettings
 
 CLEAN: Final = "clean"  # no failure
 LOOKUP: Final = "python_exception_other.key_error"
+SCRIPT_END: Final = "script_finished"  # a job script says that it reached its end
+SMALL_COMMAND: Final = "file_not_found.command"  # e.g. gzip did not find a file
 GENERIC: Final = "python_exception_other"  # an exception of no other label, e.g. a failed lookup
 
 LABELS: Final = frozenset({
@@ -39,14 +41,21 @@ _JOB_PRECEDENCE = 50  # as most patterns of known failures
 # Failures of commands that prepare a job (modules, conda, git). Unless the job script stops at errors, it
 # goes on, and its programs often run all the same.
 _OF_PREPARATION: Final = frozenset({
-    "auth_error.git", "module_env.activation", "module_env.modules", "module_env.no_module_command",
-    "permission_denied.git", "python_exception_other.removed_platform",
+    "auth_error.git", "module_env.activation", "module_env.activation_file", "module_env.modules",
+    "module_env.no_module_command", "permission_denied.git", "python_exception_other.removed_platform",
 })  # fmt: skip
 # Other commands that the shell could not run, or that failed: shells print the error and, unless it is one
 # of syntax, run the next command.
 _OF_COMMANDS: Final = frozenset({
     "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
     "file_not_found.working_directory", "module_env", "module_env.unset_variable",
+})  # fmt: skip
+# of those, and of interpreters: what was to run did not run at all
+COMMAND_NOT_RUN: Final = ("module_env", "file_not_found.script", "srun_error", "srun_error.resources")
+# Headings, such as the banner of a program: a line below gives the reason.
+_HEADINGS: Final = frozenset({
+    "config_error.input_banner", "python_exception_other.banner", "python_exception_other.simulation_banner",
+    "slurm_cancelled.held", "srun_error.container",
 })  # fmt: skip
 # what ends a job from outside
 SCHEDULER_LABELS: Final = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
@@ -64,6 +73,11 @@ def label_of(identifier: str) -> str:
 def is_job_pattern(identifier: str) -> bool:
     """Return whether an id is that of a pattern that the user lists for one job."""
     return identifier.startswith(_OF_JOB)
+
+
+def is_heading(identifier: str) -> bool:
+    """Return whether a pattern with this id matches a heading, below which the log gives the reason."""
+    return identifier in _HEADINGS
 
 
 class Role(StrEnum):
@@ -95,8 +109,8 @@ class Pattern:
     cause: str
     advice: str
     precedence: int  # the candidate with the highest precedence is the root cause
-    examples: tuple[str, ...]
-    counter_examples: tuple[str, ...]
+    examples: tuple[str, ...] = ()
+    counter_examples: tuple[str, ...] = ()
     is_final: bool = False  # the line itself reports the end of a process or of the job
 
     @property
@@ -145,8 +159,6 @@ UNNAMED_EXCEPTION = Pattern(
     cause="The program raised an exception that is not among the known patterns.",
     advice="Read the exception and the line of your own code that raised it, both shown here.",
     precedence=44,
-    examples=(),
-    counter_examples=(),
 )
 
 # stands in for the pattern of a KeyError that os.environ raised
@@ -160,8 +172,6 @@ UNSET_VARIABLE = Pattern(
     advice="export NAME=value in the job script before the program (or sbatch --export=ALL,NAME=value), or "
     "read it with os.environ.get and a default.",
     precedence=50,
-    examples=(),
-    counter_examples=(),
 )
 
 
@@ -186,8 +196,6 @@ def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
             cause="The log matches an error pattern of the job configuration.",
             advice="Read the matching line and those before it.",
             precedence=_JOB_PRECEDENCE,
-            examples=(),
-            counter_examples=(),
         )
         for number, error in enumerate(settings.error_patterns, 1)
     )

@@ -24,6 +24,7 @@ _LOSS = r"""loss['"]?(?:\s*[:=]\s*|\s+)['"]?(?:tensor\()?[-+]?\.?\d"""
 _FINITE_LOSS = re.compile(f"(?i){_LOSS}")
 _FINITE_VALIDATION_LOSS = re.compile(rf"(?i)\b(?:val|valid|validation|eval|test|dev)[\w ./-]{{0,12}}{_LOSS}")
 _OF_THE_PAST = re.compile(r"(?i)\b(?:best|lowest|min|minimum|previous)(?![a-z])")  # as in "best loss: 0.31"
+_CLOSING = re.compile(r"(?i)\d:\d\d|\b(?:done|finish|complet|end|exit|fail|success|stop|elapsed|job\b)")
 _KEY = re.compile(r"[\w+/=-]{40}")  # part of a key or hash, or a long path
 _WORD = re.compile(r"[^\W_]{2}")
 
@@ -44,6 +45,11 @@ def result_line(lines: LogLines) -> Line | None:
             fallback = lines[start + candidates[0]]
         start += len(excerpt.texts)
     return fallback
+
+
+def says_result(text: str) -> bool:
+    """Return whether a line has a figure that a program computed, not only the time or the id of a job."""
+    return bool(_METRIC.search(text)) or (any(map(str.isdigit, text)) and not _CLOSING.search(text))
 
 
 def nan_at_end(lines: LogLines, nan_losses: Sequence[int]) -> int | None:

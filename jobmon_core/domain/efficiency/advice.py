@@ -61,15 +61,11 @@ def _gpu_advice(found: Efficiency) -> Iterator[str]:
     if gpu is None or not number or not _is_covered(found):
         return
     if gpu.percent is not None and gpu.percent < IDLE_PERCENT and gpu.idle in (None, number):
-        was = "the GPU was" if number == 1 else f"all {number} GPUs were"
+        was, them = ("the GPU was", "it") if number == 1 else (f"all {number} GPUs were", "them")
         at_most = "at most " if gpu.source is GpuSource.ACCOUNTING else ""
-        yield f"{was} idle ({at_most}{gpu.percent:.0f}% busy): does the program use {_them(number)}?"
+        yield f"{was} idle ({at_most}{gpu.percent:.0f}% busy): does the program use {them}?"
     elif gpu.idle and gpu.idle < number:
         yield f"{gpu.idle} of {number} GPUs {'was' if gpu.idle == 1 else 'were'} idle"
-
-
-def _them(number: int) -> str:
-    return "it" if number == 1 else "them"
 
 
 def _is_covered(found: Efficiency) -> bool:

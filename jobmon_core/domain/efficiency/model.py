@@ -21,7 +21,6 @@ from jobmon_core.domain.slurm.rows import GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.slurm.rows import AccountingRow
     from jobmon_core.domain.telemetry.measured_use import MeasuredUse
     from jobmon_core.domain.tracking.model import End
 
@@ -39,6 +38,7 @@ class Efficiency:
     limit_s: float | None  # None also if there is no limit
     usage: Usage
     node_peak_bytes: int | None = None  # the highest memory on one node, as jobmon's agents measured it
+    exceeded_memory: bool = False  # whether it was killed for a peak of its memory that samples missed
 
     @property
     def limit_share(self) -> float | None:
@@ -95,12 +95,14 @@ class Efficiency:
 
         Their figures of GPUs replace recorded ones, unless they cover less than half of the run.
         """
-        found = replace(self, node_peak_bytes=measured.node_peak_bytes)
+        peak = max(self.usage.max_rss_bytes or 0, measured.node_peak_bytes or 0) or None
+        usage = replace(self.usage, max_rss_bytes=peak)
+        found = replace(self, node_peak_bytes=measured.node_peak_bytes, usage=usage)
         gpu, recorded = measured.gpu, self.usage.gpu
         is_partial = gpu is not None and (gpu.measured_s or 0.0) < _MOST * (self.wall_s or 0.0)
         if gpu is None or (recorded is not None and is_partial):
             return found
-        return replace(found, usage=replace(self.usage, gpu=gpu, gpus=self.usage.gpus or measured.gpus))
+        return replace(found, usage=replace(usage, gpu=gpu, gpus=self.usage.gpus or measured.gpus))
 
 
 def efficiency_of_end(end: End) -> Efficiency:
@@ -108,11 +110,6 @@ def efficiency_of_end(end: End) -> Efficiency:
     run_s = end.usage.run_s
     wall_s = end.elapsed_s if run_s is None else run_s
     return Efficiency(end.state, wall_s, end.limit_s, end.usage)
-
-
-def efficiency_of_row(row: AccountingRow) -> Efficiency:
-    """Return what a run used, from its record in accounting."""
-    return Efficiency(row.state, row.elapsed_s, row.limit_s, row.usage)
 
 
 def _share(part: float | None, whole: float | None) -> float | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Quote, Tone
 from jobmon_core.domain.groups.log_text import elapsed_text
-from jobmon_core.domain.groups.member_view import MemberView
+from jobmon_core.domain.groups.member_view import MemberView, word_of
 from jobmon_core.domain.groups.model import Group
-from jobmon_core.domain.humanize import count, duration
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.humanize import count, duration, listed
 
 _WORDS = {  # the worst first
     "failed": Tone.FAILURE,
@@ -22,35 +22,23 @@ _WORDS = {  # the worst first
     "cancelled": Tone.CANCELLED,
     "completed": Tone.SUCCESS,
 }
-_OUTCOME_WORDS = {
-    Outcome.SUCCESS: "completed",
-    Outcome.FAILURE: "failed",
-    Outcome.CANCELLED: "cancelled",
-    Outcome.UNKNOWN: "with unknown outcome",
-}
 _MAX_ROWS = 20
+_COLUMNS = 4
 _MAX_TABLE_CHARS = 900  # a channel may show no more than 1,000 characters of a quote
 _MAX_CAUSES = 6
 _MAX_NAME_CHARS = 40
 _MAX_NAMES = 4
 
 
-def word_of(view: MemberView) -> str:
-    """Return what became of a member, e.g. ``completed``."""
-    if view.outcome is None:
-        return "can never start" if view.never_starts else "not watched"
-    return "doubtful" if view.is_doubtful else _OUTCOME_WORDS[view.outcome]
-
-
 def counts_text(views: Mapping[str, MemberView]) -> str:
-    """Return how many members ended how, e.g. ``6 completed, 1 failed``."""
-    words = Counter(word_of(view) for view in views.values())
+    """Return how many jobs, and tasks of arrays, ended how, e.g. ``6 completed, 1 failed``."""
+    words = Counter(word for view in views.values() for word in view.words)
     return ", ".join(f"{words[word]} {word}" for word in reversed(_WORDS) if words[word])
 
 
 def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Message:
     """Return the one message about a complete group: each member ended, is not watched or can never start."""
-    words = {word_of(view) for view in views.values()}
+    words = {word for view in views.values() for word in view.words}
     worst = next(word for word in _WORDS if word in words)
     all_succeeded = words == {"completed"}
     total_s = now_s - group.created_s
@@ -59,10 +47,10 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
         route=Route.SUCCESS if all_succeeded else Route.ERROR,
         tone=_WORDS[worst],
         title=f"{group.name} is complete: {counts_text(views)}",
-        summary=f"{count(len(views), 'job')}, {duration(total_s)} after the group was created.",
+        summary=f"{_jobs_text(views)}, {duration(total_s)} after the group was created.",
         fields=tuple(_fields(views)),
         evidence=tuple(_causes(views)),
-        advice="" if all_succeeded else f"`jobmon group status {group.name}` shows all members.",
+        advice="" if all_succeeded else _advice(group, words),
         log_path=group.log.path,
         created_s=int(now_s),
         results=(Quote("Members", _table(views)),),
@@ -91,6 +79,17 @@ def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Messag
     )
 
 
+def _jobs_text(views: Mapping[str, MemberView]) -> str:
+    """Return e.g. ``3 jobs``, or ``3 jobs with 14 tasks`` if some are arrays."""
+    tasks = sum(len(view.words) for view in views.values())
+    return count(len(views), "job") + (f" with {count(tasks, 'task')}" if tasks > len(views) else "")
+
+
+def _advice(group: Group, words: Collection[str]) -> str:
+    again = f"`jobmon group resubmit-failed {group.name}` submits the failed ones again. "
+    return f"{again if 'failed' in words else ''}`jobmon group status {group.name}` shows all members."
+
+
 def _fields(views: Mapping[str, MemberView]) -> Iterator[Field]:
     run_s = [view.elapsed_s for view in views.values() if view.elapsed_s is not None]
     if run_s:
@@ -107,38 +106,76 @@ def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:
             by_cause.setdefault(f"{word_of(view)}: {cause}", []).append(name)
     ranked = sorted(by_cause.items(), key=lambda item: -len(item[1]))
     for cause, names in ranked[:_MAX_CAUSES]:
-        yield f"{len(names)} {cause} ({_names(names)})"
+        yield f"{len(names)} {cause} ({listed([_short(name) for name in names], _MAX_NAMES)})"
     if len(ranked) > _MAX_CAUSES:
         yield f"and {count(len(ranked) - _MAX_CAUSES, 'other cause')}"
-
-
-def _names(names: list[str]) -> str:
-    shown = ", ".join(_short(name) for name in names[:_MAX_NAMES])
-    return shown if len(names) <= _MAX_NAMES else f"{shown} and {len(names) - _MAX_NAMES} more"
 
 
 def _table(views: Mapping[str, MemberView]) -> str:
     """Return the members in columns, the worst first."""
     order = list(_WORDS)
     ranked = sorted(views.items(), key=lambda item: order.index(word_of(item[1])))
-    rows = [
-        (_short(name), word_of(view), "" if view.elapsed_s is None else elapsed_text(view.elapsed_s))
-        for name, view in ranked[:_MAX_ROWS]
-    ]
+    rows = [_row(name, view) for name, view in ranked[:_MAX_ROWS]]
     rows = rows[: _fitting(rows)]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(_COLUMNS)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
     if len(ranked) > len(rows):
         lines.append(f"and {len(ranked) - len(rows)} more")
     return "\n".join(lines)
 
 
+def _row(name: str, view: MemberView) -> tuple[str, ...]:
+    """Return the name, what became of it, its run time, and the last figures of its log."""
+    word, tasks = word_of(view), len(view.words)
+    if tasks > 1:
+        word = f"{view.words.count(word)} of {tasks} {word}"
+    time = "" if view.elapsed_s is None else elapsed_text(view.elapsed_s)
+    return _short(name), word, time, view.metrics
+
+
 def _fitting(rows: Sequence[tuple[str, ...]]) -> int:
     """Return how many rows fit in the room for a quote."""
-    width = sum(max(len(row[column]) for row in rows) for column in range(3)) + 5
+    width = sum(max(len(row[column]) for row in rows) + 2 for column in range(_COLUMNS))
     return max(1, _MAX_TABLE_CHARS // width)
 
 
 def _short(name: str) -> str:
     """Return a name cut at its start: the ends of run names differ."""
     return name if len(name) <= _MAX_NAME_CHARS else f"…{name[1 - _MAX_NAME_CHARS :]}"
+
+
+def summary(group: Group, views: Mapping[str, MemberView]) -> dict[str, Any]:
+    """Return the summary as JSON values. Times are Unix seconds, durations seconds; null means not known.
+
+    Its keys stay the same in all later versions.
+    """
+    return {
+        "group": group.name,
+        "created_s": group.created_s,
+        "complete_s": group.complete_s,
+        "counts": dict(Counter(word for view in views.values() for word in view.words)),
+        "broken": group.broken,
+        "log": group.log.path,
+        "members": [_member(name, view) for name, view in views.items()],
+    }
+
+
+def _member(name: str, view: MemberView) -> dict[str, Any]:
+    return {
+        "name": name,
+        "job_id": view.job_id,
+        "state": view.state,
+        "outcome": view.outcome,
+        "doubtful": view.is_doubtful,
+        "never_starts": view.never_starts,
+        "started_s": view.started_s,
+        "ended_s": view.ended_s,
+        "elapsed_s": view.elapsed_s,
+        "cause": view.cause,
+        "log_folder": view.log_folder,
+        "gpu_hours": view.gpu_hours,
+        "tasks": dict(Counter(view.task_words)),
+        "metrics": view.metrics,
+    }

@@ -5,14 +5,28 @@ The first line is ``[YYYY-MM-DD HH:MM:SS] EVENT: subject``, in the local time of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jobmon_core.domain.efficiency.advice import savings
 from jobmon_core.domain.groups.member_view import MemberView
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.visible_text import one_line
+
+_UTILIZATION = re.compile(r"(?i)util")
+_MEMORY = re.compile(r"(?i)mem")
+_USED, _TOTAL = re.compile(r"(?i)used|usage"), re.compile(r"(?i)total|max|limit")
+_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)")
+# how the name of a column says its unit; without one, large numbers are MiB, as nvidia-smi prints them
+_TO_GIB = (
+    (re.compile(r"(?i)gi?b"), 1.0),
+    (re.compile(r"(?i)mi?b"), 2**-10),
+    (re.compile(r"(?i)bytes"), 2**-30),
+)
+_LARGEST_GIB = 1024.0
 
 _USUAL = (JobState.PENDING, JobState.RUNNING, JobState.COMPLETED)  # counted even if there are none
 _LIMIT_ADVICE = "⚠️ Time limit exceeded — consider increasing the time limit (`--time`)"
@@ -37,13 +51,20 @@ class EventText(NamedTuple):
 
     def status_check(self, views: Iterable[MemberView]) -> str:
         """Return the event of a poll, written even if nothing changed."""
-        states = Counter(view.state for view in views)
-        counts = [f"{states[state]} {state}" for state in _USUAL]
-        counts += [f"{number} {state}" for state, number in sorted(states.items()) if state not in _USUAL]
-        return self._event(
-            "STATUS_CHECK: Polling SLURM",
-            f"Result: {count(states.total(), 'job')} found - {', '.join(counts)}",
-        )
+        views = list(views)
+        states = Counter(state for view in views for state in view.states)
+        found = f"{count(states.total(), 'job')} found - {_counts_text(states, _USUAL)}"
+        return self._event("STATUS_CHECK: Polling SLURM", f"Result: {self._silence(views)}{found}")
+
+    def _silence(self, views: Iterable[MemberView]) -> str:
+        """Return since when the scheduler has not answered about a member, and why; empty if it answers."""
+        silent = [view for view in views if view.unanswered_since_s is not None]
+        if not silent:
+            return ""
+        longest = min(silent, key=lambda view: view.unanswered_since_s or 0.0)
+        since = self.local_time(longest.unanswered_since_s or 0.0)
+        why = f" ({longest.unanswered_why})" if longest.unanswered_why else ""
+        return f"no answer since {since}{why}; as of then, "
 
     def state_change(self, name: str, before: str, view: MemberView) -> str:
         """Return the event of a member whose state changed; ``before`` is empty for a new member."""
@@ -90,7 +111,7 @@ class EventText(NamedTuple):
         return self._event(
             f"COMPUTE_METRICS: {name}",
             f"Job ID: {view.job_id}",
-            f"GPU Time: {_wall_text(view)}",
+            f"{'Wall Time' if view.gpu_hours is None else 'GPU Time'}: {_wall_text(view)}",
             f"Memory: {_memory_text(view)}",
             f"CPU Efficiency: {_cpu_text(view)}",
             *_advice(view),
@@ -98,13 +119,15 @@ class EventText(NamedTuple):
 
     def all_complete(self, views: Mapping[str, MemberView], since_s: float) -> str:
         """Return the event of a complete group: how the members ended, and how long all of it took."""
-        states = Counter("NEVER_STARTS" if view.never_starts else view.state for view in views.values())
-        usual = (JobState.COMPLETED, JobState.FAILED)
-        counts = [f"{states[state]} {state}" for state in usual]
-        counts += [f"{number} {state}" for state, number in sorted(states.items()) if state not in usual]
+        states = Counter(
+            state
+            for view in views.values()
+            for state in (("NEVER_STARTS",) if view.never_starts else view.states)
+        )
+        counts = _counts_text(states, (JobState.COMPLETED, JobState.FAILED))
         return self._event(
             "ALL_COMPLETE: Monitoring finished",
-            f"Summary: {count(states.total(), 'job')} ended - {', '.join(counts)}",
+            f"Summary: {count(states.total(), 'job')} ended - {counts}",
             f"Total time: {_total_text(self.now_s - since_s)}",
         )
 
@@ -113,6 +136,12 @@ class EventText(NamedTuple):
             "\n".join((f"[{self.local_time(self.now_s)}] {_one_line(title)}", *map(_one_line, lines)))
             + "\n\n"
         )
+
+
+def _counts_text(states: Counter[str], usual: tuple[str, ...]) -> str:
+    """Return how many are in each state: the usual ones even if there are none, then the others by name."""
+    others = sorted(states.keys() - set(usual))
+    return ", ".join(f"{states[state]} {state}" for state in (*usual, *others))
 
 
 def elapsed_text(seconds: float) -> str:
@@ -167,4 +196,35 @@ def _advice(view: MemberView) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(one_line(text).split())
+
+
+def figures_of_rows(rows: Sequence[Mapping[str, str]]) -> GpuFigures | None:
+    """Return the figures in the last row of a table; None if it has no utilisation.
+
+    The columns are recognised by the words in their names, e.g. ``gpu_mem_used`` and ``memory.total [MiB]``.
+    """
+    if not rows:
+        return None
+    row = rows[-1]
+    memory = {name: text for name, text in row.items() if _MEMORY.search(name)}
+    used = [name for name in row if _UTILIZATION.search(name) and name not in memory]
+    percent = _number(row[used[0]]) if used else None
+    if percent is None:
+        return None
+    return GpuFigures(percent, _gib(memory, _USED), _gib(memory, _TOTAL))
+
+
+def _gib(columns: Mapping[str, str], kind: re.Pattern[str]) -> float | None:
+    for name, text in columns.items():
+        if kind.search(name) and (value := _number(text)) is not None:
+            factor = next((factor for unit, factor in _TO_GIB if unit.search(name)), None)
+            if factor is None:
+                factor = 2**-10 if value > _LARGEST_GIB else 1.0
+            return value * factor
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    found = _NUMBER.match(text or "")
+    return float(found[1]) if found else None

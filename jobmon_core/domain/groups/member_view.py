@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.pending_reasons import STUCK_REASONS
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
@@ -16,6 +16,12 @@ NOT_SUBMITTED = "NOT_SUBMITTED"
 UNWATCHED = "UNWATCHED"
 UNREADABLE = "UNREADABLE"  # its state file is damaged
 _NEVER_STARTS = "will never start"
+_OUTCOME_WORDS = {
+    Outcome.SUCCESS: "completed",
+    Outcome.FAILURE: "failed",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.UNKNOWN: "with unknown outcome",
+}
 
 
 class MemberView(NamedTuple):
@@ -36,6 +42,23 @@ class MemberView(NamedTuple):
     log_folder: str = ""
     gpu_hours: float | None = None  # of all its tasks; None if it had no GPUs
     other_cluster: str = ""  # the cluster of `sbatch -M`; empty for the local one
+    is_ending: bool = False  # the scheduler shows an end that is not concluded, or another attempt is due
+    is_attempt: bool = False  # of a lineage, so another attempt may follow
+    unanswered_since_s: float | None = None  # the scheduler has not answered since; None while it does
+    unanswered_why: str = ""  # the scheduler's error
+    task_states: tuple[str, ...] = ()  # of an array, the state of each task
+    task_words: tuple[str, ...] = ()  # of an ended array, what became of each task, as `word_of` says it
+    metrics: str = ""  # the last figures of its log, e.g. ``loss 0.412, accuracy 0.93``
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The state of each task of an array, else that of the job."""
+        return self.task_states or (self.state,)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What became of each task of an array, else of the job."""
+        return self.task_words or (word_of(self),)
 
     @property
     def efficiency(self) -> Efficiency:
@@ -51,6 +74,17 @@ class MemberView(NamedTuple):
         return max(0.0, self.ended_s - self.started_s)
 
 
+def word_of(view: MemberView) -> str:
+    """Return what became of a member, e.g. ``completed``."""
+    if view.outcome is None:
+        return "can never start" if view.never_starts else "not watched"
+    return _word(view.outcome, is_doubtful=view.is_doubtful)
+
+
+def _word(outcome: Outcome, *, is_doubtful: bool) -> str:
+    return "doubtful" if is_doubtful else _OUTCOME_WORDS[outcome]
+
+
 def view_of(job: WatchedJob) -> MemberView:
     """Return how a job is. Of an array or het job, the worst task stands for all of them."""
     ends = [(task, task.end) for task in job.tasks.values() if task.end]
@@ -59,14 +93,19 @@ def view_of(job: WatchedJob) -> MemberView:
         state=_state(job),
         job_id=str(ref_of(job.job_id, job.watched_part)),
         other_cluster=job.cluster if job.remote else "",
-        is_over=job.closed,
+        is_over=job.is_over,
         never_starts=_never_starts(job),
         started_s=min(
             (task.start_s for task in job.tasks.values() if task.start_s is not None), default=None
         ),
         log_folder=log_path.rpartition("/")[0] + "/" if "/" in log_path else "",
+        is_ending=_is_ending(job) or job.is_restarting,
+        is_attempt=job.attempt is not None,
+        unanswered_since_s=None if job.closed else job.stale_since_s,
+        unanswered_why=job.stale_why,
+        task_states=tuple(_task_states(job)) if job.is_array else (),
     )
-    if not job.ended:
+    if not job.ended or job.is_restarting:
         return view
     task, end = min(ends, key=lambda each: FROM_WORST.index(each[1].outcome))
     diagnosis = task.diagnosis
@@ -81,7 +120,30 @@ def view_of(job: WatchedJob) -> MemberView:
         cause=diagnosis.headline if diagnosis and has_cause else _plain_cause(end),
         fingerprint=_fingerprint(task, end),
         gpu_hours=sum(hours) if (hours := [*_gpu_hours(job)]) else None,
+        task_words=_task_words(job) if job.is_array else (),
+        metrics=diagnosis.figures if diagnosis and not job.is_array else "",
     )
+
+
+def _task_states(job: WatchedJob) -> Iterator[str]:
+    for task in job.tasks.values():
+        yield task.end.state if task.end else task.raw_state or JobState.UNKNOWN
+    for _ in IndexSet.parse(job.pending_indices):
+        yield JobState.PENDING
+
+
+def _task_words(job: WatchedJob) -> tuple[str, ...]:
+    return tuple(
+        _word(task.end.outcome, is_doubtful=task.is_doubtful_success)
+        for task in job.tasks.values()
+        if task.end
+    )
+
+
+def _is_ending(job: WatchedJob) -> bool:
+    """Whether no task waits or runs any more, but the end of one is not concluded yet."""
+    states = [task.state for task in job.tasks.values() if task.end is None]
+    return bool(states) and not job.pending_indices and all(each.phase is Phase.ENDED for each in states)
 
 
 def _gpu_hours(job: WatchedJob) -> Iterator[float]:

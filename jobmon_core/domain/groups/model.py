@@ -58,6 +58,10 @@ class Member:
         """The job id in its state id, e.g. ``12`` of ``slurm-12-20260131T221315``; empty without one."""
         return self.state_id.partition("-")[2].partition("-")[0]
 
+    def with_attempt(self, state_id: str) -> Member:
+        """Return the member with the next attempt of its lineage as its job."""
+        return replace(self, state_id=state_id, outcome=None, cause="", has_metrics=False)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:

@@ -32,7 +32,8 @@ def after_poll(
     members = dict(group.members)
     for name, member in group.members.items():
         view = views[name]
-        is_known = view.outcome is None or view.is_over  # an end counts once it is explained
+        is_open = view.outcome is None and not view.is_ending
+        is_known = is_open or view.is_over  # an end counts once it is explained
         if view.job_id and is_known and view.state != member.logged_state:
             events.append(text.state_change(name, member.logged_state, view))
             member = replace(member, logged_state=view.state)  # noqa: PLW2901 - as folded so far

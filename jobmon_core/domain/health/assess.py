@@ -7,25 +7,30 @@ known: what cannot be seen neither condemns a job nor proves that it is well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.health.cluster_resources import ClusterResources
-from jobmon_core.domain.health.gpus import gpu_health, holds_memory, unused_text
-from jobmon_core.domain.health.model import CheckpointHealth, DiskHealth, GpuHealth, HealthReport, Stage
-from jobmon_core.domain.health.network.model import NetworkVerdict
+from jobmon_core.domain.health.model import (
+    DiskHealth,
+    GpuHealth,
+    HealthReport,
+    Stage,
+)
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.launch.model import LaunchState, Result
-from jobmon_core.domain.progress.model import Estimate, Progress
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.summary import NodeGpu, all_gpus
 from jobmon_core.domain.triage.judge import HEALTHY, NOT_KNOWN, is_working
-from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.situation import Situation
+from jobmon_core.domain.triage.windows import gpu_average, gpu_keys, utilization
 
-_NO_NETWORK = NetworkVerdict()
-_NO_ESTIMATE = Estimate()
+_IDLE_PERCENT = 5.0
+_UNUSED_BYTES = 2**30  # what the driver itself takes of a GPU is less
+
 # verdicts that say that, or why, GPUs are idle
 _ABOUT_IDLE_GPUS = ("idle-allocation", "idle-gpu", "starved-gpus", "deadlock", "gpu-hang", "collective-stuck")
 _MIN_SAMPLES = 2
@@ -41,26 +46,14 @@ _WHY = {
 class HealthFacts:
     """All that is known of one job, or one task of it, at one moment. None means "not known"."""
 
-    at_s: float
-    ref: str = ""
-    name: str = ""
-    state: str = ""
-    stage: Stage = Stage.RUNNING
+    known: HealthReport  # the report as far as it needs no judgement
     reason: str = ""  # why it waits, or how it ended
     problem: str = ""  # why it never starts, or what makes a success doubtful
-    elapsed_s: float | None = None
-    progress: Progress | None = None
-    estimate: Estimate = _NO_ESTIMATE
     situation: Situation | None = None  # of a running job
-    verdicts: tuple[Verdict, ...] = ()  # on a running job, the worst first
+    verdicts: tuple[Event, ...] = ()  # on a running job, the worst first
     launch: LaunchState | None = None
     reports: tuple[AgentReport, ...] = ()  # the latest one from each node
-    network: NetworkVerdict = _NO_NETWORK
-    cluster: ClusterResources | None = None
-    checkpoints: CheckpointHealth | None = None
     artifacts: Artifacts | None = None
-    errors: tuple[str, ...] = ()
-    not_seen: tuple[str, ...] = ()
     # the GPUs were looked at for some seconds just now; else an agent has watched them
     is_snapshot: bool = False
     outdated: str = ""  # why all this may be out of date, e.g. a dead monitor; empty if it is current
@@ -73,28 +66,21 @@ class _Issue(NamedTuple):
 
 def assess(facts: HealthFacts) -> HealthReport:
     """Return the report; texts that quote logs are redacted."""
-    gpus = gpu_health(facts.reports, facts.situation)
+    known, gpus = facts.known, gpu_health(facts.reports, facts.situation)
     issues = [*_issues(facts, gpus)]
-    return HealthReport(
-        facts.at_s,
-        facts.ref,
-        facts.name,
-        facts.state,
-        facts.stage,
-        *_conclusion(facts, gpus, issues),
-        tuple(redacted(issue.text) for issue in issues),
-        tuple(redacted(issue.advice.replace("JOBID", facts.ref)) for issue in issues),
-        tuple(map(redacted, _notes(facts))),
-        facts.elapsed_s,
-        facts.progress,
-        facts.estimate,
-        gpus,
-        replace(facts.network, evidence=tuple(map(redacted, facts.network.evidence))),
-        facts.cluster,
-        facts.checkpoints,
-        tuple(_disks(facts)),
-        tuple(map(redacted, facts.errors)),
-        (*([facts.outdated] if facts.outdated else []), *facts.not_seen),
+    healthy, why = _conclusion(facts, gpus, issues)
+    return replace(
+        known,
+        healthy=healthy,
+        why=why,
+        issues=tuple(redacted(issue.text) for issue in issues),
+        advice=tuple(redacted(issue.advice.replace("JOBID", known.ref)) for issue in issues),
+        notes=tuple(map(redacted, _notes(facts))),
+        gpus=gpus,
+        network=replace(known.network, evidence=tuple(map(redacted, known.network.evidence))),
+        disks=tuple(_disks(facts)),
+        errors=tuple(map(redacted, known.errors)),
+        not_seen=(*([facts.outdated] if facts.outdated else []), *known.not_seen),
     )
 
 
@@ -102,9 +88,9 @@ def _conclusion(facts: HealthFacts, gpus: GpuHealth, issues: list[_Issue]) -> tu
     """Return whether the job is healthy, and why."""
     if issues:
         return False, f"{count(len(issues), 'issue')} found"
-    if facts.stage is Stage.SUCCEEDED:
-        return True, _WHY[facts.stage]
-    if facts.stage is not Stage.RUNNING:
+    if facts.known.stage is Stage.SUCCEEDED:
+        return True, _WHY[facts.known.stage]
+    if facts.known.stage is not Stage.RUNNING:
         return None, redacted(_ended_or_waiting(facts))
     return _of_running(facts, gpus)
 
@@ -125,25 +111,25 @@ def _has_just_advanced(facts: HealthFacts) -> bool:
     samples = facts.situation.history.samples if facts.situation else ()
     if facts.situation is None or len(samples) < _MIN_SAMPLES:
         return False
-    is_recent = facts.at_s - samples[-1].at_s <= facts.situation.thresholds.must_last_s
+    is_recent = facts.known.at_s - samples[-1].at_s <= facts.situation.thresholds.must_last_s
     return is_recent and samples[-1].current > samples[-2].current
 
 
 def _ended_or_waiting(facts: HealthFacts) -> str:
-    if facts.stage is Stage.WAITING:
+    if facts.known.stage is Stage.WAITING:
         return f"it has not started{f' ({facts.reason})' if facts.reason else ''}"
-    if facts.stage is Stage.UNKNOWN:
+    if facts.known.stage is Stage.UNKNOWN:
         return f"it ended, and its outcome is unknown{f': {facts.reason}' if facts.reason else ''}"
-    return _WHY[facts.stage]
+    return _WHY[facts.known.stage]
 
 
 def _issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
-    if facts.stage is Stage.FAILED:
+    if facts.known.stage is Stage.FAILED:
         advice = "`jobmon diagnose JOBID` shows the lines that prove it, and what to do."
         yield _Issue(f"it failed: {facts.reason}" if facts.reason else "it failed", advice)
     elif facts.problem:
         yield _Issue(facts.problem)
-    if facts.stage is Stage.RUNNING:
+    if facts.known.stage is Stage.RUNNING:
         yield from _running_issues(facts, gpus)
 
 
@@ -152,15 +138,22 @@ def _running_issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
     yield from (_Issue(_sentence(verdict), verdict.advice) for verdict in found)
     if not any(verdict.name in _ABOUT_IDLE_GPUS for verdict in found):
         yield from _unused_gpus(facts, gpus)
-    if facts.network.is_slow:
-        yield _Issue(f"network {facts.network.state}: {facts.network.text}", facts.network.advice)
+    if facts.known.network.is_slow:
+        yield _Issue(
+            f"network {facts.known.network.state}: {facts.known.network.text}", facts.known.network.advice
+        )
     if not any(verdict.name == "launch-failed" for verdict in found):
         failed = facts.launch.of(Result.FAILED) if facts.launch else ()
         yield from (_Issue(f"launch: {item.text}") for item in failed)
-    yield from _cluster_issues(facts.cluster)
-    saved = facts.checkpoints
-    if saved and saved.is_overdue(facts.at_s, facts.elapsed_s):
-        age, usual = duration(saved.age_s(facts.at_s) or 0.0), duration(saved.interval_s or 0.0)
+    cluster = facts.known.cluster
+    if cluster and cluster.gpus and cluster.gpus_held == 0:
+        yield _Issue(
+            f"GPUs available but not being used: no task or actor holds any of Ray's {cluster.gpus:g} GPUs",
+            "Ask for GPUs in the program, e.g. num_gpus=1 of its tasks or actors.",
+        )
+    saved = facts.known.checkpoints
+    if saved and saved.is_overdue(facts.known.at_s, facts.known.elapsed_s):
+        age, usual = duration(saved.age_s(facts.known.at_s) or 0.0), duration(saved.interval_s or 0.0)
         yield _Issue(f"no checkpoint for {age}; usually one is saved every {usual}")
 
 
@@ -178,32 +171,21 @@ def _unused_gpus(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
         )
 
 
-def _cluster_issues(cluster: ClusterResources | None) -> Iterator[_Issue]:
-    """Yield what is wrong with a cluster in which the job runs."""
-    if cluster is None:
-        return
-    if cluster.gpus and cluster.gpus_held == 0:
-        yield _Issue(
-            f"GPUs available but not being used: no task or actor holds any of Ray's {cluster.gpus:g} GPUs",
-            "Ask for GPUs in the program, e.g. num_gpus=1 of its tasks or actors.",
-        )
-
-
 def _notes(facts: HealthFacts) -> Iterator[str]:
     yield from (_sentence(verdict) for verdict in facts.verdicts if _is_note(verdict))
-    if facts.cluster:
-        yield from (f"the cluster cannot place yet: {each}" for each in facts.cluster.waiting)
+    if facts.known.cluster:
+        yield from (f"the cluster cannot place yet: {each}" for each in facts.known.cluster.waiting)
 
 
-def _is_no_problem(verdict: Verdict) -> bool:
+def _is_no_problem(verdict: Event) -> bool:
     return verdict.name in (HEALTHY, NOT_KNOWN)
 
 
-def _is_note(verdict: Verdict) -> bool:
+def _is_note(verdict: Event) -> bool:
     return verdict.is_quiet and not _is_no_problem(verdict)
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: Event) -> str:
     return f"{verdict.title}: {verdict.text}"
 
 
@@ -225,3 +207,56 @@ def _disks(facts: HealthFacts) -> Iterator[DiskHealth]:
         room = artifacts.disk
         inodes = (room.free_inodes, room.total_inodes) if room.total_inodes else (None, None)
         yield DiskHealth(folder, room.free_bytes, room.total_bytes, *inodes)
+
+
+def gpu_health(reports: Sequence[AgentReport], situation: Situation | None) -> GpuHealth:
+    """Return what the agents show of the GPUs; with a situation, over the time that a problem must last."""
+    gpus = all_gpus(reports)
+    if not reports:
+        return GpuHealth()
+    means = _means(situation) if situation else {}
+    busy = tuple(means.get((each.node, each.gpu.index), utilization(each.gpu)) for each in gpus)
+    is_mean = bool(gpus) and all((each.node, each.gpu.index) in means for each in gpus)
+    idle = tuple(
+        f"GPU {each.gpu.index}{f' of {each.node}' if len(reports) > 1 else ''}"
+        for each, percent in zip(gpus, busy, strict=True)
+        if _is_idle(each, percent)
+    )
+    known = all(percent is not None or each.gpu.own_pids for each, percent in zip(gpus, busy, strict=True))
+    return GpuHealth(
+        len(gpus),
+        len(gpus) - len(idle) if known and gpus else None,
+        idle,
+        busy,
+        situation.thresholds.must_last_s if situation and is_mean else None,
+    )
+
+
+def unused_text(found: GpuHealth) -> str:
+    """Return the issue of a job that uses none of its GPUs."""
+    span = f" over the last {duration(found.span_s)}" if found.span_s else ""
+    gpus = count(found.allocated or 0, "GPU")
+    return f"GPUs available but not being used: {gpus} allocated, {found.mean_percent or 0.0:.0f}% busy{span}"
+
+
+def holds_memory(reports: Sequence[AgentReport]) -> bool:
+    """Whether a program holds memory of a GPU, as it does from its first use to its end."""
+    return any((each.gpu.memory or 0) > _UNUSED_BYTES for each in all_gpus(reports))
+
+
+def _is_idle(found: NodeGpu, percent: float | None) -> bool:
+    gpu = found.gpu
+    if percent is not None:
+        return percent < _IDLE_PERCENT
+    # the driver shows too little of a partitioned GPU, or of one that it lost
+    return gpu.other_processes is not None and not (gpu.own_pids or gpu.is_mig or gpu.is_lost)
+
+
+def _means(situation: Situation) -> dict[tuple[str, int], float]:
+    """Return the mean utilisation of each GPU, by node and index, over the time that a problem must last."""
+    found = {}
+    for key in gpu_keys(situation):
+        mean = gpu_average(key, situation.now_s, situation.thresholds.must_last_s, utilization)
+        if mean is not None:
+            found[key.node.latest.node.name, key.number] = mean
+    return found

@@ -9,9 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jobmon_core.domain.health.cluster_resources import ClusterResources
 from jobmon_core.domain.health.network.model import NetworkVerdict
 from jobmon_core.domain.progress.model import Estimate, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterResources:
+    """GPUs and CPUs of a whole cluster as its own scheduler counts them, e.g. Ray's ``GPU`` and ``CPU``.
+
+    A held GPU is one that a task or actor asked for; it may still be idle. None means "not known".
+    """
+
+    gpus: float | None = None  # all that the cluster has; 0 if it has none
+    gpus_held: float | None = None
+    cpus: float | None = None
+    cpus_held: float | None = None
+    waiting: tuple[str, ...] = ()  # what cannot be placed yet, e.g. "{'GPU': 4.0}: 2+ pending tasks"
 
 
 class Stage(StrEnum):

@@ -7,18 +7,16 @@ Sources of the formats: ``nvidia-smi --help-query-gpu`` and ``--help-query-compu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
-from jobmon_core.domain.health.cluster_resources import ClusterResources
-from jobmon_core.domain.health.model import CheckpointHealth
+from jobmon_core.domain.health.model import CheckpointHealth, ClusterResources
 from jobmon_core.domain.health.network.model import NcclLines
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.telemetry.fabric import FabricKind, FabricPort
-from jobmon_core.domain.telemetry.model import Gpu
+from jobmon_core.domain.telemetry.model import FabricKind, FabricPort, Gpu
 
 _MIB = 2**20
 _GPU_FIELDS, _PROCESS_FIELDS = 6, 4
@@ -117,19 +115,26 @@ def read_ports(text: str) -> tuple[FabricPort, ...]:
 
 
 def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
-    """Return the checkpoint with the highest step; each line has a time in Unix seconds and a name."""
-    found = []
+    """Return the checkpoint that the link ``latest`` names, else the one with the highest step.
+
+    Each line has a time in Unix seconds and a name; that of the link has ``latest`` and what it names.
+    """
+    found, named = [], ""
     for line in text.splitlines():
         saved, _, name = line.partition(" ")
         if _SECONDS.fullmatch(saved) and (step := step_of(name)) is not None:
             found.append((step, float(saved), name))
+        elif saved == "latest":
+            named = name.rstrip("/").rpartition("/")[2]
     if not found:
         return CheckpointHealth(folder, problem=_folder_problem(text))
-    step, saved_s, name = max(found)
+    finished = next((each for each in found if each[2] == named), None)
+    step, saved_s, name = finished or max(found)
     times = sorted(each[1] for each in found)
     gaps = sorted(later - earlier for earlier, later in pairwise(times))
     interval_s = gaps[len(gaps) // 2] if gaps else None
-    return CheckpointHealth(folder, len(found), name, step, saved_s, interval_s=interval_s or None)
+    is_complete = True if finished else None
+    return CheckpointHealth(folder, len(found), name, step, saved_s, is_complete, interval_s or None)
 
 
 def _folder_problem(text: str) -> str:
@@ -158,36 +163,6 @@ def pod_answer(pod: str, sections: dict[str, str], checkpoint_folder: str) -> Po
         read_checkpoints(sections["checkpoints"], checkpoint_folder) if "checkpoints" in sections else None,
         tuple(problems),
     )
-
-
-def merged_lines(answers: Iterable[PodAnswer]) -> NcclLines:
-    """Return what the lines of all pods say together."""
-    parts = [answer.nccl for answer in answers]
-    return NcclLines(
-        _sums(part.channels for part in parts),
-        sum(part.rdma_channels for part in parts),
-        _sums(part.networks for part in parts),
-        _sums(part.providers for part in parts),
-        tuple(sorted({number for part in parts for number in part.node_counts})),
-        any(part.multi_node_nvlink for part in parts),
-        _any_known(part.gdr for part in parts),
-        {name: value for part in parts for name, value in part.settings.items()},
-        {name: line for part in reversed(parts) for name, line in part.evidence.items()},
-    )
-
-
-def _any_known(answers: Iterable[bool | None]) -> bool | None:
-    """Return whether any answer is True; None if all are unknown."""
-    known = [answer for answer in answers if answer is not None]
-    return any(known) if known else None
-
-
-def _sums(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for each in counts:
-        for name, number in each.items():
-            total[name] = total.get(name, 0) + number
-    return total
 
 
 def _why(text: str, otherwise: str) -> str:

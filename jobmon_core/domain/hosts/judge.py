@@ -10,11 +10,20 @@ unknown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look, Pane, Process, SeenFile, SeenRun
 from jobmon_core.domain.slurm.states import JobState
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.hosts.model import HostJob
+
+KEEP_DAYS = 30  # after the end of its job
+_DAY_S = 86_400.0
+_RUN_ID = re.compile(r"[0-9a-f]{14,20}")
 
 RESTARTED = "the host was restarted"
 OTHER_CONTAINER = "the container was restarted, so its earlier processes are gone"
@@ -53,6 +62,8 @@ def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[Hos
         finding = _with_memory(job, finding, look.usage.oom_kills)
     if job.oom_kills is None:
         job = replace(job, oom_kills=look.usage.oom_kills)
+    marker = look.markers.get(number)
+    job = replace(job, has_marker=marker is not None and _is_new(job, marker))
     run = look.runs.get(number)
     job = _with_machine(job, run, look)
     if run and run.command and job.process is None:
@@ -127,8 +138,9 @@ def _end_of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
 
 
 def _own_pane(job: HostJob, look: Look) -> Pane | None:
-    own = job.pane_id, job.process.pid if job.process else 0
-    return next((pane for pane in look.panes if job.pane_id and (pane.id, pane.pid) == own), None)
+    pids = (job.process.pid if job.process else 0, None)
+    own = (pane for pane in look.panes if job.pane_id and pane.id == job.pane_id and pane.pid in pids)
+    return next(own, None)
 
 
 def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
@@ -198,3 +210,14 @@ def _restart_reason(process: Process, look: Look) -> str:
     if process.boot_id != look.boot_id:
         return RESTARTED
     return OTHER_CONTAINER if look.is_other_container(process) else ""
+
+
+def may_be_removed(job: HostJob, now_s: float) -> bool:
+    """Whether jobmon may remove what it made on the host: nobody watches the job, and it ended long ago.
+
+    A job without a known end may still run there.
+    """
+    if not _RUN_ID.fullmatch(job.run_id) or job.is_removed or not job.is_dropped or job.end is None:
+        return False
+    ended_s = max(job.registered_s, job.end.end_s or 0)
+    return now_s - ended_s > KEEP_DAYS * _DAY_S

@@ -50,6 +50,7 @@ class HostJob:
     boot_id: str = ""  # of the host when the watching began
     machine: str = ""  # its own name for itself: an alias may reach several machines
     old_marker: str = ""  # inode and time of the marker that was there when the watching began
+    has_marker: bool = False  # whether its marker was there at the latest look
     registered_s: float = 0.0
     start_s: int | None = None  # when its process started
     started_there_s: float | None = None  # the same time by the clock of the host
@@ -82,7 +83,7 @@ class Pane:
     """A pane of tmux. A status and a signal of None mean that the end is not known, never success."""
 
     id: str
-    pid: int
+    pid: int | None  # tmux 3.8 and newer print none for a dead pane
     session: str
     window: str
     index: str

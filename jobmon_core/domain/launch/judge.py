@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.humanize import count, duration
-from jobmon_core.domain.launch.files import check_files
-from jobmon_core.domain.launch.gpus import check_gpus, with_peaks
+from jobmon_core.domain.launch.gpus_and_files import check_files, check_gpus, with_peaks
 from jobmon_core.domain.launch.model import (
     FIRST_OUTPUT,
     GPUS,
@@ -26,9 +25,14 @@ from jobmon_core.domain.launch.model import (
 )
 from jobmon_core.domain.launch.workers import check_workers
 from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.events.ongoing import ongoing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from jobmon_core.domain.launch.facts import LaunchFacts
+
+_DEAD_WORKER = "dead-worker"  # the subject of a verdict
 
 _MUST_LAST_S = 20.0
 _LATE_S = 240.0  # after the window: a later first look does not judge processes
@@ -37,8 +41,8 @@ _PREPARES_S = 600.0  # a job may unpack its data for so long before it starts it
 _SEEN_LATE = "jobmon saw this run too late to judge its start"
 _FILES = (FIRST_OUTPUT, WORKER_LOGS)
 _ADVICE = {  # the first that applies
-    WORKERS: "`jobmon logs JOBID` may show why a worker is missing; the others may wait for it forever. "
-    "`scancel JOBID` ends the job.",
+    WORKERS: "`jobmon logs JOBID` may show why a worker is missing; if not, look at limits (`ulimit -u`, "
+    "memory). The others may wait for it forever; `scancel JOBID` ends the job.",
     GPUS: "Start a worker for each GPU, or request fewer GPUs; see how the script sets CUDA_VISIBLE_DEVICES.",
     OUTPUT_FOLDER: "Create the folder, or make it writable, before the job saves its results.",
 }
@@ -113,6 +117,9 @@ def _failed(
     if all(item.name in _FILES for item in failed):
         kind, text, advice = EventKind.NO_OUTPUT, f"started {age} ago, but {what}", ""
     else:
+        since_s = state.failing_since_s or facts.now_s
+        if since_s - facts.started_s > facts.window_s:  # until then, nothing was known to be missing
+            age = duration(since_s - facts.started_s)
         kind, text = EventKind.LAUNCH_FAILED, f"launch failed, {age} after its start: {what}"
         advice = next((text for name, text in _ADVICE.items() if name in {item.name for item in failed}), "")
     details = (line for item in failed for line in item.details)
@@ -151,3 +158,16 @@ def started_text(items: tuple[Item, ...]) -> str:
     """Return e.g. ``8/8 workers, 4/4 GPUs in use``: what was found complete."""
     found = (item.text for item in items if item.name in (WORKERS, GPUS) and item.result is Result.PASSED)
     return ", ".join(found)
+
+
+def without_repeats(new: Iterable[Event], known: Iterable[Event], task: str) -> Iterator[Event]:
+    """Yield the new events about a task; one that repeats a known event becomes quiet: it sends no message.
+
+    A failed launch repeats the failure that the log shows; a dead worker repeats the failed launch.
+    """
+    problems = ongoing(known, task)
+    for event in new:
+        is_explained = event.kind is EventKind.LAUNCH_FAILED and EventKind.ERROR in problems
+        is_missing = event.subject == _DEAD_WORKER and EventKind.LAUNCH_FAILED in problems
+        is_repeat = event.kind is not EventKind.RECOVERED and (is_explained or is_missing)
+        yield replace(event, is_quiet=True) if is_repeat else event

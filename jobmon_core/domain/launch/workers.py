@@ -6,18 +6,26 @@ not counted: `--ntasks=4` without srun starts one process, and often that is mea
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.launch.model import WORKERS, Item, Result
-from jobmon_core.domain.slurm.job_ids import compact
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.telemetry.measuring.programs import is_helper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jobmon_core.domain.launch.facts import LaunchFacts
     from jobmon_core.domain.telemetry.model import RankGroup, Worker
+
+# srun prints them to its error output when the tasks end (Slurm 22.05, ``src/srun/libsrun/srun_job.c``)::
+#
+#     srun: error: n1: task 3: Exited with exit code 1
+#     srun: error: n[1-2]: tasks 0-2,5: Killed
+_LINE = re.compile(r"srun: error: \S{1,256}: tasks? ([0-9][0-9,-]{0,512}): \S.{0,200}")
+_MAX_RANKS = 4096
 
 _SRUN = "srun"
 _MAX_DETAILS = 8
@@ -59,9 +67,13 @@ def launches(facts: LaunchFacts) -> tuple[Launch, ...]:
 def check_workers(facts: LaunchFacts) -> Item:
     """Return how the check of the workers came out."""
     if not facts.reports or not facts.is_complete:
-        some = "not every node has an agent" if facts.reports else "no agent beside the job"
-        why = "" if facts.reports else facts.why_no_report
-        return Item(WORKERS, Result.NOT_KNOWN, f"workers: {some}{f' ({why})' if why else ''}")
+        if facts.reports:
+            why = "not every node has an agent"
+        elif facts.why_no_report:
+            why = f"no agent beside the job ({facts.why_no_report})"
+        else:
+            why = "no agent beside the job has reported yet"
+        return Item(WORKERS, Result.NOT_KNOWN, f"workers: {why}")
     found = launches(facts)
     if facts.num_workers:
         return _against_settings(facts, found, facts.num_workers)
@@ -80,7 +92,7 @@ def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: i
     ranked = sum(len(launch.running) for launch in found)
     number = ranked or len(facts.workers)
     if number >= expected:
-        return Item(WORKERS, Result.PASSED, f"{expected}/{expected} workers")
+        return Item(WORKERS, Result.PASSED, f"{expected}/{count(expected, 'worker')}")
     if not ranked and len(facts.workers) == 1 and (item := _within(facts.workers[0], expected)):
         return item
     if not (facts.has_own_window or facts.has_begun):
@@ -92,7 +104,9 @@ def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: i
 def _within(only: Worker, expected: int) -> Item | None:
     """Return how the check came out if the workers may be parts of the only program; None if they are not."""
     if only.children >= expected:
-        return Item(WORKERS, Result.PASSED, f"{expected}/{expected} workers, processes of one program")
+        return Item(
+            WORKERS, Result.PASSED, f"{expected}/{count(expected, 'worker')}, processes of one program"
+        )
     if only.threads >= expected:
         text = "workers: one process runs, and it is not known whether its threads are the workers"
         return Item(WORKERS, Result.NOT_KNOWN, text)
@@ -102,13 +116,15 @@ def _within(only: Worker, expected: int) -> Item | None:
 def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Item:
     size, running = sum(launch.size for launch in found), sum(len(launch.running) for launch in found)
     if size == running:
-        return Item(WORKERS, Result.PASSED, f"{running}/{size} workers")
+        return Item(WORKERS, Result.PASSED, f"{running}/{count(size, 'worker')}")
     details = tuple(_details(facts, found))
     if any(_must_run(facts, launch) for launch in found):
         return Item(WORKERS, Result.FAILED, f"only {running} of {size} workers are running", details)
     if all(launch.missing <= launch.ended for launch in found):
         ended = size - running
-        return Item(WORKERS, Result.PASSED, f"{size}/{size} workers, {ended} of which have already ended")
+        return Item(
+            WORKERS, Result.PASSED, f"{size}/{count(size, 'worker')}, {ended} of which have already ended"
+        )
     text = f"workers: {running} of {size} are running; the others ended early or never started"
     return Item(WORKERS, Result.NOT_KNOWN, text, details)
 
@@ -144,3 +160,14 @@ def _details(facts: LaunchFacts, found: tuple[Launch, ...]) -> Iterator[str]:
 def _programs(facts: LaunchFacts) -> tuple[str, ...]:
     """Return a line for each running worker, with its PID in place of a rank."""
     return tuple(f"running: process {worker.pid} {worker.name}" for worker in facts.workers[:_MAX_DETAILS])
+
+
+def step_errors(lines: Iterable[str]) -> dict[int, str]:
+    """Return the line about each failed task of a step, by its rank; a line about very many is skipped."""
+    found: dict[int, str] = {}
+    for line in lines:
+        if match := _LINE.search(line):
+            ranks = IndexSet.parse(match[1])
+            if len(ranks) <= _MAX_RANKS:
+                found |= dict.fromkeys(ranks, match[0])
+    return found

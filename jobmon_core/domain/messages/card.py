@@ -19,7 +19,7 @@ from jobmon_core.domain.launch.model import LaunchState, Verdict
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import ongoing_events, unusual_pause_s
+from jobmon_core.domain.progress.events.ongoing import brought_up_to, ongoing_events, unusual_pause_s
 from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
@@ -62,7 +62,7 @@ def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentRepor
         current = tuple(report for report in reports if is_current(report, now_s))
         card = _single(job, task, _Known(progress, current, now_s))
     elif job.tasks or job.pending_indices:
-        card = _several(job, progress)
+        card = _several(job, progress, now_s)
     else:
         card = Card(CardTone.PENDING, f"{job_title(job, '')} is pending")
     return replace(card, fields=(*card.fields, *_outage(job)))
@@ -85,7 +85,7 @@ def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
         fields = (*_waiting(job, task.reason), *where_fields(job))
         return Card(CardTone.PENDING, f"{title} is pending{again}", fields=fields)
     followed = known.progress.tasks.get(task.key, _NO_PROGRESS)
-    problems = _problems(known.progress, task)
+    problems = _problems(known.progress, task, known.at_s)
     parts = (
         *_progress_fields(followed, known.at_s),
         *_telemetry_fields(known.reports),
@@ -105,7 +105,7 @@ def _doing(task: Task) -> str:
     return f"is {task.state.lower().replace('_', ' ')}"
 
 
-def _several(job: WatchedJob, progress: JobProgress) -> Card:
+def _several(job: WatchedJob, progress: JobProgress, now_s: float) -> Card:
     """Return the card of an array or het job: how many of its tasks are in which state."""
     counts = _counts(job)
     total, over = counts.total(), sum(task.end is not None for task in job.tasks.values())
@@ -113,7 +113,9 @@ def _several(job: WatchedJob, progress: JobProgress) -> Card:
     noun = "task" if job.is_array else "component"
     running = [task for task in started if task.end is None]
     problems = [
-        line for task in running for line in _problems(progress, task, f"{ref_of(job.job_id, task.key)}: ")
+        line
+        for task in running
+        for line in _problems(progress, task, now_s, f"{ref_of(job.job_id, task.key)}: ")
     ]
     states = ", ".join(f"{number} {state}" for state, number in counts.most_common())
     return Card(
@@ -137,10 +139,15 @@ def _waiting(job: WatchedJob, reason: str) -> Iterator[Field]:
     yield Field("Submitted", at_s=int(job.submitted_s or job.registered_s))
 
 
-def _problems(progress: JobProgress, task: Task, prefix: str = "") -> list[str]:
+def _problems(progress: JobProgress, task: Task, now_s: float, prefix: str = "") -> list[str]:
     """Return a line for each thing that is wrong with a task now, the worst first."""
-    events = ongoing_events(progress.events, task.key)
-    return [f"⚠️ {prefix}{event.text}" for event in events[:_MAX_PROBLEMS]]
+    events = ongoing_events(progress.events, task.key)[:_MAX_PROBLEMS]
+    # in coarse steps: each new text is an edit
+    steps_s = [max(0.0, now_s - event.at_s) // _COARSE_S * _COARSE_S for event in events]
+    current = [
+        brought_up_to(event, event.at_s + step_s) for event, step_s in zip(events, steps_s, strict=True)
+    ]
+    return [f"⚠️ {prefix}{event.text}" for event in current]
 
 
 def _launch(progress: JobProgress, task: Task) -> Iterator[str]:

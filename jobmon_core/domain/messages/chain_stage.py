@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.delivery.outbox import Message
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job_settings import ChainStage
+from jobmon_core.domain.slurm.pending_reasons import NEVER_SATISFIED
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 
-_NEVER_SATISFIED = "DependencyNeverSatisfied"  # Slurm's reason of a job that waits for a success in vain
 _MAX_NAMED = 5
 _MAX_STAGE_CHARS = 60
 _VERBS = {Outcome.FAILURE: "failed", Outcome.CANCELLED: "was cancelled"}
@@ -22,13 +22,13 @@ def never_starts_in_chain(job: WatchedJob) -> bool:
     return (
         _follows_another(job)
         and bool(ends)
-        and all(end and end.never_started and _NEVER_SATISFIED in end.reason for end in ends)
+        and all(end and end.never_started and NEVER_SATISFIED in end.reason for end in ends)
     )
 
 
 def waits_for_nothing_in_chain(job: WatchedJob, reason: str) -> bool:
     """Whether a pending stage of a chain will soon be removed, because an earlier one did not succeed."""
-    return _follows_another(job) and _NEVER_SATISFIED in reason
+    return _follows_another(job) and NEVER_SATISFIED in reason
 
 
 def with_chain(message: Message, job: WatchedJob) -> Message:
@@ -75,8 +75,7 @@ def _success(stage: ChainStage) -> str:
 
 def _named(stages: tuple[str, ...]) -> str:
     shown = [each if len(each) <= _MAX_STAGE_CHARS else f"{each[:_MAX_STAGE_CHARS]}…" for each in stages]
-    hidden = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
-    return f"{', '.join(shown[:_MAX_NAMED])}{hidden}"
+    return listed(shown, _MAX_NAMED)
 
 
 def _with_summary(message: Message, text: str) -> Message:

@@ -12,12 +12,14 @@ from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
 from jobmon_core.domain.efficiency.text import efficiency_line
-from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.humanize import count, duration, listed, size
 from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
+from jobmon_core.domain.messages.restart import restart_sentence
 from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
-from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
+from jobmon_core.domain.slurm.exit_codes import labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.pending_reasons import waited_for_failure
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.cause_groups import CauseGroup, cause_groups
 from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
@@ -63,6 +65,8 @@ def job_ended_messages(
     if never_starts_in_chain(job):  # the message about the stage that ended first says so
         return ()
     *others, last = _ended_messages(job, now_s, per_task=per_task, doubtful_route=doubtful_route)
+    if sentence := restart_sentence(job, now_s):
+        last = replace(last, summary=f"{last.summary}\n{sentence}" if last.summary else sentence)
     return (*others, with_chain(last, job))
 
 
@@ -77,9 +81,10 @@ def _ended_messages(
 
 def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, now_s: float) -> Message:
     route, tone = _route_and_tone(end.outcome, doubtful_route if task.is_doubtful_success else None)
+    is_unneeded = end.never_started and waited_for_failure(end.dependency)
     message = Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
-        route=route,
+        route=Route.SUCCESS if is_unneeded else route,
         tone=tone,
         title=f"{job_title(job, task.key)} {_what_happened(task, end)}",
         headline="" if _is_cancelled(task.diagnosis) else _cause_headline(task.diagnosis),
@@ -122,15 +127,9 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     return replace(
         message,
         cause=" ".join(filter(None, (title, "" if is_in_title else diagnosis.explanation, note))),
-        also_seen=_also_seen(diagnosis),
+        also_seen=listed(diagnosis.also_seen, _MAX_ALSO_SEEN, "; "),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )
-
-
-def _also_seen(diagnosis: Diagnosis) -> str:
-    shown = "; ".join(diagnosis.also_seen[:_MAX_ALSO_SEEN])
-    hidden = len(diagnosis.also_seen) - _MAX_ALSO_SEEN
-    return f"{shown}; and {hidden} more" if hidden > 0 else shown
 
 
 def _what_happened(task: Task, end: End) -> str:
@@ -174,7 +173,7 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from _time_fields(task, end)
     if task.diagnosis:
         yield from _work_fields(task.diagnosis)
-    if memory := _memory_text(end):
+    if memory := _memory_text(task, end):
         yield Field("Peak RAM", memory)
     if used := efficiency_line(_efficiency(task, end)):
         yield Field("Efficiency", used)
@@ -191,7 +190,7 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
 
 def _efficiency(task: Task, end: End) -> Efficiency:
     measured = task.diagnosis.measured if task.diagnosis else None
-    found = efficiency_of_end(end)
+    found = replace(efficiency_of_end(end), exceeded_memory=task.peak_was_missed)
     return found.with_measured(measured) if measured else found
 
 
@@ -229,20 +228,17 @@ def _state_text(end: End, *, is_explained: bool) -> str:
 
 
 def _exit_field(end: End) -> Field:
-    label, text = labelled_exit(end.exit_code, end.signal)
-    if not end.exit_code_exact and end.exit_code and end.exit_code < SIGNAL_BASE:
-        other = describe_exit(end.exit_code + SIGNAL_BASE, None)
-        text += f", or {other}: sacct does not distinguish them"
+    label, text = labelled_exit(end.exit_code, end.signal, is_exact=end.exit_code_exact)
     if end.derived_exit_code and not end.exit_code:
         text += f"; a job step exited with {end.derived_exit_code}"
     return Field(label.capitalize(), text)
 
 
-def _memory_text(end: End) -> str:
+def _memory_text(task: Task, end: End) -> str:
     used, requested = end.usage.max_rss_bytes, end.usage.requested_bytes
     if not used:
         return ""
-    if requested and end.peak_was_missed:
+    if requested and task.peak_was_missed:
         return f"over {size(requested)} ({size(used)} when last sampled)"
     return f"{size(used)} of {size(requested)}" if requested else size(used)
 
@@ -296,7 +292,7 @@ def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
     if starts and ends:
         yield Field("Wall time", duration(max(ends) - min(starts)))
     largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
-    if largest and (memory := _memory_text(largest[1])):
+    if largest and (memory := _memory_text(*largest)):
         yield Field("Peak RAM", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
     yield from where_fields(job)
     if starts and ends:

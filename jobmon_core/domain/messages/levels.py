@@ -7,7 +7,9 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 
 _LEVELS = {
     EventKind.LAUNCH_FAILED: Level.CRITICAL,
+    EventKind.LATE_WRITER: Level.CRITICAL,
     EventKind.LAUNCHED: Level.INFO,
+    EventKind.RESUMED: Level.INFO,
     EventKind.CHECKPOINT: Level.INFO,
     EventKind.RESTARTED: Level.INFO,
     EventKind.RECOVERED: Level.INFO,
@@ -34,6 +36,8 @@ def level_of(event: Event) -> Level:
         is_critical = event.is_critical and event.subject in _CRITICAL_VERDICTS
     elif event.kind is EventKind.ERROR:
         is_critical = event.is_critical or event.subject.startswith(_DISK_FULL)
+    elif event.kind is EventKind.NOT_RESUMED:
+        is_critical = event.is_critical
     else:
         return _LEVELS.get(event.kind, Level.WARNING)
     return Level.CRITICAL if is_critical else Level.WARNING

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
+from jobmon_core.domain.backends import is_ray, url_of, uses_slurm
 from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
+_OF_SLURM = "`scancel JOBID`"  # in an advice
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 
 
 def job_title(job: WatchedJob, key: str) -> str:
     """Return the start of the title of a message about a task, e.g. ``train (12_3)``."""
-    name = job.name if len(job.name) <= _MAX_NAME_CHARS else f"{job.name[: _MAX_NAME_CHARS - 1]}…"
+    name = job.label if len(job.label) <= _MAX_NAME_CHARS else f"{job.label[: _MAX_NAME_CHARS - 1]}…"
     return f"{name or 'job'} ({ref_of(job.job_id, key)})"
 
 
@@ -22,3 +25,17 @@ def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
     parts = (nodes, job.partition and f"partition {job.partition}", job.cluster and f"cluster {job.cluster}")
     if where := ", ".join(filter(None, parts)):
         yield Field("Where", where)
+
+
+def with_own_cancel_command(advice: str, job: WatchedJob) -> str:
+    """Return an advice that names Slurm's command to end a job, with the command that ends this one.
+
+    With the local number of a job without Slurm, or on another cluster, Slurm's would end another job.
+    """
+    if uses_slurm(job.backend):
+        own = f"`scancel -M {quote(job.cluster)} JOBID`" if job.remote and job.cluster else _OF_SLURM
+    elif is_ray(job.backend):
+        own = f"`ray job stop --address {url_of(job.cluster)} {quote(job.name)}`"
+    else:
+        own = "the command that `jobmon handover JOBID` names"
+    return advice.replace(_OF_SLURM, own)

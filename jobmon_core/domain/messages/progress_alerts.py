@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.backends import uses_slurm
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.levels import level_of
-from jobmon_core.domain.messages.parts import job_title, where_fields
+from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.progress.events.ongoing import ends
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -24,6 +24,9 @@ _HEADLINES = {
     EventKind.DIVERGED: "The training may have diverged",
     EventKind.ERROR: "An error in the log",
     EventKind.TROUBLE: "Something is wrong",
+    EventKind.NOT_RESUMED: "The training may not have resumed",
+    EventKind.LATE_WRITER: "An earlier attempt still writes",
+    EventKind.RESUMED: "Resumed",
     EventKind.RECOVERED: "Recovered",
     EventKind.LAUNCHED: "Launched",
     EventKind.CHECKPOINT: "Checkpoint saved",
@@ -102,12 +105,13 @@ def with_further_events(
 ) -> WatchedJob:
     """Return the job with a queued message for each event of the kinds that the user also wants.
 
-    ``also`` has the values of ``messages.also`` in the configuration.
+    ``also`` has the values of ``messages.also`` in the configuration. A resume is always wanted.
     """
     for event in events:
         subject = f"progress-{event.kind}-{event.at_s:.0f}"
         alerted = f"{event.task}:{subject}"
-        if event.is_quiet or _FURTHER.get(event.kind) not in also or alerted in job.alerted:
+        is_wanted = event.kind is EventKind.RESUMED or _FURTHER.get(event.kind) in also
+        if event.is_quiet or not is_wanted or alerted in job.alerted:
             continue
         message = replace(
             _message(job, event, subject, now_s, is_last=False),
@@ -169,17 +173,19 @@ def _subject_after(start: str, text: str) -> str:
 
 
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
-    ref = str(ref_of(job.job_id, event.task))
+    ref, level = str(ref_of(job.job_id, event.task)), level_of(event)
+    advice = with_own_cancel_command(event.advice or usual_advice(event.kind, job.backend), job)
+    tone = Tone.FAILURE if level is Level.CRITICAL else Tone.ATTENTION
     return Message(
         id=f"{ref}/{subject}",
         route=Route.ERROR,
-        tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
+        tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else tone,
         title=f"{job_title(job, event.task)}: {event.text.replace('`', '')}",  # a lock screen shows no markup
         headline=headline(event),
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
         evidence=event.evidence,
-        advice=(event.advice or usual_advice(event.kind, job.backend)).replace("JOBID", ref),
+        advice=advice.replace("JOBID", ref),
         created_s=int(now_s),
-        stated_level=level_of(event),
+        stated_level=level,
     )

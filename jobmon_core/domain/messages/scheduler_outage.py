@@ -90,7 +90,8 @@ def with_outage_message(
     outage = current_outage(job)
     if outage is None:
         return job
-    name, lasted = _with_cluster(scheduler, job), duration(now_s - outage.since_s)
+    name = f"{scheduler} ({job.cluster})" if job.cluster else scheduler
+    lasted = duration(now_s - outage.since_s)
     last_response = "Last response"
     if outage.only_accounting:
         name, last_response = f"{name}: accounting (sacct)", "Last response of squeue"
@@ -162,11 +163,6 @@ def _was_replaced(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool
 
 def _outage_id(job: WatchedJob, since_s: float) -> str:
     return f"{job.ref}/outage-{int(since_s)}"
-
-
-def _with_cluster(scheduler: str, job: WatchedJob) -> str:
-    """Return e.g. ``Slurm (big)``; without the cluster while it is not known."""
-    return f"{scheduler} ({job.cluster})" if job.cluster else scheduler
 
 
 def _fields(host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:

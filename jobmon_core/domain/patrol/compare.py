@@ -108,7 +108,10 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
     known = (OUTCOME, *before.problems)
     yield from (problem.text for problem in seen.problems if problem.kind not in known)
     now = {problem.kind for problem in seen.problems}
-    yield from (f"over: {text}" for kind, text in before.problems.items() if kind not in now)
+    if (
+        before.is_over or not seen.is_over
+    ):  # of a job that ends, nobody needs to know that it is no longer slow
+        yield from (f"no longer: {text}" for kind, text in before.problems.items() if kind not in now)
 
 
 def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Which category a reason of Slurm belongs to, and a few words for it.
 
-Source of the names: ``job_state_reason.c`` of Slurm 20.11 to 25.11. slurmctld puts its own sentence in place
+Source of the names: ``job_state_reason.c`` of Slurm 20.11 to 26.05. slurmctld puts its own sentence in place
 of some of them, e.g. ``launch failed requeued held``.
 """
 
@@ -42,11 +42,12 @@ _NAMES = {
         *("Prolog", "Cleaning", "FedJobLock", "BurstBufferResources", "BurstBufferStageIn"),
         *("BurstBufferOperation", "SystemFailure", "DeadLine", "NonZeroExitCode", "RaisedSignal"),
         *("TimeLimit", "InactiveLimit", "OutOfMemory", "BlockMaxError", "BlockFreeAction"),
+        *("MaxPoweredUpNodes", "MpiPortsBusy", "NvidiaImexChannels"),
     ),
 }
 _CATEGORIES = {name.replace("_", " "): category for category, names in _NAMES.items() for name in names}
-# a limit of a QOS (also per account, without the prefix), or of an association: the user's account
-_LIMIT = re.compile(r"(?:QOS|Assoc)(?:Grp|Max|Min)\w+|Max\w+PerAccount", re.ASCII)
+# a limit of a QOS (per account or user also without the prefix), or of an association: the user's account
+_LIMIT = re.compile(r"(?:QOS|Assoc)(?:Grp|Max|Min)\w+|Max\w+Per(?:Account|User)", re.ASCII)
 _HELD_STATES = (JobState.SPECIAL_EXIT, JobState.REQUEUE_HOLD)
 _MAINTENANCE = "Reserved for maintenance"
 
@@ -73,6 +74,9 @@ _OWN_WORDS = {
     "PartitionInactive": "partition inactive",
     "Prolog": "nodes are being prepared",
     "Cleaning": "its last run is being cleaned up",
+    "MpiPortsBusy": "the ports for MPI are in use",
+    "NvidiaImexChannels": "no free NVIDIA IMEX channel",
+    "MaxPoweredUpNodes": "no more nodes may be powered up",
     "BurstBufferStageIn": "its files are being staged in",
 }
 
@@ -127,7 +131,7 @@ def pending_words(reason: str) -> str:
         return words
     category = category_of(reason)
     if category is Category.LIMIT:
-        owner = "QOS" if name.startswith("QOS") or "PerAccount" in name else "account"
+        owner = "account" if name.startswith("Assoc") else "QOS"
         return f"limit of its {owner} reached" if _LIMIT.fullmatch(name) else _WORDS[category]
     hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:

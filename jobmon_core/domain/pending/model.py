@@ -86,14 +86,17 @@ class QueuePlace:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; ``max_nodes`` and ``max_time_s`` are None if it has no such limit."""
+    """A partition; what it does not limit is None."""
 
     name: str
+    max_time_s: int | None = None
+    default_time_s: int | None = None
     state: str = ""  # UP, DOWN, DRAIN, INACTIVE
     nodes: str = ""  # as a list of Slurm: n[1-3]
     total_nodes: int | None = None
     max_nodes: int | None = None
-    max_time_s: int | None = None
+    node_memory_bytes: int | None = None  # the most that a job gets of a node, on average over its nodes
+    is_default: bool = False  # for jobs that name none
     qos: str = ""
 
 
@@ -187,7 +190,7 @@ class PendingFacts:
 class Explanation:
     """Why a job is pending. ``problem`` continues "It ..."; ``evidence`` and ``action`` are sentences."""
 
-    category: Category
     problem: str
     evidence: tuple[str, ...] = ()
     action: str = ""
+    category: Category = Category.UNKNOWN  # rules leave it to `explain`

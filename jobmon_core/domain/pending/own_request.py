@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
-from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.pending.capacity import unusable_texts
 from jobmon_core.domain.pending.case import NO_ACTION, Case, by_hint, free_sentences, request_sentences
 from jobmon_core.domain.pending.categories import pending_words, reason_name
-from jobmon_core.domain.pending.limits import limit_sentences
-from jobmon_core.domain.pending.model import Category, Dependency, Explanation, Partition, PendingJob
+from jobmon_core.domain.pending.model import Dependency, Explanation, Limit, Partition, PendingJob
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import JobState
 
-_OTHER_ACCOUNT = (
-    "Set another one (`scontrol update jobid=JOBID account=...` or `qos=...`), or cancel it "
-    "(`scancel JOBID`) and submit it again."
+# Source: the names in ``job_state_reason.c`` and those that ``scontrol show assoc_mgr`` prints.
+_REASON = re.compile(
+    r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)(?P<what>[A-Za-z]+?)"
+    r"(?P<period>RunMinutes|Minutes)?(?P<scope>PerJob|PerNode|PerUser|PerAccount)?(?:Limit|NotSatisfied)?",
+    re.ASCII,
 )
+_RESOURCES = {
+    "cpu": "cpu",
+    "mem": "mem",
+    "memory": "mem",
+    "node": "node",
+    "gres": "gres/",
+    "license": "license/",
+}
+_RESOURCES |= {"energy": "energy", "billing": "billing", "bb": "bb/"}
+_SCOPES = {"PerJob": "PJ", "PerNode": "PN", "PerUser": "PU", "PerAccount": "PA"}
+_MEGABYTE = 1024**2
+_WORDS = {
+    "GrpJobs": "{} in all",
+    "GrpSubmitJobs": "{} in all",
+    "GrpWall": "{} of run time in all",
+    "GrpTRES": "{} in all",
+    "GrpTRESMins": "{} in all",
+    "GrpTRESRunMins": "{} of running jobs",
+    "MaxJobs": "{}",
+    "MaxJobsPU": "{} per user",
+    "MaxJobsPA": "{} per account",
+    "MaxSubmitJobs": "{}",
+    "MaxSubmitJobsPU": "{} per user",
+    "MaxSubmitJobsPA": "{} per account",
+    "MaxTRESPU": "{} per user",
+    "MaxTRESPA": "{} per account",
+    "MaxTRESPJ": "{} per job",
+    "MaxTRESPN": "{} per node",
+    "MaxTRESMinsPJ": "{} per job",
+    "MaxWallPJ": "{} of run time per job",
+    "MinTRESPJ": "{} per job",
+}
+_RESOURCE_WORDS = {"cpu": "CPU", "node": "node", "billing": "billing unit", "energy": "joule"}
+_MINUTES = ("GrpWall", "MaxWallPJ")
 
 
 def limit(case: Case) -> Explanation:
@@ -26,7 +62,7 @@ def limit(case: Case) -> Explanation:
     problem = found.problem
     if found.action in ("", NO_ACTION):
         problem = f"waits: {pending_words(case.job.reason)}"
-    return Explanation(Category.LIMIT, problem, evidence, found.action)
+    return Explanation(problem, evidence, found.action)
 
 
 def dependency(case: Case) -> Explanation:
@@ -34,11 +70,11 @@ def dependency(case: Case) -> Explanation:
     found = by_hint(case)
     evidence = tuple(_dependency_text(each) for each in case.facts.dependencies)
     if pending_hint(case.job.reason):
-        return Explanation(Category.DEPENDENCY, found.problem, evidence, found.action)
+        return Explanation(found.problem, evidence, found.action)
     pending = next((each.job for each in case.facts.dependencies if each.job_state == JobState.PENDING), "")
     first = f"`jobmon why {pending}` explains why job {pending} is pending." if pending else NO_ACTION
     change = "To drop the condition: `scontrol update jobid=JOBID dependency=`."
-    return Explanation(Category.DEPENDENCY, "waits for another job", evidence, f"{first} {change}")
+    return Explanation("waits for another job", evidence, f"{first} {change}")
 
 
 _CONDITIONS = {
@@ -66,7 +102,7 @@ def begin_time(case: Case) -> Explanation:
     begins_s = case.job.eligible_s or case.job.expected_start_s
     evidence = (f"The earliest start: {case.at(begins_s)}.",) if begins_s else ()
     advice = "To start it as soon as possible: `scontrol update jobid=JOBID starttime=now`."
-    return Explanation(Category.BEGIN_TIME, "waits for its begin time", evidence, advice)
+    return Explanation("waits for its begin time", evidence, advice)
 
 
 def licenses(case: Case) -> Explanation:
@@ -74,7 +110,7 @@ def licenses(case: Case) -> Explanation:
     evidence = [f"It asks for the licences {case.job.licenses}."] if case.job.licenses else []
     evidence += [f"Of {each.name}, {each.free} of {each.total} are free." for each in case.facts.licenses]
     problem = "waits: the licences that it asks for are in use"
-    return Explanation(Category.LICENSES, problem, tuple(evidence), "It starts when other jobs release them.")
+    return Explanation(problem, tuple(evidence), "It starts when other jobs release them.")
 
 
 def constraints(case: Case) -> Explanation:
@@ -86,7 +122,7 @@ def constraints(case: Case) -> Explanation:
         evidence.append(f"It asks for nodes with the features {job.features}.")
         listed = ", ".join(known[:12]) or "none"
         evidence.append(f"The features of the nodes in {case.facts.where}: {listed}.")
-    return Explanation(Category.CONSTRAINTS, found.problem, (*evidence, *free_sentences(case)), found.action)
+    return Explanation(found.problem, (*evidence, *free_sentences(case)), found.action)
 
 
 def array_limit(case: Case) -> Explanation:
@@ -100,7 +136,7 @@ def array_limit(case: Case) -> Explanation:
     if job.at_once:
         most = count(job.at_once, "task")
         evidence = (f"The array may run {most} at a time (%{job.at_once}); now running: {facts.running}.",)
-    return Explanation(Category.ARRAY_LIMIT, "waits: enough tasks of its array run already", evidence, advice)
+    return Explanation("waits: enough tasks of its array run already", evidence, advice)
 
 
 def partition(case: Case) -> Explanation:
@@ -109,7 +145,7 @@ def partition(case: Case) -> Explanation:
     evidence = [text for each in case.facts.partitions for text in _misfits(case.job, each)]
     if not evidence and reason_name(case.job.reason) == "PartitionNodeLimit":
         evidence = list(unusable_texts(case.facts.nodes or ()))
-    return Explanation(Category.PARTITION, found.problem, tuple(evidence), found.action)
+    return Explanation(found.problem, tuple(evidence), found.action)
 
 
 def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
@@ -128,7 +164,65 @@ def account(case: Case) -> Explanation:
     """Explain an account or a QOS that is invalid, or that the partition does not take."""
     found, job = by_hint(case), case.job
     evidence = (f"Its account is {job.account or 'not set'}, its QOS {job.qos or 'not set'}.",)
-    if pending_hint(job.reason):
-        return Explanation(Category.ACCOUNT, found.problem, evidence, found.action)
-    problem = "will not start: its partition does not accept its account or QOS"
-    return Explanation(Category.ACCOUNT, problem, evidence, _OTHER_ACCOUNT)
+    return Explanation(found.problem, evidence, found.action)
+
+
+def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
+    """Yield what each limit that the reason stands for allows or requires, and what counts towards it.
+
+    If some of these limits are exhausted, the others are left out, as are those that hold no job back, e.g.
+    ``GrpJobsAccrue``.
+    """
+    matching = [limit for limit in limits if limit.name in _WORDS and _matches(reason_name, limit)]
+    exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
+    for limit in exhausted or matching:
+        bound = "requires at least" if limit.name.startswith("Min") else "allows at most"
+        allowed = _WORDS[limit.name].format(_amount(limit, limit.allowed))
+        used = "" if limit.used is None else f"; counted now: {_amount(limit, limit.used)}"
+        yield f"{limit.owner} {bound} {allowed} ({limit.name}){used}."
+
+
+def _matches(reason_name: str, limit: Limit) -> bool:
+    """Whether a reason stands for a limit; a reason that names none stands for all."""
+    match = _REASON.fullmatch(reason_name)
+    if match is None:
+        return True
+    owner = "QOS" if match["owner"] != "Assoc" else ""
+    if limit.owner.startswith("QOS") != bool(owner):
+        return False
+    name, resource = _limit_name(match)
+    return limit.name == name and limit.resource.startswith(resource)
+
+
+def _limit_name(match: re.Match[str]) -> tuple[str, str]:
+    """Return the name of a limit in ``scontrol show assoc_mgr``, and the start of its resource."""
+    kind, what, scope = match["kind"], match["what"].lower(), _SCOPES.get(match["scope"] or "", "")
+    if what == "wallduration":
+        return "MaxWallPJ", ""
+    if what == "wall":
+        return "GrpWall", ""
+    if what in ("jobs", "submitjob", "submitjobs"):
+        return f"{kind}{'Jobs' if what == 'jobs' else 'SubmitJobs'}{scope}", ""
+    resource = _RESOURCES.get(what, "?")
+    if kind == "Min":
+        return "MinTRESPJ", resource
+    period = {"Minutes": "Mins", "RunMinutes": "RunMins"}.get(match["period"] or "", "")
+    return f"{kind}TRES{period}{scope}", resource
+
+
+def _amount(limit: Limit, value: float) -> str:
+    """Return e.g. ``4 CPUs``, ``600 CPU minutes``, ``2h``, ``64.0 GiB``."""
+    if limit.name in _MINUTES:
+        return duration(value * 60)
+    if not limit.resource:
+        return count(round(value), "submitted job" if "Submit" in limit.name else "running job")
+    minutes = " minutes" if "Mins" in limit.name else ""
+    if limit.resource == "mem":
+        return size(value * _MEGABYTE) + minutes
+    name = limit.resource.removeprefix("gres/").removeprefix("license/")
+    noun = _RESOURCE_WORDS.get(limit.resource, "")
+    if limit.resource.startswith("gres/gpu"):
+        noun = f"{name.removeprefix('gpu').lstrip(':')} GPU".strip()
+    if noun and not minutes:
+        return count(round(value), noun)
+    return f"{value:,.0f} {noun or name}{minutes}"

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from jobmon_core.domain.progress.curve import Curve, mean
 from jobmon_core.domain.progress.model import Confidence, Estimate, History, Progress
 from jobmon_core.domain.progress.pauses import without_regular_pauses, without_start
 
+_PATIENCE = 2  # in a pause that is so many times the longest one so far, the end may not come closer
 _MIN_UPDATES = 3
 _MIN_SHARE = 0.05  # share of the run's units that must be done
 _WINDOW = 0.6  # the pace is measured in this last share of the elapsed time
@@ -25,12 +27,13 @@ _CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least this many parts on either side
 _CHANGE = 0.15  # paces after a change differ from those before by more than this share of the lower mean
 _DRIFT_PARTS = 8
 _DRIFT_FIT = 0.85  # least share of the variance of the paces that a straight line explains
+_LEAST_DRIFT = 0.045  # of the mean pace, over the whole curve: less is the wobble of any run
 _DRIFT_SHARE = 0.7  # share of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
 # the range extends beyond the estimates by the sum of these shares: of the remaining time (a larger one if
 # more is to do than was done), of the past time, and of the longest pause
 _SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = 0.06, 0.005, 0.4
-_ROUGH = 2.0  # while there are too few data, the rest may take twice as long, or half
+ROUGH = 2.0  # while there are too few data, the rest may take twice as long, or half
 # with such a confidence, the range differs from the estimate by at most this share of the time left or, once
 # half is done, of half the run
 _HIGH, _MEDIUM = 0.12, 0.3
@@ -45,24 +48,13 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
     curve = Curve.of(history)
     if curve is None or curve.span_s <= 0:
         return Estimate()
-    rates = Estimate(
-        rate_per_s=_recent_rate(curve),
-        average_rate_per_s=curve.span_units / curve.span_s,
-    )
+    rates = Estimate(_recent_rate(curve), curve.span_units / curve.span_s)
     if not total or not _has_enough(curve, total):
         return rates
     forecast = _forecast(curve, total, history.longest_pause_s)
-    idle_s = max(0.0, now_s - curve.times_s[-1])
-    counted_s = min(idle_s, 2 * history.longest_pause_s)  # in a longer pause, the end may not come closer
-    remaining_s = max(0.0, forecast.remaining_s - counted_s)
-    return Estimate(
-        rate_per_s=rates.rate_per_s,
-        average_rate_per_s=rates.average_rate_per_s,
-        remaining_s=remaining_s,
-        shortest_s=max(0.0, forecast.shortest_s - counted_s),
-        longest_s=max(0.0, forecast.longest_s - counted_s),
-        confidence=_confidence(forecast, curve.span_s, idle_s, counted_s),
-    )
+    is_overdue = now_s - curve.times_s[-1] > _PATIENCE * history.longest_pause_s
+    confidence = Confidence.LOW if is_overdue else _confidence(forecast, curve.span_s)
+    return _counted_down(replace(rates, confidence=confidence), forecast, history, now_s)
 
 
 def estimate_or_printed(history: History, progress: Progress | None, now_s: float) -> Estimate:
@@ -74,26 +66,31 @@ def estimate_or_printed(history: History, progress: Progress | None, now_s: floa
     found = estimate(history, progress.total if progress else None, now_s)
     if found.remaining_s is not None or progress is None or progress.fraction == 1.0:
         return found
-    speed = progress.rate_per_s or found.average_rate_per_s
-    rough_s = progress.remaining_s
-    if rough_s is None and progress.total and speed:
-        rough_s = max(0.0, progress.total - progress.current) / speed
-    if rough_s is None or not math.isfinite(rough_s):
+    by_speed_s = progress.at_speed_s(found.average_rate_per_s)
+    signs_s = [
+        each for each in (progress.remaining_s, by_speed_s) if each is not None and math.isfinite(each)
+    ]
+    if not signs_s:
         return found
-    idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
-    remaining_s = max(0.0, rough_s - min(idle_s, 2 * history.longest_pause_s))
-    return replace(
-        found, remaining_s=remaining_s, shortest_s=remaining_s / _ROUGH, longest_s=remaining_s * _ROUGH
-    )
+    # of two that differ, neither is known to be right
+    forecast = _Forecast(signs_s[0], min(signs_s) / ROUGH, max(signs_s) * ROUGH)
+    return _counted_down(found, forecast, history, now_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Forecast:
+class _Forecast(NamedTuple):
     """The remaining time at the last progress line."""
 
     remaining_s: float
     shortest_s: float
     longest_s: float
+
+
+def _counted_down(found: Estimate, forecast: _Forecast, history: History, now_s: float) -> Estimate:
+    """Return an estimate with the times that are left of the forecast; in a long pause, they stand still."""
+    idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
+    counted_s = min(idle_s, _PATIENCE * history.longest_pause_s)
+    remaining_s, shortest_s, longest_s = (max(0.0, each_s - counted_s) for each_s in forecast)
+    return replace(found, remaining_s=remaining_s, shortest_s=shortest_s, longest_s=longest_s)
 
 
 def _has_enough(curve: Curve, total: float) -> bool:
@@ -145,7 +142,7 @@ def _drift(curve: Curve, rest: float) -> float:
     """Return the pace expected for the rest, as a multiple of that of the last half; 1.0 without a drift."""
     paces = curve.paces(_DRIFT_PARTS)[1:]  # the first part holds the start
     slope, offset, fit = _line(paces)
-    if fit < _DRIFT_FIT:
+    if fit < _DRIFT_FIT or abs(slope) * len(paces) < _LEAST_DRIFT * mean(paces):
         return 1.0
     middle = len(paces) - 0.5 + rest / (curve.span_units / _DRIFT_PARTS) / 2
     least, most = _DRIFT_BOUNDS
@@ -162,9 +159,7 @@ def _line(values: Sequence[float]) -> tuple[float, float, float]:
     return slope, usual - slope * middle, slope**2 * spread / variance if variance else 0.0
 
 
-def _confidence(forecast: _Forecast, past_s: float, idle_s: float, counted_s: float) -> Confidence:
-    if idle_s > counted_s:
-        return Confidence.LOW
+def _confidence(forecast: _Forecast, past_s: float) -> Confidence:
     width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
     # once half is done, compare with half the run: a few seconds near the end are no reason for doubt
     whole_s = max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)

@@ -27,6 +27,12 @@ def metrics(progress: Progress) -> list[str]:
     return [_metric(name, value) for name, value in progress.metrics.items()]
 
 
+def last_figures(progress: Progress) -> str:
+    """Return the loss and the user's own metrics, e.g. ``loss 0.412, accuracy 0.93``; empty without any."""
+    own = [_metric(name, value) for name, value in progress.metrics.items() if name not in (*_TIMES, _TOKENS)]
+    return ", ".join([*([f"loss {loss(progress.loss)}"] if progress.loss is not None else []), *own])
+
+
 def _metric(name: str, value: float) -> str:
     if name in _TIMES and 0 < value < 1:
         return f"{_TIMES[name]} {value * 1000:.3g} ms"
@@ -38,10 +44,35 @@ def _metric(name: str, value: float) -> str:
 
 
 def units(progress: Progress) -> str:
-    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
+    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``, or that it is not clear."""
+    if progress.unclear:
+        return f"not clear: {', '.join(progress.unclear)}"
     total = f"/{number(progress.total)}" if progress.total else ""
     unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
     return f"{number(progress.current)}{total} {unit}".rstrip()
+
+
+def position(progress: Progress) -> str:
+    """Return e.g. ``step 1,200 of 5,000`` or ``42%``."""
+    if progress.unit == "%":
+        return f"{number(progress.current)}%"
+    total = f" of {number(progress.total)}" if progress.total else ""
+    return f"{progress.unit} {number(progress.current)}{total}"
+
+
+def done(progress: Progress) -> str:
+    """Return e.g. ``67.3% (67,300/100,000 steps)``; without a total, what is finished."""
+    if progress.fraction is None:
+        return units(progress)
+    share = percentage(progress.fraction)
+    return share if progress.unit == "%" else f"{share} ({units(progress)})"
+
+
+def batch(progress: Progress) -> str:
+    """Return e.g. ``batch 300/1,000``; empty if it is not known, or is what `units` counts."""
+    if progress.batch is None or not progress.batches or progress.batch == progress.current:
+        return ""
+    return f"batch {number(progress.batch)}/{number(progress.batches)}"
 
 
 def epoch(progress: Progress) -> str:

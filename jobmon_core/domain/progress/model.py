@@ -14,6 +14,7 @@ from jobmon_core.domain.launch.model import LaunchState
 from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.triage.state import TriageState
 
+COUNTERS = ("epoch", "step", "batch", "it", "%")  # units of which each may stand for many items
 _NO_ARTIFACTS = Artifacts()
 
 
@@ -38,6 +39,9 @@ class Progress:
     format: str = ""  # the id of the format that matched
     end_marker: str = ""  # the line that announces the end, e.g. "Training completed"; it proves nothing
     run: int = 1  # number of the run within the file: several runs may append to one
+    # what counters say that contradict each other, e.g. "120 of 640 steps", "3 of 20 epochs"; then the total
+    # is not known
+    unclear: tuple[str, ...] = ()
     # further metrics, by name: those of the user, and step_time_s, latency_s and tokens_per_s as printed
     metrics: dict[str, float] = field(default_factory=dict)
 
@@ -47,6 +51,15 @@ class Progress:
         if not self.total:
             return None
         return min(1.0, max(0.0, self.current / self.total))
+
+    def at_speed_s(self, average_per_s: float | None = None) -> float | None:
+        """Return how long the rest takes at the speed of the log, else at this one; None if not known."""
+        speed = self.rate_per_s or average_per_s
+        return (
+            (self.total - self.current) / speed
+            if self.total and speed and self.current < self.total
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,7 @@ class KnownProblems:
     """The problems of a run that were reported or begin to show, so that each is reported once."""
 
     stalled_since_s: float | None = None  # the last progress before the stall
+    stall_is_failure: bool = False  # it has lasted for as long as the user allows
     usual_pace: float | None = None  # seconds per unit, when the slowdown was reported; None without one
     slow_since_s: float | None = None  # a slowdown since then has not lasted long enough to be reported
     slow_bound: float | None = None  # the seconds per unit that it exceeds

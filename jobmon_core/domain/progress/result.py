@@ -6,21 +6,30 @@ The numbers are those of the last look at its logs. What they do not show for su
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from dataclasses import replace
 
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.humanize import duration, number, plural, rate
-from jobmon_core.domain.progress.early_stop import early_divergence
+from jobmon_core.domain.progress.curve import median
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.detect import stall_after_s
+from jobmon_core.domain.progress.figures import last_figures, loss
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Progress, TaskProgress
+from jobmon_core.domain.progress.model import COUNTERS, Progress, Sample, TaskProgress
+
+# Both together are a sign that it diverged, although it ended well.
+_EARLY_STOP = re.compile(r"(?i)early[ -]stop")
+_FIRST_EPOCHS = 2
+_FIRST_SHARE = 0.2  # of the steps, if the log shows no epochs
+_MIN_SAMPLES = 20
+_SPIKE = 10  # times the median
 
 _ENOUGH = 0.99  # share of the expected units that counts as all of them
 _STANDSTILL_ADVICE = "Find out first why it made no progress: if it hung, more time will not help."
 _LONG_IDLE = 0.1  # share of the run that must have passed since its last progress to suggest a hang
-_COUNTERS = ("epoch", "step", "batch", "it")  # each may stand for many items
 
 
 def with_result(
@@ -34,7 +43,8 @@ def with_result(
     progress = followed.progress
     if progress is None or not followed.history.samples:  # this run has shown none
         return diagnosis
-    diagnosis = replace(diagnosis, work=_work(progress, followed) if succeeded else _position(progress))
+    work = _work(progress, followed) if succeeded else _position(progress)
+    diagnosis = replace(diagnosis, work=work, figures=last_figures(progress))
     if doubt := early_divergence(followed):
         diagnosis = replace(diagnosis, work="; ".join(filter(None, (diagnosis.work, doubt))))
     if not succeeded or diagnosis.cause or not _is_short(progress, followed, expected):
@@ -96,10 +106,10 @@ def _work(progress: Progress, followed: TaskProgress) -> str:
 
 
 def _position(progress: Progress) -> str:
-    """Return e.g. ``reached step 4,200 of 10,000 (42 %)``."""
+    """Return e.g. ``reached step 4,200 of 10,000 (42%)``."""
     if progress.unit == "%":
-        return f"reached {number(progress.current)} %"
-    share = "" if progress.fraction is None else f" ({int(100 * progress.fraction)} %)"
+        return f"reached {number(progress.current)}%"
+    share = "" if progress.fraction is None else f" ({int(100 * progress.fraction)}%)"
     return f"reached {progress.unit} {_of_total(progress)}{share}"
 
 
@@ -112,10 +122,47 @@ def _of_total(progress: Progress) -> str:
 
 def _is_short(progress: Progress, followed: TaskProgress, expected: float | None) -> bool:
     """Whether less was done than ``expected``, and neither the log nor the way it counts explains that."""
-    counts_the_same = expected is not None and progress.total == expected and progress.unit not in _COUNTERS
+    counts_the_same = expected is not None and progress.total == expected and progress.unit not in COUNTERS
     if expected is None or not counts_the_same or progress.end_marker:  # e.g. "Early stopping"
         return False
     # a program that prints its count only now and then may end without printing the last one
     looks = [sample.current for sample in followed.history.samples]
     longest_step = max((after - before for before, after in itertools.pairwise(looks)), default=looks[0])
     return progress.current < _ENOUGH * expected and expected - progress.current > longest_step
+
+
+def early_divergence(followed: TaskProgress) -> str:
+    """Return evidence that a run which stopped early has diverged, as the end of a sentence; empty without.
+
+    The samples are those of jobmon's looks at the log, so an outlier between two looks is not seen.
+    """
+    progress = followed.progress
+    if progress is None or not _EARLY_STOP.search(progress.end_marker):
+        return ""
+    known = [each for each in followed.history.samples if each.grad_norm is not None]
+    if len(known) < _MIN_SAMPLES:
+        return ""
+    usual = median([_norm(each) for each in known])
+    end = _end_of_start(progress, known[-1].current)
+    worst = max((each for each in known if each.current <= end), key=_norm, default=None)
+    if worst is None or not _norm(worst) > _SPIKE * usual:
+        return ""
+    at = f"{progress.unit} {number(worst.current)}"
+    norm = f"{loss(worst.grad_norm)} at {at} (usually {loss(usual)})"
+    return f"it stopped early, and its gradient norm was {norm}: it may have diverged"
+
+
+def _norm(sample: Sample) -> float:
+    """Return the gradient norm of a sample that has one; nan counts as infinite."""
+    value = sample.grad_norm or 0.0
+    return math.inf if math.isnan(value) else value
+
+
+def _end_of_start(progress: Progress, last: float) -> float:
+    """Return the position at which the first epochs end, in units of the whole job."""
+    whole = progress.total or last
+    if progress.epochs:
+        return whole * min(1.0, _FIRST_EPOCHS / progress.epochs)
+    if progress.epoch and progress.epoch > _FIRST_EPOCHS:
+        return last * _FIRST_EPOCHS / progress.epoch
+    return whole * _FIRST_SHARE

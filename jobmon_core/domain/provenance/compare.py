@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.humanize import count, duration, listed
 from jobmon_core.domain.provenance.model import GitState, RunRecord, Script, ScriptKind
-from jobmon_core.domain.provenance.text_diff import changed_lines, unified
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
+from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _COMMIT_CHARS = 7
 MAX_NAMED = 3  # in a brief
 _MAX_LINES = 40  # of one aspect
+_MAX_BRIEFS, _MAX_LINE = 5, 300  # in the summary: how many, and its characters
+_MAX_CHARACTERS = 200_000  # of both texts together; difflib takes quadratic time
 
 
 class Aspect(StrEnum):
@@ -41,15 +46,22 @@ class Aspect(StrEnum):
     NODE = "node"
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """One run: the record of what was submitted, if there is one, and where it ran."""
+class ComparedRun(NamedTuple):
+    """A job, the task that is meant, and the record of what was submitted."""
 
-    ref: str
-    record: RunRecord | None = None
-    nodes: str = ""
-    partition: str = ""
-    limit_s: int | None = None
+    job: WatchedJob
+    task: Task | None
+    record: RunRecord | None
+
+    @property
+    def nodes(self) -> str:
+        """Where the task ran; empty if that is not known."""
+        return ((self.task.end and self.task.end.nodes) or self.task.nodes) if self.task else ""
+
+    @property
+    def limit_s(self) -> int | None:
+        """The time limit of the task in seconds; None if it has none, or if that is not known."""
+        return ((self.task.end and self.task.end.limit_s) or self.task.limit_s) if self.task else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ class Difference:
     lines: tuple[str, ...] = ()  # e.g. a unified diff; empty if ``brief`` says all
 
 
-def compare(old: RunFacts, new: RunFacts, commits: int | None = None) -> tuple[Difference, ...]:
+def compare(old: ComparedRun, new: ComparedRun, commits: int | None = None) -> tuple[Difference, ...]:
     """Return what differs, in the order of `Aspect`; what only one side knows is left out.
 
     ``commits`` is the number of commits from the old to the new one, if it is known.
@@ -94,11 +106,12 @@ def _records(old: RunRecord, new: RunRecord, commits: int | None) -> Iterator[Di
         yield Difference(Aspect.SCHEDULER, _arrow(old.scheduler_version, new.scheduler_version))
 
 
-def _places(old: RunFacts, new: RunFacts) -> Iterator[Difference]:
+def _places(old: ComparedRun, new: ComparedRun) -> Iterator[Difference]:
     if old.nodes and new.nodes and old.nodes != new.nodes:
         yield Difference(Aspect.NODE, f"node {_arrow(old.nodes, new.nodes)}")
-    if old.partition and new.partition and old.partition != new.partition:
-        yield Difference(Aspect.PARTITION, f"partition {_arrow(old.partition, new.partition)}")
+    before, after = old.job.partition, new.job.partition
+    if before and after and before != after:
+        yield Difference(Aspect.PARTITION, f"partition {_arrow(before, after)}")
     if old.limit_s and new.limit_s and old.limit_s != new.limit_s:
         limits = _arrow(duration(old.limit_s), duration(new.limit_s))
         yield Difference(Aspect.LIMIT, f"time limit {limits}")
@@ -212,3 +225,60 @@ def _named(names: list[str] | tuple[str, ...], noun: str) -> str:
 
 def _arrow(old: str, new: str) -> str:
     return f"{old or 'none'} -> {new or 'none'}"
+
+
+def changed_lines(old: str, new: str) -> int:
+    """Return how many lines were changed, added or removed; a changed line counts once.
+
+    For texts that are too long to compare, return the difference of their line counts, at least 1.
+    """
+    if len(old) + len(new) > _MAX_CHARACTERS:
+        return abs(len(old.splitlines()) - len(new.splitlines())) or 1
+    changes = SequenceMatcher(None, old.splitlines(), new.splitlines()).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in changes if kind != "equal")
+
+
+def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:
+    """Return at most this many lines of a unified diff without its header, then how many more there are."""
+    if len(old) + len(new) > _MAX_CHARACTERS:
+        return ("too long to be shown",)
+    hunks = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
+    lines = [*hunks][2:]  # without the names of the files
+    more = len(lines) - at_most
+    return (*lines[:at_most], f"... and {more} more lines") if more > 0 else tuple(lines)
+
+
+def summary_line(good: str, differences: Sequence[Difference]) -> str:
+    """Return e.g. ``since 8101 succeeded: train.sbatch (3 lines), commit a1b2c3d -> 9f8e7d6``."""
+    briefs = [each.brief for each in differences]
+    if not briefs:
+        return f"nothing that jobmon records since {good} succeeded"
+    if all(each.aspect is Aspect.NODE for each in differences):
+        return f"only the {briefs[0]} since {good} succeeded"
+    line = f"since {good} succeeded: {listed(briefs, _MAX_BRIEFS)}"
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 3]}..."
+
+
+def is_earlier_success(candidate: WatchedJob, job: WatchedJob) -> bool:
+    """Whether a job of the same name, backend and user, submitted before ``job``, succeeded without doubt."""
+    return (
+        bool(job.name)
+        and candidate.id != job.id
+        and (candidate.name, candidate.backend, candidate.user) == (job.name, job.backend, job.user)
+        and submitted_s(candidate) <= submitted_s(job)
+        and candidate.outcome is Outcome.SUCCESS
+        and not candidate.is_doubtful_success
+    )
+
+
+def submitted_s(job: WatchedJob) -> float:
+    """Return when a job was submitted, or when jobmon began to watch it (Unix seconds)."""
+    return float(job.submitted_s or job.registered_s)
+
+
+def script_path(job: WatchedJob, record: RunRecord | None) -> str:
+    """Return the path of a job's script; empty if it came from no file, or if that is not known."""
+    if record and record.script and record.script.path:
+        return record.script.path
+    path = job.command.partition(" ")[0]  # Slurm shows the arguments of the script behind its path
+    return path if path.startswith("/") else ""

@@ -50,11 +50,6 @@ class GitState:
     changed: tuple[str, ...] | None = None  # tracked files that differ from HEAD; None if not known
     changed_digest: str = ""  # of their names and contents; empty if nothing is changed, or if not known
 
-    @property
-    def is_dirty(self) -> bool | None:
-        """Whether tracked files differ from HEAD; None if that is not known."""
-        return None if self.changed is None else bool(self.changed)
-
 
 @dataclass(frozen=True, slots=True)
 class PythonEnvironment:

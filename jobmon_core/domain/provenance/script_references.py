@@ -1,4 +1,7 @@
-"""The files and the Python environment that the text of a script refers to. Does no I/O."""
+"""What a run refers to: the files and the Python environment of its script, its variables and modules.
+
+It does no I/O. Of a variable, only the name and a short digest count, never the value.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,21 @@ import re
 from posixpath import normpath  # pure, unlike os.path.abspath
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.provenance.model import digest
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_DIGEST_CHARS = 8  # 32 bits: enough to notice a change, too few to find a long random value by trial
+_MAX_VARIABLES = 1000
+
+# variables that differ from login to login and change no job
+_VOLATILE = re.compile(
+    r"_|PWD|OLDPWD|SHLVL|TERM\w*|COLORTERM|COLUMNS|LINES|WINDOWID|DISPLAY|XAUTHORITY|LS_COLORS|MAIL"
+    r"|PS[1-4]|PROMPT_\w*|HIST\w*|SSH_\w*|STY|WINDOW|TMUX\w*|XDG_\w*|DBUS_\w*|KRB5CCNAME|GPG_\w*|LESS\w*"
+    r"|VSCODE_\w*|ELECTRON_\w*|PYCHARM\w*|GIO_\w*|SESSION_MANAGER|INVOCATION_ID|JOURNAL_STREAM"
+    r"|SYSTEMD_\w*|SLURM_(?!CONF)\w*|BASH_FUNC_.*|__LMOD_\w*|_LM\w*|LMOD_\w*|__MODULES\w*|MODULES_\w*|JOBMON_\w*"
+)
 
 _MAX_FILES = 50
 # paths that end in an extension of code or settings, not of data
@@ -82,3 +98,17 @@ def _absolute(path: str, workdir: str, variables: Mapping[str, str]) -> str:
     if "\0" in path or "$" in path or path.startswith("~") or not workdir.startswith("/"):
         return ""
     return normpath(f"{workdir}/{path}" if not path.startswith("/") else path)
+
+
+def variable_digests(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the variables that may matter to a job, each with a digest of its value."""
+    names = sorted(name for name in environment if not _VOLATILE.fullmatch(name))
+    values = {name: environment[name].encode("utf-8", "surrogateescape") for name in names[:_MAX_VARIABLES]}
+    return {name: digest(value)[:_DIGEST_CHARS] for name, value in values.items()}
+
+
+def loaded_modules(environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the loaded environment modules, of Lmod or Environment Modules; None without such a system."""
+    if "LOADEDMODULES" in environment:
+        return tuple(name for name in environment["LOADEDMODULES"].split(":") if name)
+    return () if "MODULEPATH" in environment else None

@@ -27,16 +27,6 @@ class Window(NamedTuple):
         return min(1.0, max(0.0, (at_s - self.start_s) / self.span_s))
 
 
-class Measured(NamedTuple):
-    """A figure that was measured during ``span_s`` up to ``at_s``."""
-
-    at_s: float
-    span_s: float
-    mean: float
-    low: float
-    high: float
-
-
 class Point(NamedTuple):
     """One point of a series: all that was measured in a stretch of time."""
 
@@ -44,6 +34,7 @@ class Point(NamedTuple):
     mean: float
     low: float
     high: float
+    span_s: float = 1.0  # for how long it was measured, up to ``at_s``: its weight in a mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ class Series:
         return tuple(point for stretch in self.stretches for point in stretch)
 
 
-def downsampled(measured: Iterable[Measured], window: Window, max_points: int = MAX_POINTS) -> Series:
+def downsampled(measured: Iterable[Point], window: Window, max_points: int = MAX_POINTS) -> Series:
     """Return what was measured within a window: at most one point for each of ``max_points`` equal intervals.
 
     The end of the window may be one more point. A point has the mean, weighted by time, the lowest and the
@@ -67,7 +58,7 @@ def downsampled(measured: Iterable[Measured], window: Window, max_points: int = 
     width_s = window.span_s / max_points
     gap_s = max(_GAP_S, 2 * width_s)
     stretches: list[list[Point]] = [[]]
-    held: list[Measured] = []
+    held: list[Point] = []
     slot = 0
     for each in sorted(_within(measured, window)):
         own_slot = int((each.at_s - window.start_s) / width_s)
@@ -83,15 +74,14 @@ def downsampled(measured: Iterable[Measured], window: Window, max_points: int = 
     return Series(tuple(tuple(stretch) for stretch in stretches if stretch))
 
 
-def _within(measured: Iterable[Measured], window: Window) -> Iterable[Measured]:
+def _within(measured: Iterable[Point], window: Window) -> Iterable[Point]:
     start_s, end_s = window
     return (each for each in measured if start_s <= each.at_s <= end_s and math.isfinite(sum(each)))
 
 
-def _point(held: Sequence[Measured]) -> Point:
+def _point(held: Sequence[Point]) -> Point:
     if len(held) == 1:
-        at_s, _, mean, low, high = held[0]
-        return Point(at_s, mean, low, high)
+        return held[0]._replace(span_s=1.0)  # each point of a series weighs the same
     mean = weighted_mean([(each.mean, each.span_s) for each in held])
     at_s = sum(each.at_s for each in held) / len(held)
     return Point(at_s, mean, min(each.low for each in held), max(each.high for each in held))
@@ -108,9 +98,7 @@ def weighted_mean(values: Iterable[tuple[float, float]]) -> float:
 
 def envelope(several: Sequence[Series], window: Window, max_points: int = MAX_POINTS) -> Series:
     """Return the mean of several series, with the lowest and the highest of all, in few points."""
-    points = (point for series in several for point in series.points)
-    measured = (Measured(point.at_s, 1.0, point.mean, point.low, point.high) for point in points)
-    return downsampled(measured, window, max_points)
+    return downsampled((point for series in several for point in series.points), window, max_points)
 
 
 def scaled(series: Series, divisor: float) -> Series:
@@ -118,9 +106,10 @@ def scaled(series: Series, divisor: float) -> Series:
     return Series(
         tuple(
             tuple(
-                Point(at_s, mean / divisor, low / divisor, high / divisor) for at_s, mean, low, high in each
+                Point(each.at_s, each.mean / divisor, each.low / divisor, each.high / divisor)
+                for each in stretch
             )
-            for each in series.stretches
+            for stretch in series.stretches
         )
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -61,7 +60,8 @@ def loss_summary(history: History) -> LossSummary | None:
     points = [_flat(at_s, value) for at_s, value in known if math.isfinite(value)]
     if not points:
         return None
-    best, worst = _extreme(points, lowest=True), _extreme(points, lowest=False)
+    best = min(points, key=lambda point: point.mean)
+    worst = max(points, key=lambda point: point.mean)
     return LossSummary(
         points[0].mean,
         points[-1].mean,
@@ -72,10 +72,6 @@ def loss_summary(history: History) -> LossSummary | None:
         len(known) - len(points),
         Series((tuple(points),)),
     )
-
-
-def _extreme(points: Sequence[Point], *, lowest: bool) -> Point:
-    return (min if lowest else max)(points, key=lambda point: point.mean)
 
 
 def _flat(at_s: float, value: float) -> Point:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.report.series import Measured, weighted_mean
+from jobmon_core.domain.report.series import Point, weighted_mean
 from jobmon_core.domain.telemetry.model import Gpu, Sample
 
 _JOULES_PER_KWH = 3.6e6
@@ -141,25 +141,20 @@ def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
 
 def gpu_measures(
     seen: Iterable[tuple[Gpu, Sample]], reading: Callable[[Gpu], Reading | None]
-) -> Iterator[Measured]:
+) -> Iterator[Point]:
     """Yield one figure of a GPU over time, given what was seen of it."""
     for gpu, sample in seen:
         if (found := reading(gpu)) is not None:
-            yield _measured(sample, found)
+            mean, low, high = found
+            low, high = mean if low is None else low, mean if high is None else high
+            yield Point(sample.at_s, mean, low, high, sample.span_s)
 
 
-def node_measures(node: NodeHistory, reading: Callable[[Sample], float | None]) -> Iterator[Measured]:
+def node_measures(node: NodeHistory, reading: Callable[[Sample], float | None]) -> Iterator[Point]:
     """Yield one figure of a node over time."""
     for sample in node.samples:
         if (value := reading(sample)) is not None:
-            yield _measured(sample, (value, None, None))
-
-
-def _measured(sample: Sample, reading: Reading) -> Measured:
-    mean, low, high = reading
-    return Measured(
-        sample.at_s, sample.span_s, mean, mean if low is None else low, mean if high is None else high
-    )
+            yield Point(sample.at_s, value, value, value, sample.span_s)
 
 
 def utilisation(gpu: Gpu) -> Reading | None:

@@ -50,6 +50,11 @@ def effective_signal(code: int | None, signal: int | None) -> int | None:
     return None
 
 
+def other_code(code: int | None, *, is_exact: bool) -> int | None:
+    """Return the code from which sacct may have subtracted 128; None if the code itself is the true one."""
+    return code + SIGNAL_BASE if code and not is_exact and code < SIGNAL_BASE else None
+
+
 def describe_exit(code: int | None, signal: int | None) -> str:
     """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
     if signal:
@@ -63,17 +68,22 @@ def describe_exit(code: int | None, signal: int | None) -> str:
     return f"{code} ({_CODES[code]})" if code in _CODES else str(code)
 
 
-def labelled_exit(code: int | None, signal: int | None) -> tuple[str, str]:
-    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``."""
+def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True) -> tuple[str, str]:
+    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``.
+
+    ``is_exact``: see `other_code`; else both readings are described.
+    """
     text = describe_exit(code, signal)
+    if not signal and (other := other_code(code, is_exact=is_exact)):
+        return "exit code", f"{text}, or {describe_exit(other, None)}: sacct does not distinguish them"
     if text.startswith(_KILLED):
         return "signal", text.removeprefix(_KILLED)
     return "exit code", text
 
 
-def exit_phrase(code: int | None, signal: int | None) -> str:
+def exit_phrase(code: int | None, signal: int | None, *, is_exact: bool = True) -> str:
     """Return an exit for a sentence, e.g. ``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
-    label, text = labelled_exit(code, signal)
+    label, text = labelled_exit(code, signal, is_exact=is_exact)
     return f"{_KILLED}{text}" if label == "signal" else f"{label} {text}"
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 _NUMBER = r"([0-9]{1,10})"  # Slurm's ids have 32 bits
 # a job, array task, component, or pending tasks, whose list squeue may cut off; then the suffix of a step
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
+_MAX_LISTED = 1_000  # words of a command line
 _KEY = re.compile(rf"\+?{_NUMBER}")
 _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
@@ -82,10 +83,10 @@ class JobRef:
         """
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
-            raise ValueError(
-                f"{text!r} is not the id of one job; "
+            expected = f"{match[1]} is that of the whole array" if match else (
                 "expected 12, 12_3 (array task) or 12+1 (het job component)"
-            )
+            )  # fmt: skip
+            raise ValueError(f"{text!r} is not the id of one job; {expected}")
         return cls(
             int(match[1]),
             int(match[2]) if match[2] else None,
@@ -117,6 +118,17 @@ def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
     if match[4] is None:
         return JobRef.parse(text), None
     return JobRef(int(match[1])), IndexSet.parse(match[4])
+
+
+def each_task(word: str) -> list[str]:
+    """Return the ids of the tasks that a word such as ``12_[1-3]`` lists, at most 1,000; else the word."""
+    try:
+        ref, indices = parse_listed(word)
+    except ValueError:
+        return [word]
+    if not indices or len(indices) > _MAX_LISTED:
+        return [word]
+    return [str(JobRef(ref.job_id, task=index)) for index in indices]
 
 
 def ref_of(job_id: int, key: str) -> JobRef:

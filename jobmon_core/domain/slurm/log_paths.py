@@ -90,6 +90,14 @@ def expand(template: str, context: PathContext) -> str:
     return _FIELD.sub(lambda field: _expanded(field, context), template)
 
 
+def expand_known(template: str, user: str, job_name: str) -> str:
+    """Expand what is known before the submission, which are the user and the name of the job."""
+    known = {"u": user, "x": job_name}
+    if "\\" in template:
+        return template
+    return _FIELD.sub(lambda field: literal(known.get(field[2], "")) or field[0], template)
+
+
 def literal(path: str) -> str:
     """Return the template that expands to this path, which must not contain a backslash."""
     return path.replace("%", "%%")

@@ -20,7 +20,14 @@ class Hint(NamedTuple):
         """Whether the job only waits, so that the user need not do anything."""
         return self.problem.startswith("waits")
 
+    @property
+    def never_starts(self) -> bool:
+        """Whether the job cannot start as it is."""
+        return self.problem.startswith("will ")
 
+
+NEVER_SATISFIED = "DependencyNeverSatisfied"  # of a job that waits in vain
+_FAILED_CONDITION = re.compile(r"(\w+):[^,?()]*\(failed\)")  # in a record's list of dependencies
 RELEASE = "Check its log, then release it (`scontrol release JOBID`) or cancel it (`scancel JOBID`)."
 _CHANGE = "Cancel it (`scancel JOBID`), change the request and submit it again."
 _OTHERS_END = "It starts when enough of them have ended."
@@ -29,9 +36,18 @@ _PARTITION_CLOSED = Hint(
     "waits: its partition is closed",
     "It starts when an administrator opens the partition; `sinfo` shows the others.",
 )
-# reasons that never go away by themselves, and that the user did not choose: they cause an alert
+_OTHER_ACCOUNT = Hint(
+    "will not start: its partition does not accept its account or QOS",
+    "Set another one (`scontrol update jobid=JOBID account=...` or `qos=...`), or cancel it "
+    "(`scancel JOBID`) and submit it again.",
+)
+_NO_RESERVATION = Hint(
+    "will not start: its reservation does not exist any more",
+    "Remove it (`scontrol update jobid=JOBID reservationname=`), or cancel the job (`scancel JOBID`).",
+)
+# reasons that never go away by themselves, and that the user did not choose: they cause an alert at once
 STUCK_REASONS = {
-    "DependencyNeverSatisfied": Hint(
+    NEVER_SATISFIED: Hint(
         "will never start: its dependency can no longer be met",
         "Cancel it (`scancel JOBID`) or change its dependency: the other job did not end as required; "
         "`scontrol show job JOBID` names it (`Dependency=`).",
@@ -67,6 +83,10 @@ _HINTS = {
         "will not start: its partition does not allow that many nodes, or has too few that are up", _CHANGE
     ),
     "PartitionConfig": Hint("will not start: its partition cannot satisfy the request", _CHANGE),
+    "AccountNotAllowed": _OTHER_ACCOUNT,
+    "QOSNotAllowed": _OTHER_ACCOUNT,
+    "ReservationDeleted": _NO_RESERVATION,
+    "ReservationInvalid": _NO_RESERVATION,
     "PartitionDown": _PARTITION_CLOSED,
     "PartitionInactive": _PARTITION_CLOSED,
     "ReqNodeNotAvail": Hint(
@@ -81,6 +101,11 @@ _LIMITS = (
     (r"Grp(?!.*(?:Minutes|Wall)).*", Hint("waits: all jobs of {} together reached a limit", _OTHERS_END)),
     (r"Max.*", Hint("waits: your other jobs reached a limit of {}", _OTHERS_END)),
 )
+
+
+def waited_for_failure(dependency: str) -> bool:
+    """Whether a job waited in vain only for other jobs to fail; ``dependency`` is as in Slurm's record."""
+    return set(_FAILED_CONDITION.findall(dependency)) == {"afternotok"}
 
 
 def pending_hint(reason: str) -> Hint | None:

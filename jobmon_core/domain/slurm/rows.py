@@ -81,6 +81,7 @@ class DetailedRow(JobRow):
     stderr: str = ""
     exit_code: int | None = None
     signal: int | None = None
+    has_script: bool | None = None  # False for a command of srun or salloc
     eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
 
 
@@ -93,6 +94,7 @@ class Record(DetailedRow):
     batch_host: str = ""
     paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
     command: str = ""
+    dependency: str = ""  # as Slurm writes it, e.g. ``afternotok:12(failed)``
     requested_bytes: int | None = None  # memory of the whole job
 
 
@@ -124,7 +126,7 @@ class GpuUsage:
 class Usage:
     """Resources that a run requested and used, as accounting reports them."""
 
-    max_rss_bytes: int | None = None  # sampled: short peaks are missed
+    max_rss_bytes: int | None = None  # sampled, by accounting or an agent: short peaks are missed
     requested_bytes: int | None = None
     cpu_s: float | None = None
     step_cpu_s: float | None = None  # of the steps that srun started; None if there are none

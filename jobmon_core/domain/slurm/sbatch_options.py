@@ -1,4 +1,4 @@
-"""The options of sbatch (20.11 to 25.05): how the local scheduler treats them, and how Slurm parses them.
+"""The options of sbatch (20.11 to 26.05): how the local scheduler treats them, and how Slurm parses them.
 
 The local scheduler is the part of jobmon that runs scripts on a machine without Slurm.
 
@@ -8,12 +8,21 @@ Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import NamedTuple
 
 from jobmon_core.domain.errors import SchedulerRejected
+
+
+class UnknownOption(SchedulerRejected):
+    """An option that the tables below lack: sbatch may know it, and whether it takes the next word."""
+
+    def __init__(self, text: str, name: str) -> None:
+        """``name`` is the long option as it was given, without dashes."""
+        super().__init__(text)
+        self.name = name
 
 
 class Argument(StrEnum):
@@ -47,16 +56,16 @@ _HONOURED = """
 """
 
 _IGNORED = """
-    account:A= acctg-freq:= batch:= comment:= constraint:C= contiguous: core-spec:S= cores-per-socket:=
-    cpu-freq:= cpus-per-gpu:= cpus-per-task:c= delay-boot:= distribution:m= exclude:x= exclusive:?
-    extra:= extra-node-info:B= get-user-env:? gpu-bind:= gpu-freq:= gpus:G= gpus-per-node:=
+    account:A= acctg-freq:= batch:= comment:= consolidate-segments: constraint:C= contiguous: core-spec:S=
+    cores-per-socket:= cpu-freq:= cpus-per-gpu:= cpus-per-task:c= delay-boot:= distribution:m= exclude:x=
+    exclusive:? extra:= extra-node-info:B= get-user-env:? gpu-bind:= gpu-freq:= gpus:G= gpus-per-node:=
     gpus-per-socket:= gpus-per-task:= gres:= gres-flags:= hint:= ignore-pbs: licenses:L= mail-type:=
     mail-user:= mcs-label:= mem:= mem-bind:= mem-per-cpu:= mem-per-gpu:= mincpus:= network:= nice:?
-    no-kill:k? no-requeue: nodefile:F= nodelist:w= nodes:N= ntasks:n= ntasks-per-core:=
-    ntasks-per-gpu:= ntasks-per-node:= ntasks-per-socket:= overcommit:O oversubscribe:s partition:p=
-    power:= prefer:= priority:= profile:= propagate:? qos:q= reboot: requeue: reservation:=
-    resv-ports:? segment:= sockets-per-node:= spread-job: switches:= tasks-per-node:=
-    thread-spec:= threads-per-core:= time-min:= tmp:= tres-bind:= tres-per-task:= use-min-nodes: verbose:v
+    no-kill:k? no-requeue: nodefile:F= nodelist:w= nodes:N= ntasks:n= ntasks-per-core:= ntasks-per-gpu:=
+    ntasks-per-node:= ntasks-per-socket:= overcommit:O oversubscribe:s partition:p= power:= prefer:=
+    priority:= profile:= propagate:? qos:q= reboot: requeue:? reservation:= resv-ports:? segment:=
+    sockets-per-node:= spread-job: spread-segments: stepmgr: switches:= tasks-per-node:= thread-spec:=
+    threads-per-core:= time-min:= tmp:= tres-bind:= tres-per-task:= use-min-nodes: verbose:v
     wait-all-nodes:= wckey:=
 """
 
@@ -118,12 +127,42 @@ def read_with_unknown(words: Sequence[str]) -> tuple[list[GivenOption], list[str
     """Return what `read_arguments` returns, but accept unknown options of the form ``--name=value``, too.
 
     SPANK plugins of a site add such options, e.g. ``--container-image``, and so does a newer sbatch. Without
-    ``=``, nobody knows whether the next word is the option's argument or the script.
+    ``=``, only sbatch knows whether the next word is the option's argument or the script: see `spelled_out`.
+    The components of a het job may stand between colons; its first one comes last, since it decides.
 
     Raises:
-        SchedulerRejected: as for `read_arguments`, but not for such an option.
+        UnknownOption: an option is unknown, and has no ``=``.
+        SchedulerRejected: as for `read_arguments`.
     """
-    return _read(words, accepts_unknown=True)
+    options, operands = _read(words, accepts_unknown=True)
+    while operands[:1] == [":"]:
+        component, operands = _read(operands[1:], accepts_unknown=True)
+        options = component + options
+    return options, operands
+
+
+def spelled_out(words: Sequence[str], sbatch_help: str) -> list[str]:
+    """Return the words with unknown options that `read_with_unknown` can read: each as ``--name=value``.
+
+    ``sbatch_help`` is the output of ``sbatch --help``. What that does not list is left as it is.
+    """
+    listed = {match[1]: match[2] == "=" for match in _LISTED.finditer(sbatch_help)}
+    found = list(words)
+    while True:
+        try:
+            read_with_unknown(found)
+        except UnknownOption as error:
+            names = [name for name in listed if name.startswith(error.name)]
+            name = error.name if error.name in listed else names[0] if len(names) == 1 else ""
+            at = found.index(f"--{error.name}") if name else len(found)
+            if at + listed.get(name, False) >= len(found):
+                return found
+            value = found.pop(at + 1) if listed[name] else ""
+            found[at] = f"--{name}={value}"
+        except SchedulerRejected:
+            return found
+        else:
+            return found
 
 
 def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOption], list[str]]:
@@ -135,8 +174,11 @@ def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOpt
         try:
             given, operands = getopt.getopt(marked, _SHORT, long_options)
         except getopt.GetoptError as error:
+            text = error.msg.replace("\0", "")
+            if accepts_unknown and text == f"option --{error.opt} not recognized":
+                raise UnknownOption(text, error.opt) from None
             if not (accepts_unknown and _is_unknown(error.opt)):
-                raise SchedulerRejected(error.msg.replace("\0", "")) from None
+                raise SchedulerRejected(text) from None
             # declare only this option: getopt stops at the script, and what follows it is not for sbatch
             long_options.append(f"{error.opt}=")
         else:
@@ -150,13 +192,14 @@ def _is_unknown(option: str) -> bool:
     return name not in ("", option) and not any(known.startswith(name) for known in OPTIONS)
 
 
+_LISTED = re.compile(r"^\s*(?:-\w, )?--([\w-]+)(=|\[=)?", re.MULTILINE)  # an option in ``sbatch --help``
 _WITHOUT_SCRIPT = ("help", "usage", "version", "wrap")
 
 
 def reads_stdin(words: Sequence[str]) -> bool:
-    """Return whether sbatch reads the script from stdin; False if `read_arguments` rejects the options."""
+    """Return whether sbatch reads the script from stdin; False if the options cannot be read."""
     try:
-        options, operands = read_arguments(words)
+        options, operands = read_with_unknown(words)
     except SchedulerRejected:
         return False
     return not operands and not any(option.name in _WITHOUT_SCRIPT for option in options)
@@ -205,8 +248,7 @@ def _unmarked(word: str) -> str:
 
 
 _PREFIXES = ("#SBATCH", "#SLURM")
-_ARRAY_VARIABLE = "SBATCH_ARRAY_INX"
-_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next component of a het job
+NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next component of a het job
 
 
 def script_directives(script_text: str) -> dict[str, str]:
@@ -218,31 +260,11 @@ def script_directives(script_text: str) -> dict[str, str]:
     """
     directives: dict[str, str] = {}
     for words in directive_words(script_text):
-        if words and words[0] in _NEXT_COMPONENT:
+        if words and words[0] in NEXT_COMPONENT:
             break
         with suppress(SchedulerRejected):
             directives.update(read_with_unknown(words)[0])
     return directives
-
-
-def array_expression(
-    arguments: Sequence[str], environment: Mapping[str, str], read_script: Callable[[str], str]
-) -> str:
-    """Return the array indices that sbatch takes from these arguments; empty if there are none, or not known.
-
-    ``read_script`` returns the text of the script at a path, empty if there is none.
-    """
-    try:
-        options, operands = read_with_unknown(arguments)
-    except SchedulerRejected:
-        return ""
-    given = dict(options)
-    if "array" in given:
-        return given["array"]
-    if _ARRAY_VARIABLE in environment:
-        return environment[_ARRAY_VARIABLE]
-    has_script = operands and "wrap" not in given
-    return script_directives(read_script(operands[0])).get("array", "") if has_script else ""
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:

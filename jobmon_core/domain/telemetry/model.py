@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobmon_core.domain.telemetry.fabric import Fabric
-
 
 class WorkerStatus(StrEnum):
     """What a worker does, from the states of its main process in /proc."""
@@ -47,6 +45,11 @@ class Worker:
     written_per_s: float | None = None
     omp_threads: int | None = None  # OMP_NUM_THREADS in its environment
     zombies: int = 0  # descendants that have ended and that their parents have not reaped
+    # of one that has ended
+    exit_code: int | None = None  # with `signal`, None if how it ended is not known
+    signal: int | None = None
+    log: str = ""  # the file that only it printed to
+    is_pooled: bool = False  # of a pool such as xargs, whose workers end one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,40 @@ class Folder:
     path: str
     exists: bool = False
     is_writable: bool = False  # if it does not exist: whether the task can create it
+
+
+class FabricKind(StrEnum):
+    """What a port of a fast fabric belongs to."""
+
+    EFA = "EFA"
+    INFINIBAND = "InfiniBand"
+    ROCE = "RoCE"
+
+
+@dataclass(frozen=True, slots=True)
+class FabricPort:
+    """One port of a device in /sys/class/infiniband."""
+
+    device: str  # e.g. ``mlx5_0``
+    port: int = 1
+    kind: FabricKind = FabricKind.INFINIBAND
+    is_active: bool = True
+    bytes_per_s: float | None = None  # None: its counters are hidden, as in some containers
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """What the counters of a whole node showed over one span; its other jobs are included.
+
+    Rates are sent and received together unless stated.
+    """
+
+    ports: tuple[FabricPort, ...] = ()  # empty: the node shows no fabric
+    span_s: float = 0.0  # between the two samples; 0: only one was taken so far
+    sent_per_s: float | None = None  # over all network interfaces but the loopback
+    received_per_s: float | None = None
+    # IP over InfiniBand, both directions: part of these two, and the ports of the fabric count it, too
+    over_fabric_per_s: float | None = None
 
 
 _NO_SAMPLE = Sample()

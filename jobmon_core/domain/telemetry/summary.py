@@ -148,13 +148,18 @@ def gpu_marks(gpu: Gpu) -> Iterator[str]:
         yield "busy at low power"
 
 
-def gpu_use(worker: NodeWorker, reports: Sequence[AgentReport]) -> tuple[float | None, int | None]:
-    """Return the mean utilisation (%) and the used memory (bytes) of a worker's GPUs, by all processes."""
-    own = [
+def gpus_of(worker: NodeWorker, reports: Sequence[AgentReport]) -> list[Gpu]:
+    """Return the GPUs that a worker uses."""
+    return [
         each.gpu
         for each in all_gpus(reports)
         if each.node == worker.node and each.gpu.index in worker.worker.gpus
     ]
+
+
+def gpu_use(worker: NodeWorker, reports: Sequence[AgentReport]) -> tuple[float | None, int | None]:
+    """Return the mean utilisation (%) and the used memory (bytes) of a worker's GPUs, by all processes."""
+    own = gpus_of(worker, reports)
     used = [gpu.utilization_percent for gpu in own if gpu.utilization_percent is not None]
     memory = [gpu.memory for gpu in own if gpu.memory is not None]
     return (sum(used) / len(used) if used else None), (sum(memory) if memory else None)

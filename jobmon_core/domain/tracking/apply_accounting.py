@@ -5,14 +5,20 @@ Nothing here decides that a task ended; accounting's rows become evidence in the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import AccountingAnswer, AccountingRow, Disabled, Unreachable
 from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob, includes
 from jobmon_core.domain.tracking.policy import Policy
+
+_CLOCK_SKEW_S = 300.0  # between the clocks of the cluster and of this host; munge refuses more
+_UNNAMED = "allocation"  # sacct's name of a job whose name it does not know
+_NO_WORD = re.compile(r"\W")
 
 
 def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, now_s: float) -> WatchedJob:
@@ -23,7 +29,7 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
     """
     rows: list[AccountingRow] = []
     if not isinstance(answer, Disabled | Unreachable):
-        rows = [row for row in answer if job.is_own_run(row.submit_s)]
+        rows = [row for row in answer if is_row_of(job, row, now_s)]
         job = _add_missing_tasks(_fill_details(job, rows), rows, policy, now_s)
 
     def update(task: Task, inquiry: EndInquiry) -> EndInquiry:
@@ -44,6 +50,28 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
                 return _add_row(task, inquiry, rows)
 
     return job.update_inquiries(update)
+
+
+def is_row_of(job: WatchedJob, row: AccountingRow, now_s: float) -> bool:
+    """Whether a row is about this job; one of another job with its id, or a damaged one, proves nothing.
+
+    The names of array tasks and of components may differ from that of the job.
+    """
+    if not uses_slurm(job.backend):
+        return job.is_own_run(row.submit_s)
+    known_s = (task.submit_s or 0 for task in job.tasks.values())  # this host's clock may have been set back
+    is_dated = row.submit_s is not None and row.submit_s <= max(now_s + _CLOCK_SKEW_S, *known_s, 0)
+    has_own_name = row.ref.key != "" or row.name == _UNNAMED or _agree(job.name, row.name)
+    # a cluster that cannot resolve a user says nobody
+    has_own_user = "nobody" in (job.user, row.user) or _agree(job.user, row.user)
+    is_own = is_dated and has_own_name and has_own_user and _agree(job.workdir, row.workdir)
+    return is_own and job.is_own_run(row.submit_s)
+
+
+def _agree(known: str, told: str) -> bool:
+    """Whether two texts may be the same, one of which may be missing, cut off or escaped."""
+    left, right = (_NO_WORD.sub("", text).casefold() for text in (known, told))
+    return left.startswith(right) or right.startswith(left)
 
 
 def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:

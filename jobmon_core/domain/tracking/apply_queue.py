@@ -39,12 +39,14 @@ def apply_queue(
     reply = _Reply(asked_s, asked_s if now_s is None else now_s, policy)
     own = [row for row in rows if _is_watched(job, row) and _is_current_run(job, row)]
     pending = _pending_indices(job, own)
+    reason = next((row.reason for row in own if row.pending_indices), "")
     job = replace(
         mark_answered(job, asked_s),
         submitted_s=first_submission(job, own),
         array_indices=_array_indices(job, own),
         pending_indices=str(pending),
-        pending_reason=next((row.reason for row in own if row.pending_indices), ""),
+        pending_reason=reason,
+        pending_reason_since_s=job.pending_reason_since_s if reason == job.pending_reason else asked_s,
     )
     remainder = _remainder_rows(job, own)
     tasks = dict(job.tasks)
@@ -151,9 +153,9 @@ def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pe
 
 def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
     is_alive = row.state.is_alive
-    if task.end is not None and not is_alive:
-        return task
     is_new_run = task.submit_s is not None and row.submit_s is not None and row.submit_s > task.submit_s
+    if task.end is not None and not is_alive and not is_new_run:
+        return task
     task = replace(
         task,
         state=row.state,
@@ -174,7 +176,10 @@ def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
             end=None,
             diagnosis=None,
         )
-    inquiry = task.inquiry or reply.inquiry()
+    is_unseen_run = is_new_run and task.end is not None
+    inquiry = (None if is_unseen_run else task.inquiry) or reply.inquiry()
+    if is_unseen_run:  # Slurm requeued the task, and it has ended again
+        task = replace(task, start_s=None, restarts=task.restarts + 1, end=None, diagnosis=None)
     return replace(
         task,
         start_s=row.start_s or task.start_s,

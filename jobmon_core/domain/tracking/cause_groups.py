@@ -44,7 +44,7 @@ def _title(task: Task, end: End) -> str:
         return task.diagnosis.title
     # without the uid of "CANCELLED by 1000", and without the signal that cancelled a task
     if end.exit_code or (end.signal and end.state is not JobState.CANCELLED):
-        return f"{end.state}, {exit_phrase(end.exit_code, end.signal)}"
+        return f"{end.state}, {exit_phrase(end.exit_code, end.signal, is_exact=end.exit_code_exact)}"
     return end.state
 
 

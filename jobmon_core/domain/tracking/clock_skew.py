@@ -25,11 +25,17 @@ def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
         record_asked_s=min(job.record_asked_s, before_s),
         stale_since_s=_earlier(job.stale_since_s, now_s),
         outage_s=_earlier(job.outage_s, now_s),
+        restart_due_s=_earlier(job.restart_due_s, now_s + _restart_delay_s(job)),
         tasks={key: _clamp_task(task, now_s) for key, task in job.tasks.items()},
         outbox=tuple(
             replace(entry, next_try_s=min(entry.next_try_s, now_s + _MAX_WAIT_S)) for entry in job.outbox
         ),
     )
+
+
+def _restart_delay_s(job: WatchedJob) -> float:
+    decision = job.decision
+    return max(0.0, decision.not_before_s - decision.decided_s) if decision else 0.0
 
 
 def _earlier(time_s: float | None, limit_s: float) -> float | None:

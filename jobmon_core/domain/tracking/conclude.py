@@ -125,6 +125,8 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         signal=signal,
         derived_exit_code=row.derived_exit_code if row else None,
         cancelled_by=row.cancelled_by if row else None,
+        dependency=record.dependency if record else "",
+        has_script=run.has_script if run else None,
         started_s=started_s,
         ended_s=ended_s,
         limit_s=(run.limit_s if run else None) or task.limit_s,

@@ -13,13 +13,17 @@ from typing import ClassVar
 from jobmon_core.domain.backends import DEFAULT_BACKEND, scheduler_phrase
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
+from jobmon_core.domain.diagnosis.model import KILLED_FOR_MEMORY, Diagnosis, EarlierLog
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.restart.model import Decision
+from jobmon_core.domain.restart.settings import AttemptPlace
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 from jobmon_core.domain.tracking.policy import Policy
+
+_NO_SETTINGS = JobSettings()
 
 
 class Source(StrEnum):
@@ -63,6 +67,8 @@ class End:
     signal: int | None = None
     derived_exit_code: int | None = None
     cancelled_by: int | None = None  # uid
+    dependency: str = ""  # see Record
+    has_script: bool | None = None  # likewise
     started_s: int | None = None
     ended_s: int | None = None
     limit_s: int | None = None
@@ -83,12 +89,6 @@ class End:
     def never_started(self) -> bool:
         """Whether the task was cancelled before it started."""
         return self.state is JobState.CANCELLED and self.started_s is None
-
-    @property
-    def peak_was_missed(self) -> bool:
-        """Whether Slurm's samples of the memory missed the peak for which the job was killed."""
-        used, requested = self.usage.max_rss_bytes or 0, self.usage.requested_bytes or 0
-        return self.state is JobState.OUT_OF_MEMORY and used < requested
 
 
 class AccountingStatus(StrEnum):
@@ -178,6 +178,24 @@ class Task:
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
     @property
+    def peak_was_missed(self) -> bool:
+        """Whether all samples of the memory missed the peak for which it, or one of its steps, was killed."""
+        if self.end is None:
+            return False
+        used, requested = self.end.usage.max_rss_bytes or 0, self.end.usage.requested_bytes or 0
+        found = self.diagnosis
+        is_shown = found is not None and found.cause == KILLED_FOR_MEMORY and found.is_proved
+        return (self.end.state is JobState.OUT_OF_MEMORY or is_shown) and used < requested
+
+    def diagnosed(self, diagnosis: Diagnosis) -> Task:
+        """Return it with a diagnosis; the peak of its memory is the highest that any source measured."""
+        measured = diagnosis.measured.node_peak_bytes if diagnosis.measured else None
+        if self.end is None or (measured or 0) <= (self.end.usage.max_rss_bytes or 0):
+            return replace(self, diagnosis=diagnosis)
+        usage = replace(self.end.usage, max_rss_bytes=measured)
+        return replace(self, diagnosis=diagnosis, end=replace(self.end, usage=usage))
+
+    @property
     def is_doubtful_success(self) -> bool:
         """Whether Slurm reports success, but the log or the outputs show a failure or unfinished work."""
         succeeded = self.end is not None and self.end.outcome is Outcome.SUCCESS
@@ -216,11 +234,13 @@ class WatchedJob:
     batch_host: str = ""
     logs: LogPaths = LogPaths()
     task_logs: dict[str, LogPaths] = field(default_factory=dict)  # by task, not expanded; else `logs` applies
+    worker_logs: tuple[str, ...] = ()  # of processes that are watched together, each with a log of its own
     earlier_logs: dict[str, EarlierLog] = field(default_factory=dict)  # by path, as seen before the start
     submitted_indices: str = ""  # of the array, as given to sbatch; empty if not known
     array_indices: str = ""  # all known indices of an array, e.g. ``1-9``
     pending_indices: str = ""  # those of them that have not started
     pending_reason: str = ""  # why not, as Slurm writes it
+    pending_reason_since_s: float | None = None  # when jobmon first saw this reason
     tasks: dict[str, Task] = field(default_factory=dict)
     record_asked_s: float = 0.0  # when jobmon last queried slurmctld for the job's record
     answered_s: float | None = None  # when the latest query that was answered was sent
@@ -236,6 +256,13 @@ class WatchedJob:
     unprovable_why: str = ""  # why no source will show an outcome; empty if one may
     settings: JobSettings | None = None  # what the user says about the job, if anything
     card: JobCard = JobCard()
+    decision: Decision | None = None  # whether another attempt follows; None without restarts, or not yet
+    restart_due_s: float | None = None  # when the next step towards that attempt is due; None: there is none
+
+    @property
+    def own_settings(self) -> JobSettings:
+        """What the user says about the job; all of it empty if that is nothing."""
+        return self.settings or _NO_SETTINGS
 
     @property
     def ref(self) -> JobRef:
@@ -243,10 +270,20 @@ class WatchedJob:
         return ref_of(self.job_id, self.watched_part)
 
     @property
+    def attempt(self) -> AttemptPlace | None:
+        """Its place in a lineage; None if it is part of none."""
+        return self.settings.attempt if self.settings else None
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """The names by which a user may call it: the scheduler's, and that of the job's settings."""
-        names = (self.name, self.settings.name if self.settings else "")
+        """The names by which a user may call it: the scheduler's, and those of the job's settings."""
+        names = (self.name, *((self.settings.name, self.settings.run) if self.settings else ()))
         return tuple(dict.fromkeys(name for name in names if name))
+
+    @property
+    def label(self) -> str:
+        """How lists and messages call it: by its run, since all runs of a sweep have one script."""
+        return (self.settings.run if self.settings else "") or self.name
 
     def source_phrase(self, source: Source) -> str:
         """Return `Source.phrase`; without Slurm, it names the other scheduler, or files as the proof."""
@@ -289,9 +326,21 @@ class WatchedJob:
 
     @property
     def finished(self) -> bool:
-        """Whether its monitor may leave it: it is concluded with nothing left to send, or not watched."""
+        """Whether its monitor may leave it: it is concluded with nothing left to do, or not watched."""
         is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
-        return self.unwatched_s is not None or (self.closed and self.outage_s is None and not is_sending)
+        if self.unwatched_s is not None:
+            return True
+        return self.closed and self.outage_s is None and not is_sending and not self.is_restarting
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether the next attempt of its lineage is due, and not submitted yet."""
+        return self.restart_due_s is not None and self.unwatched_s is None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed, and no further attempt of its lineage is due."""
+        return self.closed and not self.is_restarting
 
     @property
     def undelivered(self) -> int:

@@ -5,15 +5,16 @@ One that was only shown is reported again if it becomes worth a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.situation import Situation
 from jobmon_core.domain.triage.state import Held, TriageState
 
 _OVER_AFTER = 2  # times `must_last_s` without the condition
+_OF_WORKERS = ("dead-worker", "zombie-workers", "missing-workers")
 _INTERVAL = 0.1  # of `must_last_s`, between two looks
 
 
@@ -27,13 +28,8 @@ def of_run(state: TriageState, started_s: float) -> TriageState:
     return state if state.started_s == started_s else TriageState(started_s=started_s)
 
 
-def known_since(state: TriageState) -> Mapping[str, float]:
-    """Return since when each reported verdict holds."""
-    return {name: held.since_s for name, held in state.held.items()}
-
-
 def triage_events(
-    state: TriageState, situation: Situation, verdicts: Iterable[Verdict]
+    state: TriageState, situation: Situation, verdicts: Iterable[Event]
 ) -> tuple[TriageState, tuple[Event, ...]]:
     """Return the state after a look that found these verdicts, and the events for what has changed."""
     now_s, held, events = situation.now_s, dict(state.held), list[Event]()
@@ -43,31 +39,21 @@ def triage_events(
         is_worse = before is not None and before.is_quiet and not verdict.is_quiet
         if before is None or is_worse:
             again = verdict.name in reported and not is_worse
-            events.append(_event(verdict, now_s, again=again))
+            # what comes back and is not critical is only shown
+            is_shown = verdict.is_quiet or (again and not verdict.is_critical)
+            events.append(replace(verdict, is_quiet=is_shown))
             if not verdict.is_quiet:
                 reported.append(verdict.name)
         is_quiet = verdict.is_quiet and (before is None or before.is_quiet)
         held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent, is_quiet)
     for name, each in state.held.items():
         over_s = now_s - held[name].seen_s
-        if not each.is_permanent and over_s >= _OVER_AFTER * situation.thresholds.must_last_s:
-            text = f"{name.replace('-', ' ')}: over for {duration(over_s)}"
+        is_over = over_s >= _OVER_AFTER * situation.thresholds.must_last_s
+        # after the end of all workers, nothing shows that it goes well
+        is_seen = situation.is_alive or not (situation.workers or name in _OF_WORKERS)
+        if is_over and is_seen and not each.is_permanent:
+            text = f"{name.replace('-', ' ')}: no longer, for {duration(over_s)} now"
             events.append(Event(now_s, EventKind.RECOVERED, text, ended=EventKind.TROUBLE, subject=name))
             del held[name]
     reported = list(dict.fromkeys(reported))
     return replace(state, judged_s=now_s, held=held, reported=tuple(reported)), tuple(events)
-
-
-def _event(verdict: Verdict, now_s: float, *, again: bool) -> Event:
-    """Return the event for a verdict; what comes back and is not critical is only shown."""
-    return Event(
-        now_s,
-        EventKind.TROUBLE,
-        verdict.text,
-        subject=verdict.name,
-        is_critical=verdict.is_critical,
-        advice=verdict.advice,
-        evidence=verdict.evidence,
-        title=verdict.title,
-        is_quiet=verdict.is_quiet or (again and not verdict.is_critical),
-    )

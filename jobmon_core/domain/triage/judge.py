@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
+from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.triage.rules.disk import disk_full
-from jobmon_core.domain.triage.rules.endless_loop import endless_loop
 from jobmon_core.domain.triage.rules.gpu_health import (
     ecc_errors,
     gpu_lost,
@@ -16,27 +18,53 @@ from jobmon_core.domain.triage.rules.gpu_health import (
     worn_gpu,
     xid_errors,
 )
-from jobmon_core.domain.triage.rules.launch import no_processes
-from jobmon_core.domain.triage.rules.leaks import gpu_memory_leak, memory_leak
-from jobmon_core.domain.triage.rules.memory import memory_near_limit, memory_spike, oom_kill
-from jobmon_core.domain.triage.rules.neighbours import noisy_neighbour
-from jobmon_core.domain.triage.rules.slow import checkpoint_overhead, oversubscribed, starved_gpus
+from jobmon_core.domain.triage.rules.memory import (
+    gpu_memory_leak,
+    memory_leak,
+    memory_near_limit,
+    memory_spike,
+    oom_kill,
+)
+from jobmon_core.domain.triage.rules.slow import (
+    checkpoint_overhead,
+    noisy_neighbour,
+    oversubscribed,
+    starved_gpus,
+)
 from jobmon_core.domain.triage.rules.stuck import (
     block_buffered,
     collective_stuck,
     deadlock,
+    endless_loop,
     gpu_hang,
     outputs_stopped,
     stacks_at_stall,
 )
 from jobmon_core.domain.triage.rules.waste import idle_allocation, idle_gpu
-from jobmon_core.domain.triage.rules.workers import dead_worker, missing_workers, odd_rank, zombie_workers
-from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.rules.workers import (
+    dead_worker,
+    missing_workers,
+    no_processes,
+    odd_rank,
+    zombie_workers,
+)
+from jobmon_core.domain.triage.situation import Situation
 from jobmon_core.domain.triage.windows import cpu_percents, gpu_keys, utilizations
+
+_ADVICE = {
+    "memory-near-limit": "Beyond the limit the kernel kills it. Use fewer loader workers or a smaller batch, "
+    "or end other programs on this machine.",
+    "oom-kill": "Use fewer loader workers or a smaller batch, or end other programs on this machine. "
+    "What is left of the program may wait for the killed process for ever.",
+    "noisy-neighbour": "End the other programs on this machine, or run it when they are done.",
+    "idle-allocation": "If nobody uses it, end it; if it should compute, look at its log.",
+    "cpu-preprocessing": "Prepare the data beforehand, or move the preprocessing to the GPU.",
+    "no-processes": "Look at the end of its log for how its program was launched.",
+}
 
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
 # causes before effects; `judge` puts critical verdicts first, and those without a message last
-_RULES: tuple[Callable[[Situation], Verdict | None], ...] = (
+_RULES: tuple[Callable[[Situation], Event | None], ...] = (
     gpu_lost,
     oom_kill,
     dead_worker,
@@ -86,24 +114,28 @@ _EXPLAINED = {
 }
 
 
-def judge(situation: Situation) -> tuple[Verdict, ...]:
+def judge(situation: Situation) -> tuple[Event, ...]:
     """Return the verdicts that hold now, the worst first; none if nothing is known to be wrong."""
     found = [verdict for rule in _RULES if (verdict := rule(situation)) is not None]
     explained = {name for verdict in found for name in _EXPLAINED.get(verdict.name, ())}
     kept = [verdict for verdict in found if verdict.name not in explained]
-    return tuple(sorted(kept, key=lambda verdict: (not verdict.is_critical, verdict.is_quiet)))
+    return worst_first(kept)
 
 
-def verdict_without_problems(situation: Situation) -> Verdict:
+def worst_first(found: Iterable[Event]) -> tuple[Event, ...]:
+    """Return findings, the critical ones first and those without a message last."""
+    return tuple(sorted(found, key=lambda each: (not each.is_critical, each.is_quiet)))
+
+
+def verdict_without_problems(situation: Situation) -> Event:
     """Return the verdict on a task in which no rule found a problem: healthy, or not known."""
     figures = tuple(_figures(situation))
     if is_working(situation):
-        return Verdict(HEALTHY, "Healthy", "runs as it should", situation.now_s, figures, is_quiet=True)
-    return Verdict(
+        return situation.finding(HEALTHY, "Healthy", "runs as it should", figures, is_quiet=True)
+    return situation.finding(
         NOT_KNOWN,
         "Health not known",
         "no sign of trouble, but no sign of progress either",
-        situation.now_s,
         figures,
         is_quiet=True,
     )
@@ -123,18 +155,15 @@ def _figures(situation: Situation) -> Iterator[str]:
     seconds = situation.thresholds.must_last_s
     progress, history = situation.progress, situation.history
     if progress is not None and history.samples:
-        yield f"progress: {progress.unit} {progress.current:g}, {_ago(situation, history.samples[-1].at_s)}"
+        ago = duration(situation.now_s - history.samples[-1].at_s)
+        yield f"progress: {progress.unit} {progress.current:g}, {ago} ago"
     if situation.log_idle_s is not None:
         yield f"log: last written {duration(situation.log_idle_s)} ago"
     if gpus := utilizations(situation, seconds):
-        yield f"GPUs: {', '.join(f'{busy:.0f} %' for busy in gpus)} busy over the last {duration(seconds)}"
+        yield f"GPUs: {', '.join(f'{busy:.0f}%' for busy in gpus)} busy over the last {duration(seconds)}"
     if cpus := cpu_percents(situation, seconds):
         used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
         yield f"CPU: {used / 100:.1f} of {cores:g} cores busy"
-
-
-def _ago(situation: Situation, at_s: float) -> str:
-    return f"{duration(situation.now_s - at_s)} ago"
 
 
 def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...]:
@@ -152,3 +181,10 @@ def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...
     if gpu_keys(situation) and not utilizations(situation, situation.thresholds.must_last_s):
         found.append("GPU utilisation: not available, or for too short a time yet")
     return tuple(dict.fromkeys(found))
+
+
+def advised_for(verdicts: Iterable[Event], backend: str) -> tuple[Event, ...]:
+    """Return the verdicts about a task with the advice that applies where it runs."""
+    if not is_single_machine(backend):
+        return tuple(verdicts)
+    return tuple(replace(each, advice=_ADVICE.get(each.name, each.advice)) for each in verdicts)

@@ -1,4 +1,4 @@
-"""What is known about a running task at one moment, and what a rule concludes from it.
+"""What is known about a running task at one moment, and what rules find in it.
 
 Times are Unix seconds, durations are seconds. None means "not known".
 """
@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, History, Progress
-from jobmon_core.domain.telemetry.model import Sample, Worker, WorkerStatus
+from jobmon_core.domain.telemetry.model import RankGroup, Sample, Worker, WorkerStatus
 from jobmon_core.domain.triage.stacks import StackReport
 from jobmon_core.domain.triage.thresholds import Thresholds
 
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+_MIN_AGE_S = 60.0  # a report may be so late
 _MIN_STEPS = 3  # with fewer samples of the progress, nothing is known about pauses
 # a standstill lasts at least so many times the longest and the median pause
 _LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10
@@ -38,6 +40,7 @@ class NodeView:
     name: str
     samples: tuple[Sample, ...] = ()  # of this run, oldest first
     unavailable: tuple[str, ...] = ()  # what the agent cannot measure and why
+    ranks: tuple[RankGroup, ...] = ()  # the workers of each launcher
 
     @property
     def latest(self) -> Sample:
@@ -62,8 +65,11 @@ class Situation:
     artifacts: Artifacts = _NO_ARTIFACTS
     thresholds: Thresholds = _DEFAULTS
     xids: Mapping[int, XidError] = field(default_factory=dict)
+    # by the own log of a worker that has ended: whether it shows that the worker had done its share
+    own_logs: Mapping[str, bool] = field(default_factory=dict)
+    step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
     stacks: StackReport | None = None  # as the agents found them at the stall that still lasts
-    since: Mapping[str, float] = field(default_factory=dict)  # since when a reported verdict holds, by name
+    since: Mapping[str, float] = field(default_factory=dict)  # since when a reported finding holds, by name
 
     @property
     def age_s(self) -> float:
@@ -85,10 +91,21 @@ class Situation:
         return tuple((node, worker) for node, worker in self.workers if worker.status not in GONE)
 
     @property
+    def is_alive(self) -> bool:
+        """Whether a recent report shows a worker that runs."""
+        max_age_s = max(self.thresholds.must_last_s, _MIN_AGE_S)
+        return any(self.now_s - node.latest.at_s <= max_age_s for node, _ in self.living_workers)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether its log shows that its work is done."""
+        progress = self.progress
+        return progress is not None and (progress.fraction == 1.0 or bool(progress.end_marker))
+
+    @property
     def pause_s(self) -> float | None:
         """For how long it has made no progress, if that is far longer than ever and its logs are silent."""
-        at_end = self.progress is not None and (self.progress.fraction == 1.0 or self.progress.end_marker)
-        if len(self.history.samples) < _MIN_STEPS or at_end or self.log_idle_s is None:
+        if len(self.history.samples) < _MIN_STEPS or self.at_end or self.log_idle_s is None:
             return None
         pause_s = min(self.now_s - self.history.samples[-1].at_s, self.log_idle_s, self.age_s)
         needed_s = max(
@@ -129,20 +146,38 @@ class Situation:
         return self.now_s - written_s
 
     def since_s(self, name: str, at_s: float) -> float:
-        """Return since when a verdict holds: ``at_s`` by this look, or earlier if it was found before."""
+        """Return since when a finding holds: ``at_s`` by this look, or earlier if it was found before."""
         return min(at_s, self.since.get(name, at_s))
 
+    def finding(
+        self,
+        name: str,
+        title: str,
+        text: str,
+        evidence: tuple[str, ...] = (),
+        advice: str = "",
+        *,
+        lasting_s: float = 0.0,
+        is_critical: bool = False,
+        is_quiet: bool = False,
+        is_permanent: bool = False,
+    ) -> Event:
+        """Return what a rule found, e.g. with the name ``memory-leak``.
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is wrong with a task, and what proves it."""
-
-    name: str  # e.g. ``memory-leak``
-    title: str
-    text: str  # one line with figures, that goes on from the name of the job
-    since_s: float
-    evidence: tuple[str, ...] = ()
-    advice: str = ""
-    is_critical: bool = False  # it will probably fail, or wastes all its time
-    is_quiet: bool = False  # shown, but not worth a message
-    is_permanent: bool = False  # it happened, and cannot be over in this run
+        The text is one line with figures that goes on from the name of the job. What was found before lasts
+        for longer than ``lasting_s``.
+        """
+        since_s = self.since_s(name, self.now_s - lasting_s)
+        return Event(
+            self.now_s,
+            EventKind.TROUBLE,
+            text,
+            subject=name,
+            is_critical=is_critical,
+            advice=advice,
+            evidence=evidence,
+            title=title,
+            is_quiet=is_quiet,
+            lasting_s=(self.now_s - since_s,),
+            is_permanent=is_permanent,
+        )

@@ -10,14 +10,15 @@ import json
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.groups.summary import summary
-from jobmon_core.monitor.groups.log_file import append_pending
+from jobmon_core.domain.groups.digest import summary
+from jobmon_core.domain.groups.poll import to_append
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment
-from jobmon_core.system.files import write_atomically
+from jobmon_core.system.files import failure_reason, open_private, write_atomically
 from jobmon_core.system.runner import start_beside
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.groups.member_view import MemberView
-    from jobmon_core.domain.groups.model import Group
+    from jobmon_core.domain.groups.model import Group, GroupLog
 
 
 def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
@@ -82,3 +83,25 @@ def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
         )
     except OSError as error:
         raise StorageFailed(f"{sys.executable} cannot be started: {os.strerror(error.errno or 0)}") from error
+
+
+def append_pending(log: GroupLog) -> int:
+    """Append the pending text of a log, which was saved before; return the size of the file afterwards.
+
+    Raises:
+        StorageFailed: the file cannot be written, e.g. because the disk is full.
+    """
+    path = Path(log.path)
+    try:
+        descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
+        with open(descriptor, "r+b", buffering=0) as file:
+            size = os.fstat(descriptor).st_size
+            start = log.size if log.size <= size else 0  # else the user has emptied or replaced it
+            written = os.pread(descriptor, size - start, start)
+            rest = to_append(log.pending, written)
+            while rest:
+                rest = rest[file.write(rest) or 0 :]
+            os.fsync(descriptor)
+            return os.fstat(descriptor).st_size
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error

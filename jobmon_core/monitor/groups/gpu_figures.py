@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import named_path
-from jobmon_core.domain.groups.gpu_metrics import figures_of_rows
-from jobmon_core.domain.groups.log_text import GpuFigures
+from jobmon_core.domain.groups.log_text import GpuFigures, figures_of_rows
 from jobmon_core.domain.telemetry.summary import all_gpus, gpu_summary, latest_reports
 
 if TYPE_CHECKING:

@@ -122,10 +122,10 @@ class GroupKeeper:
         from jobmon_core.domain.groups.poll import after_poll, is_due, logs_gpu_figures
         from jobmon_core.monitor.groups.actions import perform_saved
 
+        group = self._with_newest_attempts(group)
         views = {name: self._view(member) for name, member in group.members.items()}
-        group = perform_saved(
-            self.ctx, group, views
-        )  # finish what a process saved and was killed before doing
+        # finish what a process saved and was killed before doing
+        group = perform_saved(self.ctx, group, views)
         now_s = self.ctx.clock.now()
         if not is_due(group, views, now_s):
             return
@@ -138,6 +138,19 @@ class GroupKeeper:
         group = after_poll(replace(group, log=log), views, figures, EventText(now_s, _local_time))
         self.ctx.groups.save(group)
         perform_saved(self.ctx, group, views)
+
+    def _with_newest_attempts(self, group: Group) -> Group:
+        """Return the group, saved, with the next attempt in place of each member that was restarted."""
+        newest = dict[str, "Member"]()
+        for name, member in group.members.items():
+            view = self._view(member)
+            job = self._job(member.state_id) if view.is_over and view.is_attempt else None
+            if job and (successor := self.ctx.lineages.successor_of(job)):
+                newest[name] = member.with_attempt(successor)
+        if newest:
+            group = group.with_members(newest)
+            self.ctx.groups.save(group)
+        return group
 
     def _view(self, member: Member) -> MemberView:
         """Return what is known about a member; its state file is read again only if it has changed."""

@@ -109,7 +109,7 @@ class MessageSender:
         clock = self.ctx.clock
         try:
             with _owned(self.ctx) as lock:
-                outbox = new_outbox(self.ctx, (*self.ctx.locks, lock))
+                outbox = new_outbox(self.ctx, (*self.ctx.locks, lock), self._check_owner)
                 began_s = clock.now()
                 due_s: list[float] = []
                 for stored in self._open():
@@ -128,8 +128,7 @@ class MessageSender:
             AlreadyWatched: another process took the messages over while this one was silent.
         """
         for entry in stored.due(self.ctx.clock.now()):
-            if not self.ctx.owner_record(MESSAGES).heartbeat():
-                return stored  # another process may have sent meanwhile: read the file again
+            self._check_owner()
             try:
                 after = outbox.deliver(entry, partial(self._save_attempt, stored, entry.key))
             except StorageFailed as error:
@@ -141,14 +140,18 @@ class MessageSender:
         return stored
 
     def _save_attempt(self, stored: StoredMessage, key: tuple[str, str], attempt: OutboxEntry) -> None:
-        self._store.save(stored.with_entries(key, (attempt,)))
+        self._store.save(stored.with_entries(key, (attempt,)), self._check_owner)
+
+    def _check_owner(self) -> None:
+        if not self.ctx.owner_record(MESSAGES).heartbeat():
+            raise AlreadyWatched("another process may have sent the messages meanwhile")
 
     def _save(self, stored: StoredMessage) -> None:
         """Save the record after an attempt; if that fails, keep it while its file stays the same."""
         path = self._store.path(stored.id)
         self._unsaved.pop(path.name, None)
         try:
-            self._store.save(stored)
+            self._store.save(stored, self._check_owner)
         except StorageFailed as error:
             self._log(f"message {stored.id}: {error}")
             # its file says at most that an attempt began: another process would send it again, as a repeat

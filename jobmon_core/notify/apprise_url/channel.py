@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt, Tone
 from jobmon_core.notify.base import AttemptResult
+from jobmon_core.notify.http_channel import DEAD, LATER, REFUSED, TEST_AGAIN, Service, interpret
 from jobmon_core.notify.plain_text import PlainText
-from jobmon_core.notify.responses import DEAD, LATER, REFUSED, TEST_AGAIN, Service, interpret
 from jobmon_core.system.http import HttpResponse, recorded_results
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.notify.apprise_url.settings import AppriseSettings
-    from jobmon_core.system.http import PostResult
+    from jobmon_core.system.http import SendResult
 
 _MAX_TITLE = 200
 _MAX_BODY = 3500  # most services take 4000 characters or more; Apprise shortens it for the others
@@ -75,7 +75,7 @@ class AppriseChannel:
             return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
         return self._failed(results)
 
-    def _failed(self, results: list[PostResult]) -> AttemptResult:
+    def _failed(self, results: list[SendResult]) -> AttemptResult:
         """Return the verdict on the last request that failed."""
         scheme = self.settings.scheme
         failed = [each for each in results if not (isinstance(each, HttpResponse) and each.is_success)]
@@ -86,8 +86,3 @@ class AppriseChannel:
             return AttemptResult(Receipt(REFUSED, why), _FIX)
         why = f"{scheme}: Apprise could not send it"
         return AttemptResult(Receipt(LATER, why, for_all=True), _FIX)
-
-
-def build(settings: AppriseSettings) -> AppriseChannel:
-    """Return the channel of these settings."""
-    return AppriseChannel(settings)

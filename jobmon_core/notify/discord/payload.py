@@ -7,19 +7,40 @@ Source: Discord's API reference, "Embed Limits" and "Execute Webhook".
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.delivery.card import CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
-from jobmon_core.domain.humanize import duration
-from jobmon_core.notify.clean_text import cut_middle, one_line
-from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, prose, prose_with_code
+from jobmon_core.notify.clean_text import clean, cut_middle, is_visible, one_line
 from jobmon_core.notify.discord.settings import Mentions
+from jobmon_core.notify.plain_text import delay, fit, timestamp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jobmon_core.domain.delivery.card import Card
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+
+EMPTY = "—"  # stands for an invisible value, which Discord may refuse
+_FENCE = "```"
+_FENCE_COST = 2 * len(_FENCE) + 2
+# Only what Discord reads as markup is escaped, because notifications and copied text show the backslashes. An
+# underscore within a word, as in ``my_file.py``, a lone ``~`` or ``|``, and ``<`` before a number stay as is.
+_MARKUP = re.compile(
+    r"[*`]"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+    r"|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\\(?![A-Za-z0-9\s])"
+    r"|<(?![\s\d=-])|(?<=<)[@#:/]"
+    r"|(?<=\])\("  # of a link; its brackets alone are harmless
+    r"|:(?=//)"  # of a URL, which would become a link with a preview
+    r"|^[^\S\n]*(?:[>#]|[+-](?=[\s#])|\d+\.(?=\s))",  # quote, heading, list
+    re.MULTILINE,
+)
+_CALLS = re.compile("@(?=everyone|here)", re.IGNORECASE)
+_CODE_SPAN = re.compile("(?<!`)(`[^`\n]+`)(?!`)")
+_ADJACENT = re.compile("(?<=`)(?=`)")
 
 _MAX_CONTENT = 1960  # Discord allows 2000
 _MAX_LEAD = 200  # the first line, which notifications and lock screens show
@@ -50,9 +71,7 @@ _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for t
 _FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # with the last, 25 fields fit; no formatted time is longer
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
-_DELAYED_S = 3600  # an older message states its age, because readers assume that a message is current
 _MAX_TIMESTAMP_S = 8_640_000_000_000  # the largest that <t:...> accepts
-_YEAR_10000_S = 253_402_300_800  # ISO 8601 has four digits for the year
 
 
 class _TextLimits(NamedTuple):
@@ -106,7 +125,7 @@ def card_payload(card: Card, at_s: float) -> dict[str, Any]:
         "description": prose(card.text, _FULL_LIMITS.summary),
         "fields": _fields(card.fields, _TIME_OF_DAY),
         "footer": {"text": _CARD_FOOTER},
-        **_timestamp(int(at_s)),
+        **timestamp(int(at_s)),
     }
     embed = {key: value for key, value in embed.items() if value or key == "color"}
     return {"embeds": [embed], "allowed_mentions": {"parse": []}}
@@ -125,15 +144,9 @@ def _embed(entry: OutboxEntry) -> dict[str, object]:
         "description": _description(entry, min(room, _MAX_DESCRIPTION)),
         "fields": fields,
         "footer": {"text": footer},
-        **_timestamp(message.created_s),
+        **timestamp(message.created_s),
     }
     return {key: value for key, value in embed.items() if value or key == "color"}
-
-
-def _timestamp(at_s: int) -> dict[str, str]:
-    if not 0 < at_s < _YEAR_10000_S:
-        return {}
-    return {"timestamp": datetime.fromtimestamp(at_s, tz=UTC).isoformat()}
 
 
 def _lead(message: Message) -> str:
@@ -170,18 +183,10 @@ def _results(message: Message, room: int) -> list[str]:
 def _explanation(entry: OutboxEntry, text_limits: _TextLimits) -> list[str]:
     message = entry.message
     return _labelled(
-        ("**Delayed:** ", _delay(entry)),
+        ("**Delayed:** ", delay(entry)),
         ("", prose(message.summary, text_limits.summary)),
         ("**Cause:** ", prose(message.cause, text_limits.cause)),
     )
-
-
-def _delay(entry: OutboxEntry) -> str:
-    """Return how old the message is at this attempt; empty if it is recent."""
-    created_s, sent_s = entry.message.created_s, entry.attempt_since_s
-    if sent_s is None or created_s <= 0 or sent_s - created_s < _DELAYED_S:
-        return ""
-    return f"this message is {duration(sent_s - created_s)} old."
 
 
 def _next_steps(message: Message, text_limits: _TextLimits) -> list[str]:
@@ -245,3 +250,54 @@ def _with_mentions(text: str, mentions: Mentions) -> tuple[str, dict[str, list[s
                 text = longer
                 allowed.setdefault(kind, []).append(number)
     return text, allowed
+
+
+def escape(text: str) -> str:
+    """Return ``text`` so that Discord shows it literally: no markup, no mention, no timestamp."""
+    return _CALLS.sub("@\u200b", _MARKUP.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text))
+
+
+def prose(text: str, limit: int) -> str:
+    """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is visible."""
+    cleaned = clean(text).strip()
+    return _fit(cleaned, limit, escape) if is_visible(cleaned) else ""
+
+
+def prose_with_code(text: str, limit: int) -> str:
+    """Return the text as `prose` does, with what stands between backticks as inline code."""
+    cleaned = clean(text).strip()
+    return _fit(cleaned, limit, _escape_around_code) if is_visible(cleaned) else ""
+
+
+def _escape_around_code(text: str) -> str:
+    parts = _CODE_SPAN.split(text)
+    return "".join(part if number % 2 else escape(part) for number, part in enumerate(parts))
+
+
+def code_block(text: str, limit: int) -> str:
+    """Return ``text`` as one code block of at most ``limit`` code points with its fences.
+
+    Empty if nothing is visible or there is no room.
+    """
+    cleaned = clean(text).strip("\n")
+    if not is_visible(cleaned) or limit <= _FENCE_COST:
+        return ""
+    return f"{_FENCE}\n{_fit(cleaned, limit - _FENCE_COST, _without_fences)}\n{_FENCE}"
+
+
+def code_span(text: str, limit: int) -> str:
+    """Return ``text`` as inline code; as prose if it has a backtick, which inline code cannot show."""
+    cleaned = one_line(text)
+    if "`" in cleaned or not is_visible(cleaned):
+        return prose(text, limit)
+    return f"`{cut_middle(cleaned, limit - 2)}`"
+
+
+def _without_fences(text: str) -> str:
+    """Separate adjacent backticks, which cannot be escaped inside a code block."""
+    return _ADJACENT.sub("\u200b", text)
+
+
+def _fit(text: str, limit: int, escape_text: Callable[[str], str]) -> str:
+    """Return as much of ``text`` as fits after escaping; shortening afterwards could split an escape."""
+    return escape_text(fit(text, limit, lambda part: len(escape_text(part))))

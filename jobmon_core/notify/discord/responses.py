@@ -6,17 +6,16 @@ Source: Discord's API reference ("Rate Limits", "JSON error codes") and reports 
 from __future__ import annotations
 
 import json
-import math
 from typing import NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.clean_text import cut_middle, one_line
-from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, PostResult
+from jobmon_core.notify.http_channel import DEAD, LATER, REFUSED, REPORT, seconds
+from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, SendResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
 _TOO_MANY_EDITS, _OLD_EDIT_WAIT_S = 30_046, 600.0  # a 429 with this code may state no wait, but is no block
-_MAX_WAIT_S = 86_400.0  # the longest block that users have reported
 _MAX_WHY = 500  # characters of a reason, including what it quotes from the response
 _MAX_QUOTE = 350  # leaves room for the text before the quote
 _MAX_DEPTH = 20  # of nested errors; Discord's are six deep
@@ -35,9 +34,6 @@ _NETWORK = (
 _INBOX = "If this was `jobmon inbox`, start it again, and give its new URLs to `jobmon init`."
 _LOOPBACK = ("127.0.0.1", "localhost")
 _WAIT = "Run `jobmon test-discord` again later. Messages about jobs are retried automatically."
-_REPORT = (
-    "Please report this. If it happens to a message about a job, jobmon sends that once more in a plain form."
-)
 _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-discord`."
 _OUTAGE = f"{_WAIT} If this lasts, see https://discordstatus.com."
 
@@ -50,48 +46,44 @@ class _ErrorKind(NamedTuple):
     advice: str
 
 
-_DEAD = DeliveryOutcome.CHANNEL_DEAD
-_LATER = DeliveryOutcome.TRY_AGAIN
-_REFUSED = DeliveryOutcome.REFUSED_BODY
-
 # Discord's own error code is more precise than the HTTP status, so it is looked up first.
 _BY_CODE = {
-    10003: _ErrorKind(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
-    10008: _ErrorKind(_REFUSED, "the message was deleted in Discord", _REPORT),
+    10003: _ErrorKind(DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
+    10008: _ErrorKind(REFUSED, "the message was deleted in Discord", REPORT),
     10015: _ErrorKind(
-        _DEAD, "Discord does not know this webhook: it was deleted, or its URL is incomplete", _NEW_WEBHOOK
+        DEAD, "Discord does not know this webhook: it was deleted, or its URL is incomplete", _NEW_WEBHOOK
     ),
-    40333: _ErrorKind(_DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
-    50013: _ErrorKind(_DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
-    50027: _ErrorKind(_DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
+    40333: _ErrorKind(DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
+    50013: _ErrorKind(DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
+    50027: _ErrorKind(DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
     50083: _ErrorKind(
-        _DEAD, "the thread is archived", "Reopen it, or remove thread_id from the webhook's URL."
+        DEAD, "the thread is archived", "Reopen it, or remove thread_id from the webhook's URL."
     ),
     160005: _ErrorKind(
-        _DEAD, "the thread is locked", "Unlock it, or remove thread_id from the webhook's URL."
+        DEAD, "the thread is locked", "Unlock it, or remove thread_id from the webhook's URL."
     ),
-    200000: _ErrorKind(_REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."),
+    200000: _ErrorKind(REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."),
     220001: _ErrorKind(
-        _DEAD,
+        DEAD,
         "the webhook belongs to a forum channel, where every message needs a thread",
         "Use a webhook of a text channel, or add ?thread_id=<id> of a post to the URL.",
     ),
 }
 _BY_STATUS = {
     401: _BY_CODE[50027],
-    403: _ErrorKind(_DEAD, "Discord or an intermediate proxy forbids this webhook to post", _PERMISSION),
+    403: _ErrorKind(DEAD, "Discord or an intermediate proxy forbids this webhook to post", _PERMISSION),
     404: _BY_CODE[10015],
-    408: _ErrorKind(_LATER, "the request took too long to arrive", _NETWORK),
+    408: _ErrorKind(LATER, "the request took too long to arrive", _NETWORK),
     410: _BY_CODE[10015],
-    413: _ErrorKind(_REFUSED, "the message is too large", _REPORT),
+    413: _ErrorKind(REFUSED, "the message is too large", REPORT),
 }
 _REDIRECT = _ErrorKind(
-    _LATER,
+    LATER,
     "the response was a redirect, which jobmon never follows because the URL is a secret",
     "Check the host in the webhook's URL, and whether the network requires a login.",
 )
-_SERVER_ERROR = _ErrorKind(_LATER, "the server failed", _OUTAGE)
-_OTHER = _ErrorKind(_REFUSED, "the message was rejected", _REPORT)
+_SERVER_ERROR = _ErrorKind(LATER, "the server failed", _OUTAGE)
+_OTHER = _ErrorKind(REFUSED, "the message was rejected", REPORT)
 
 
 class _ErrorBody(NamedTuple):
@@ -102,28 +94,28 @@ class _ErrorBody(NamedTuple):
     retry_after: object = None  # seconds, unchecked
 
 
-def interpret_response(result: PostResult) -> AttemptResult:
+def interpret_response(result: SendResult) -> AttemptResult:
     """Return the outcome of an attempt to deliver a message, by the result of its request."""
     if isinstance(result, NotSent):
         advice = _INBOX if any(host in result.why for host in _LOOPBACK) else _NETWORK
-        return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), advice)
+        return AttemptResult(Receipt(LATER, result.why, for_all=True), advice)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the test message arrived. {_NETWORK}"
         return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
     if 200 <= result.status < 300:  # noqa: PLR2004 - HTTP status classes
         return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
     error = _error_body(result.body)
-    waits_s = (_seconds(result.headers.get("retry-after")), _seconds(error.retry_after))
+    waits_s = (seconds(result.headers.get("retry-after")), seconds(error.retry_after))
     wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
     if error.code == _TOO_MANY_EDITS:
         why = "rate limited by Discord: it accepts few edits of messages older than an hour"
-        return AttemptResult(Receipt(_LATER, why, max(wait_s or 0.0, _OLD_EDIT_WAIT_S)), _WAIT)
+        return AttemptResult(Receipt(LATER, why, max(wait_s or 0.0, _OLD_EDIT_WAIT_S)), _WAIT)
     if result.status == 429:  # noqa: PLR2004 - HTTP status classes
         return _rate_limited(wait_s)
     kind = _error_kind(result, error)
     detail = f"{result.status}, {error.text}" if error.text else str(result.status)
     why = cut_middle(f"{kind.why} ({detail})", _MAX_WHY)
-    wait_s = wait_s if kind.outcome is _LATER else None
+    wait_s = wait_s if kind.outcome is LATER else None
     return AttemptResult(Receipt(kind.outcome, why, wait_s), kind.advice)
 
 
@@ -143,21 +135,10 @@ def _rate_limited(wait_s: float | None) -> AttemptResult:
     """Interpret a 429. One without a wait is from Cloudflare, which then blocks this IP address."""
     if wait_s is None:
         why = "this IP address is blocked for too many requests"
-        receipt = Receipt(DeliveryOutcome.TRY_AGAIN, why, _BLOCKED_WAIT_S, for_all=True)
+        receipt = Receipt(LATER, why, _BLOCKED_WAIT_S, for_all=True)
         return AttemptResult(receipt, f"{_WAIT} Other users of this network may be the cause.")
     why = f"rate limited by Discord for {wait_s:g} s"
-    return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
-
-
-def _seconds(wait: object) -> float | None:
-    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid."""
-    if isinstance(wait, bool) or not isinstance(wait, int | float | str):
-        return None
-    try:
-        wait_s = float(wait)
-    except (ValueError, OverflowError):
-        return None
-    return min(wait_s, _MAX_WAIT_S) if math.isfinite(wait_s) and wait_s >= 0 else None
+    return AttemptResult(Receipt(LATER, why, wait_s, for_all=True), _WAIT)
 
 
 def _error_body(body: bytes) -> _ErrorBody:

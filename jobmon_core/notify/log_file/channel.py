@@ -39,8 +39,3 @@ class LogFileChannel:
             advice = "Check `path` in the configuration. Messages about jobs are retried automatically."
             return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), advice)
         return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
-
-
-def build(settings: LogFileSettings) -> LogFileChannel:
-    """Return the channel of these settings."""
-    return LogFileChannel(settings)

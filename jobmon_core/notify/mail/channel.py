@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.clean_text import cut_middle, one_line
+from jobmon_core.notify.http_channel import DEAD, LATER, REFUSED, TEST_AGAIN
 from jobmon_core.notify.mail.settings import Security
-from jobmon_core.notify.responses import DEAD, LATER, REFUSED, TEST_AGAIN
 from jobmon_core.notify.secret import long_enough, without_secrets
 
 if TYPE_CHECKING:
@@ -104,11 +104,6 @@ class MailChannel:
         why = cut_middle(f"{self.settings.smtp_server}:{self.settings.smtp_port}: {text}", _MAX_WHY)
         advice = _FIX if for_all else _ADVICE[outcome]
         return AttemptResult(Receipt(outcome, why, for_all=for_all), advice)
-
-
-def build(settings: MailSettings) -> MailChannel:
-    """Return the channel of these settings."""
-    return MailChannel(settings)
 
 
 class _Conversation:

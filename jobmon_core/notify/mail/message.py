@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.channels import Level
 from jobmon_core.notify.attached import attached_file
-from jobmon_core.notify.plain_text import PlainText
+from jobmon_core.notify.plain_text import YEAR_10000_S, PlainText
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _MAX_SUBJECT = 200
 _MAX_BODY = 60_000
 _MAX_PLAIN_BODY = 2000
-_YEAR_10000_S = 253_402_300_800
 _POLICY = SMTP.clone(cte_type="7bit")  # a server need not support 8BITMIME
 _SIGNATURE = "\n\n-- \njobmon"
 
@@ -53,7 +52,7 @@ def mail_of(entry: OutboxEntry, sender: str, address: str, now_s: float) -> Emai
 
 
 def _date_s(created_s: int, now_s: float) -> float:
-    return created_s if 0 < created_s < _YEAR_10000_S else now_s
+    return created_s if 0 < created_s < YEAR_10000_S else now_s
 
 
 def _digest(*parts: str) -> str:

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jobmon_core.domain.channels import Level
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
-from jobmon_core.notify.plain_text import Kind, PlainText, fit, utf8_size
-from jobmon_core.notify.responses import (
+from jobmon_core.notify.http_channel import (
     DEAD,
     REFUSED,
     TEST_AGAIN,
+    HttpChannel,
+    JsonRequest,
     Service,
     ServiceError,
     json_object,
     seconds,
 )
+from jobmon_core.notify.plain_text import Kind, PlainText, fit, utf8_size
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.notify.secret import Secret, SecretUrl, fingerprint
+from jobmon_core.notify.secret import Secret, SecretUrl, fingerprint, parse_token
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
@@ -35,5 +35,5 @@ def parse_channel(section: Section) -> MatrixSettings | None:
             "room", "expected the internal id of a room, which starts with ! (room settings, Advanced)"
         )
         room = ""
-    token = section.secret("token", Secret.parse_token, required=True)
+    token = section.secret("token", parse_token, required=True)
     return MatrixSettings(server, room, token) if server and room and token else None

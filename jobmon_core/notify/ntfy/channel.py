@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import Tone
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.http_channel import (
+    TEST_AGAIN,
+    HttpChannel,
+    JsonRequest,
+    Service,
+    ServiceError,
+    json_object,
+)
 from jobmon_core.notify.plain_text import PlainText, utf8_size
-from jobmon_core.notify.responses import TEST_AGAIN, Service, ServiceError, json_object
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry

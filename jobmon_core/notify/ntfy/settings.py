@@ -6,13 +6,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.notify.base import Details
-from jobmon_core.notify.secret import Secret, SecretUrl, fingerprint
+from jobmon_core.notify.secret import Secret, SecretUrl, fingerprint, parse_token
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
 
 SERVER = "https://ntfy.sh"
-_TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_parse_topic = Secret.matching(
+    re.compile(r"[A-Za-z0-9_-]{1,64}"),
+    "not a topic: it has 1 to 64 letters, digits, - or _ (without the server)",
+)
 
 
 class NtfySettings(NamedTuple):
@@ -34,12 +37,6 @@ def parse_channel(section: Section) -> NtfySettings | None:
     """Read one channel; report faults to ``section``, and return None if there is no valid topic."""
     topic = section.secret("topic", _parse_topic, required=True)
     server = section.parsed("server", SecretUrl.parse) or SecretUrl(SERVER)
-    token = section.secret("token", Secret.parse_token)
+    token = section.secret("token", parse_token)
     details = Details(section.choice("details", tuple(Details), Details.SHORT))
     return NtfySettings(topic, server, token, details) if topic else None
-
-
-def _parse_topic(text: str) -> Secret:
-    if not _TOPIC.fullmatch(text):
-        raise ValueError("not a topic: it has 1 to 64 letters, digits, - or _ (without the server)")
-    return Secret(text)

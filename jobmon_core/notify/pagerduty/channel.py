@@ -14,14 +14,20 @@ all; 202 accepted, 400 invalid, 429 too many, 5xx retry.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.delivery.outbox import Tone
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
-from jobmon_core.notify.plain_text import PlainText, fit
-from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError, json_object
+from jobmon_core.notify.http_channel import (
+    DEAD,
+    TEST_AGAIN,
+    HttpChannel,
+    JsonRequest,
+    Service,
+    ServiceError,
+    json_object,
+)
+from jobmon_core.notify.plain_text import PlainText, fit, timestamp
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
 _MAX_SUMMARY = 1000  # of 1024
 _MAX_KEY = 255
 _MAX_TEXT, _MAX_VALUE = 10_000, 500
-_YEAR_10000_S = 253_402_300_800
 _SEVERITIES = {Level.CRITICAL: "critical", Level.WARNING: "warning"}  # of what opens an incident
 
 
@@ -84,7 +89,7 @@ def _payload(entry: OutboxEntry) -> dict[str, Any]:
     payload: dict[str, Any] = {
         "summary": text.fitted_title(_MAX_SUMMARY),
         "source": os.uname().nodename,
-        **_timestamp(entry.message.created_s),
+        **timestamp(entry.message.created_s),
     }
     if entry.plain:
         return payload
@@ -101,12 +106,6 @@ def dedup_key(message: Message) -> str:
     is_outage = message.kind in ("outage", "outage-over")
     subject = message.id.removesuffix("-over") if is_outage else message.ref
     return f"jobmon-{subject}"[:_MAX_KEY]
-
-
-def _timestamp(at_s: int) -> dict[str, str]:
-    if not 0 < at_s < _YEAR_10000_S:
-        return {}
-    return {"timestamp": datetime.fromtimestamp(at_s, tz=UTC).isoformat()}
 
 
 def _read_error(response: HttpResponse) -> ServiceError:

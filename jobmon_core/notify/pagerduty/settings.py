@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
 
 SERVER = "https://events.pagerduty.com"
-_KEY = re.compile(r"[A-Za-z0-9]{32}")
+_parse_key = Secret.matching(
+    re.compile(r"[A-Za-z0-9]{32}"),
+    "not an integration key: it has 32 letters and digits (service, Integrations, Events API v2)",
+)
 
 
 class PagerDutySettings(NamedTuple):
@@ -31,11 +34,3 @@ def parse_channel(section: Section) -> PagerDutySettings | None:
     key = section.secret("routing_key", _parse_key, required=True)
     server = section.parsed("server", SecretUrl.parse) or SecretUrl(SERVER)
     return PagerDutySettings(key, server) if key else None
-
-
-def _parse_key(text: str) -> Secret:
-    if not _KEY.fullmatch(text):
-        raise ValueError(
-            "not an integration key: it has 32 letters and digits (service, Integrations, Events API v2)"
-        )
-    return Secret(text)

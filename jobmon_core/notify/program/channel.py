@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.notify.base import AttemptResult
-from jobmon_core.notify.program.event_json import event_json
 from jobmon_core.system.runner import Runner, TimedOut, succeeded
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.notify.program.settings import ProgramSettings
+
+VERSION = 1
 
 TIMEOUT_S = 30.0
 _MAX_STARTS = 2  # a start that was interrupted is repeated once, and the JSON says so
@@ -45,4 +47,40 @@ class ProgramChannel(NamedTuple):
 def _given_up(why: str) -> AttemptResult:
     return AttemptResult(
         Receipt(DeliveryOutcome.GIVE_UP, why), "Run the program by hand to see what it needs."
+    )
+
+
+def event_json(entry: OutboxEntry) -> str:
+    """Return one line of JSON about a message or a change of state; it shows no secret."""
+    message = entry.message
+    event: dict[str, Any] = {
+        "version": VERSION,
+        "event": "state" if message.changes else "message",
+        "id": message.id,
+        "job_id": message.ref,
+        "level": message.level,
+        "outcome": message.outcome,
+        "title": redacted(message.title),
+        "at": message.created_s,
+        "repeat": entry.maybe_delivered,
+    }
+    if message.changes:
+        event["changes"] = [
+            {"job_id": each.ref, "from": each.before or None, "to": each.after} for each in message.changes
+        ]
+        return json.dumps(event)
+    return json.dumps(
+        event
+        | {
+            "headline": redacted(message.headline),
+            "summary": redacted(message.summary),
+            "cause": redacted(message.cause),
+            "advice": redacted(message.advice),
+            "evidence": redacted_lines(message.evidence),
+            "fields": {
+                field.name: redacted(field.value) if field.at_s is None else field.at_s
+                for field in message.fields
+            },
+            "log": message.log_path,
+        }
     )

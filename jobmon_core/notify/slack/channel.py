@@ -14,9 +14,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.delivery.outbox import Tone
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.http_channel import (
+    DEAD,
+    REFUSED,
+    TEST_AGAIN,
+    HttpChannel,
+    JsonRequest,
+    Service,
+    ServiceError,
+)
 from jobmon_core.notify.plain_text import PlainText, fit
-from jobmon_core.notify.responses import DEAD, REFUSED, TEST_AGAIN, Service, ServiceError
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry

@@ -15,9 +15,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.delivery.outbox import Tone
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.http_channel import TEST_AGAIN, HttpChannel, JsonRequest, Service
 from jobmon_core.notify.plain_text import PlainText, fit, utf8_size
-from jobmon_core.notify.responses import TEST_AGAIN, Service
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry

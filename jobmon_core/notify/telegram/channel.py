@@ -14,9 +14,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.channels import Level
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.http_channel import (
+    DEAD,
+    TEST_AGAIN,
+    HttpChannel,
+    JsonRequest,
+    Service,
+    ServiceError,
+    json_object,
+    seconds,
+)
 from jobmon_core.notify.plain_text import PlainText, utf16_size
-from jobmon_core.notify.responses import DEAD, TEST_AGAIN, Service, ServiceError, json_object, seconds
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
 
 SERVER = "https://api.telegram.org"
-_TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
+_parse_token = Secret.matching(
+    re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}"),
+    "not the token of a bot, as @BotFather shows it: a number, a colon, and letters",
+)
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,40}")
 
 
@@ -37,9 +40,3 @@ def parse_channel(section: Section) -> TelegramSettings | None:
         return None
     server = section.parsed("server", SecretUrl.parse) or SecretUrl(SERVER)
     return TelegramSettings(token, chat, server) if token and chat else None
-
-
-def _parse_token(text: str) -> Secret:
-    if not _TOKEN.fullmatch(text):
-        raise ValueError("not the token of a bot, as @BotFather shows it: a number, a colon, and letters")
-    return Secret(text)

@@ -66,11 +66,6 @@ class TerminalChannel:
         return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
 
 
-def build(settings: TerminalSettings) -> TerminalChannel:
-    """Return the channel of these settings."""
-    return TerminalChannel(settings)
-
-
 def read_lines(content: bytes) -> list[TerminalLine]:
     """Return the messages in the content of the file, oldest first."""
     lines = []

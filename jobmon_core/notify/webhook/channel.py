@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from jobmon_core.notify.http_channel import HttpChannel, JsonRequest
+from jobmon_core.notify.http_channel import TEST_AGAIN, HttpChannel, JsonRequest, Service
 from jobmon_core.notify.json_form import json_form
-from jobmon_core.notify.responses import TEST_AGAIN, Service
 from jobmon_core.notify.secret import long_enough
 
 if TYPE_CHECKING:

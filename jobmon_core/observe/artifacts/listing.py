@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import Disk, ListedFile, Listing
 from jobmon_core.observe.logs.scan_dirs import ScanBudget, is_folder
+from jobmon_core.system.files import usable_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
 _MAX_ENTRIES = 5_000  # whose names are read
-_MAX_FILES = 1_000  # whose sizes and times are read
+_MAX_FILES = 1_000  # whose sizes and times are read; as many again of those within folders that count
+_LEVELS = 3  # of such a folder that are looked at
 
 
 def list_files(
@@ -30,7 +32,7 @@ def list_files(
     Args:
         folder: an absolute path.
         patterns: globs as of a shell, without ``**``; one that ends with ``/`` matches folders only.
-        folders: whether folders count too.
+        folders: whether folders count too, with the time of the last write to a file in them.
         without: the absolute paths of files that do not count.
 
     Of several names of one file, links included, one counts. If more than 1,000 names match, the last 1,000
@@ -41,7 +43,8 @@ def list_files(
         with os.scandir(folder):
             pass
     except (OSError, ValueError) as error:
-        return Listing(folder, problem=_not_listed(error))
+        is_missing = isinstance(error, FileNotFoundError)  # a running job may still create it
+        return Listing(folder, problem="no such folder yet" if is_missing else folder_problem(error))
     budget = ScanBudget(_MAX_ENTRIES)
     matches = [
         entry
@@ -50,14 +53,31 @@ def list_files(
     ]
     matches.sort(key=lambda entry: (not entry.is_symlink(), entry.path))
     files: dict[tuple[int, int], ListedFile] = {}
+    inner = ScanBudget(_MAX_FILES)
     for entry in reversed(matches[-_MAX_FILES:]):
         if (status := status_of(entry)) and (stat.S_ISREG(status.st_mode) or folders):
-            size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
-            found = ListedFile(entry.path[len(folder) :].lstrip("/"), size_bytes, status.st_mtime)
+            size_bytes, modified_s = 0, status.st_mtime
+            if stat.S_ISREG(status.st_mode):
+                size_bytes = status.st_size
+            else:  # its own time is that of the last file that was added or removed
+                modified_s = max(modified_s, _last_write_s(entry.path, inner, _LEVELS))
+            name = entry.path[len(folder) :].lstrip("/")
+            found = ListedFile(name, size_bytes, modified_s, status.st_uid)
             files.setdefault((status.st_dev, status.st_ino), found)
     is_partial = len(matches) > _MAX_FILES or budget.has_left_out
     problem = "too many other files" if is_partial and not files else ""
     return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
+
+
+def _last_write_s(folder: str, budget: ScanBudget, levels: int) -> float:
+    """Return the latest modification time in a folder and its subfolders (Unix seconds); 0 without any."""
+    latest_s = 0.0
+    for entry in budget.entries(folder):
+        status = status_of(entry)
+        latest_s = max(latest_s, status.st_mtime if status else 0.0)
+        if levels > 1 and is_folder(entry):
+            latest_s = max(latest_s, _last_write_s(entry.path, budget, levels - 1))
+    return latest_s
 
 
 def disk_of(folder: str) -> Disk | None:
@@ -66,15 +86,10 @@ def disk_of(folder: str) -> Disk | None:
         found = os.statvfs(folder)
     except (OSError, ValueError):
         return None
-    total_blocks = found.f_blocks - found.f_bfree + found.f_bavail  # some may be reserved for root
-    if total_blocks <= 0:
+    total_bytes = usable_bytes(found)
+    if total_bytes <= 0:
         return None
-    return Disk(found.f_bavail * found.f_frsize, total_blocks * found.f_frsize, found.f_favail, found.f_files)
-
-
-def _not_listed(error: OSError | ValueError) -> str:
-    """Return why a folder cannot be listed; if it is missing, a running job may still create it."""
-    return "no such folder yet" if isinstance(error, FileNotFoundError) else folder_problem(error)
+    return Disk(found.f_bavail * found.f_frsize, total_bytes, found.f_favail, found.f_files)
 
 
 def folder_problem(error: OSError | ValueError) -> str:
@@ -83,8 +98,13 @@ def folder_problem(error: OSError | ValueError) -> str:
         return "no such folder"
     if isinstance(error, NotADirectoryError):
         return "not a folder"
+    return f"cannot be read: {system_reason(error)}"
+
+
+def system_reason(error: OSError | ValueError) -> str:
+    """Return what the system says about an error, in lower case."""
     reason = error.strerror if isinstance(error, OSError) else None
-    return f"cannot be read: {(reason or str(error)).lower()}"
+    return (reason or str(error)).lower()
 
 
 def _matching(folder: str, patterns: list[list[str]], budget: ScanBudget) -> Iterator[os.DirEntry[str]]:

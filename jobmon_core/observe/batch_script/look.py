@@ -7,9 +7,24 @@ import stat
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.checks.facts import PathFact, PathKind, Room
+from jobmon_core.domain.checks.facts import PathFact, PathKind, Quota
 from jobmon_core.observe.logs.open_file import read_regular
+from jobmon_core.system.filesystem import Filesystem
+from jobmon_core.system.runner import Ran
+
+if TYPE_CHECKING:
+    from jobmon_core.system.runner import Runner
+
+# Sources: quota(1) of Linux quota tools (``-w``: one line a file system, ``-p``: each column has a value)
+# and lfs-quota(1) of Lustre. Both print: file system, KiB, soft and hard limit, grace; files, soft and hard
+# limit, grace. ``*`` marks what is exceeded, 0 is no limit.
+_TIMEOUT_S = 5.0
+_KIB = 1024
+_COLUMNS = 8  # after the name of the file system
+_NUMBERS = 6  # of them, without the two columns of grace
+_LUSTRE = "lustre"
 
 _MAX_ENTRIES = 20  # of a folder that are counted
 _MAX_LIST_BYTES = 64 * 1024 * 1024  # of a text from which each array task takes a line
@@ -100,22 +115,29 @@ def read_text(path: str) -> str | None:
     return None if content is None else content.decode(errors="replace")
 
 
-def free_room(folder: str) -> Room | None:
-    """Return the free space and inodes at a folder, or at the nearest folder above it that exists.
+def existing_folder(folder: str) -> str:
+    """Return a folder, or the nearest folder above it that exists."""
+    return folder if os.path.isdir(folder) else _nearest_folder(folder)  # noqa: PTH112 - as above
 
-    None if the file system does not tell.
-    """
-    existing = folder if os.path.isdir(folder) else _nearest_folder(folder)  # noqa: PTH112 - as above
-    try:
-        found = os.statvfs(existing)
-    except OSError:
-        return None
-    total = found.f_blocks - found.f_bfree + found.f_bavail  # without the blocks reserved for root
-    has_inodes = found.f_files > 0
-    return Room(
-        existing,
-        found.f_bavail * found.f_frsize,
-        total * found.f_frsize,
-        found.f_favail if has_inodes else None,
-        found.f_files if has_inodes else None,
-    )
+
+def quota_of(runner: Runner, folder: str, user: str) -> Quota | None:
+    """Return the user's quota where a folder is; None without one, or without the tools."""
+    found = Filesystem.of(Path(folder))
+    if found.kind == _LUSTRE:
+        command = ["lfs", "quota", "-q", "-u", user, found.mounted_at]
+    else:
+        command = ["quota", "-w", "-p", "-f", found.mounted_at]
+    answer = runner.capture(command, _TIMEOUT_S)  # quota exits with 1 if a quota is exceeded
+    return read_quota(answer.stdout) if isinstance(answer, Ran) else None
+
+
+def read_quota(text: str) -> Quota | None:
+    """Return the first quota in the output of either tool; None if there is none. Pure."""
+    for line in text.splitlines():
+        columns = [each.rstrip("*") for each in line.split()[-_COLUMNS:]]
+        numbers = [each for each in (*columns[:3], *columns[4:7]) if each.isascii() and each.isdigit()]
+        if len(columns) == _COLUMNS and len(numbers) == _NUMBERS:
+            used, soft, hard, files, soft_files, hard_files = map(int, numbers)
+            limit, files_limit = hard or soft, hard_files or soft_files
+            return Quota(used * _KIB, limit * _KIB or None, files, files_limit or None)
+    return None

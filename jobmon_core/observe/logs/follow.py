@@ -52,12 +52,13 @@ class LogFollower:
         data = self._unfinished + data
         end = data.rfind(b"\n") + 1
         rest = data[end:]
-        # a progress bar writes all its states in one line: only the last one is of use
-        rest = rest[max(0, rest.rfind(b"\r", 0, -1)) :]
+        # a progress bar writes all its states in one line: only the last two are of use
+        last_state = max(0, rest.rfind(b"\r", 0, -1))
+        rest = rest[max(0, rest.rfind(b"\r", 0, last_state)) :]
         if len(rest) > _MAX_UNFINISHED:
             end, rest = len(data), b""
         self._unfinished = rest
-        return NewText(clean_lines(data[:end]), "".join(clean_lines(rest)))
+        return NewText(clean_lines(data[:end]), _last_whole_state(rest))
 
     def rest(self) -> Iterator[NewText]:
         """Yield all that is left as lines, the unfinished one too; in pieces, since it may be much."""
@@ -66,12 +67,23 @@ class LogFollower:
             before, new = self.offset, self.read()
             if new.lines:
                 yield NewText(new.lines)
-        self._unfinished = b""
-        if new.unfinished:
-            yield NewText((new.unfinished,))
+        unfinished, self._unfinished = self._unfinished, b""
+        if new.unfinished:  # nothing follows it, so that it is shown even if it is only a part
+            yield NewText(clean_lines(unfinished))
 
     def _check_identity(self, file: RegularFile) -> None:
         inode = os.fstat(file.descriptor).st_ino
         if file.size < self.offset or self._inode not in (None, inode):
             self.offset, self._unfinished = 0, b""
         self._inode = inode
+
+
+def _last_whole_state(line: bytes) -> str:
+    """Return the last state of an unfinished line; the one before it, if the last one is written in part.
+
+    srun passes on what it read so far, e.g. the first half of a progress bar.
+    """
+    states = ["".join(clean_lines(state)).rstrip() for state in line.split(b"\r") if state]
+    before, last = ["", "", *states][-2:]
+    is_in_part = 0 < len(last) < len(before) and last[-1] != before[-1]
+    return before if is_in_part else last

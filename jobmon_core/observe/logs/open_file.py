@@ -1,6 +1,8 @@
 """Open a log for reading, find its rotated copy, and describe why a path cannot be read.
 
 Only regular files are opened: opening a pipe would wake its writer, and opening a device may have any effect.
+In a folder where others may write, anybody can replace a log by a link to a file that only the user may read:
+a link that someone else made is not followed.
 """
 
 from __future__ import annotations
@@ -16,10 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ROTATED_SUFFIXES = (".1", ".1.gz", ".gz", ".0")  # of logrotate and similar tools
+_PROC = "/proc/"
+_ROOT = 0
+_MAX_LINKS = 40  # as the kernel follows
+_PIECE_BYTES = 2**20  # Python takes memory for as much as it is asked for
 _MAX_OFFSET = 2**63 - 1  # of a file, by the type off_t
+_A_FOLDER, _NO_FOLDER = "is a folder", "does not exist: a part of its path is not a folder"
+IN_THE_WAY = (_A_FOLDER, _NO_FOLDER)  # why no file can be created at a path
 _REASONS = {
     errno.ENOENT: "does not exist",
-    errno.ENOTDIR: "does not exist: a part of its path is not a folder",
+    errno.ENOTDIR: _NO_FOLDER,
     errno.EACCES: "cannot be read: permission denied",
     errno.EPERM: "cannot be read: permission denied",
     errno.ESTALE: "was deleted or replaced on its file server while it was read",
@@ -52,7 +60,7 @@ class RegularFile:
             return b""
         pieces: list[bytes] = []
         while count > 0:
-            piece = os.pread(self.descriptor, count, offset)
+            piece = os.pread(self.descriptor, min(count, _PIECE_BYTES), offset)
             if not piece:
                 break
             pieces.append(piece)
@@ -95,12 +103,48 @@ def _open(path: str) -> int:
         raise Unreadable(f"cannot be read: {error}") from error
     if not stat.S_ISREG(mode):
         raise Unreadable(_describe_type(mode, path))
-    # non-blocking, because the path may have become a pipe in the meantime
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    # non-blocking, because the path may have become a pipe in the meantime; or a link, which is not followed
+    place, flags = _without_links(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    descriptor = os.open(place, flags if place.startswith(_PROC) else flags | os.O_NOFOLLOW)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise Unreadable("cannot be read: it was replaced by another type of file")
     return descriptor
+
+
+def _without_links(path: str) -> str:
+    """Return the path to which the links of ``path`` lead.
+
+    Raises:
+        Unreadable: it leads through a link of someone else.
+        OSError: a part of it does not exist.
+    """
+    at, waiting, links = "/" if path.startswith("/") else "", path.split("/"), 0
+    while waiting:
+        name = waiting.pop(0)
+        place = os.path.join(at, name)  # noqa: PTH118 - texts
+        if name in ("", ".") or not stat.S_ISLNK((link := os.lstat(place)).st_mode):
+            at = at if name in ("", ".") else place
+            continue
+        if _is_foreign(link, os.stat(at or "."), is_last=not waiting):  # noqa: PTH116 - as above
+            raise Unreadable(f"is not read: {place} is a symbolic link that another user made")
+        if place.startswith(_PROC):  # of an open file, e.g. /dev/stdin: its text need not be a path
+            return os.path.join(place, *waiting)  # noqa: PTH118 - as above
+        target, links = os.readlink(place), links + 1  # noqa: PTH115 - as above
+        if links > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        at = "/" if target.startswith("/") else at
+        waiting = [*target.split("/"), *waiting]
+    return at
+
+
+def _is_foreign(link: os.stat_result, folder: os.stat_result, *, is_last: bool) -> bool:
+    """Whether neither the user nor root nor the owner of its folder made a link.
+
+    On the way to a file, e.g. at ``/scratch``, that counts only where others may write.
+    """
+    is_of_trusted = link.st_uid in (os.geteuid(), folder.st_uid, _ROOT)
+    return not is_of_trusted and (is_last or bool(folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)))
 
 
 def _describe_type(mode: int, path: str) -> str:
@@ -108,7 +152,7 @@ def _describe_type(mode: int, path: str) -> str:
     if os.path.normpath(path) == os.devnull:
         return "stores nothing: the output was discarded"
     if stat.S_ISDIR(mode):
-        return "is a folder"
+        return _A_FOLDER
     kind = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}.get(stat.S_IFMT(mode), "device")
     return f"is a {kind}, which stores nothing"
 

@@ -1,25 +1,29 @@
-"""Find and read the files that single ranks of a job wrote next to its main logs."""
+"""Find and read the files that single ranks of a job wrote next to its main logs, or torchrun for them.
+
+torchrun prints their paths: ``log directory set to: DIR``, ``reply file to: DIR/attempt_0/0/error.json``,
+``error_file: ...``. Any program may print such a line, so only files with torchrun's own names are read.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections import deque
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
+from jobmon_core.domain.diagnosis.log_text import clean_lines
+from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.read import LogPart, read_tail
 from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, stat_own_file
-from jobmon_core.observe.logs.torchrun import (
-    ERROR_FILE,
-    WORKER_FILE_NAMES,
-    files_named_in,
-    newest_attempts,
-    read_error_file,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
+
+    from jobmon_core.domain.own_files import OwnFiles
 
 _MAX_FILES = 64
 _LEVELS = 4  # of nested folders: JOB_torchelastic/RUN/attempt_0/3
@@ -27,24 +31,35 @@ _LOG_SUFFIXES = (".err", ".out", ".log")
 # only names of logs: scripts, settings and checkpoints may be named after a job too and contain error texts
 _LOG_NAME = re.compile(r"(?i)(?:[^.]*|.*\.(?:err|out|log|txt|stderr|stdout|[eo]?\d{1,9}))(?:\.gz)?")
 _CORE_DUMP = "core."
+# a number behind such a word counts something else than jobs
+_COUNTED = (
+    r"(?<![a-z])(?:step|iter(?:ation)?|epoch|seed|ckpt|checkpoint|batch|chunk|shard|trial|port)s?[-_=.]?"
+)
 _MAX_INDEX = 10_000  # a job id below it may be the index of an array task in another job's slurm-91000_1.out
 
 
-def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]) -> tuple[str, ...]:
+def rank_logs(
+    log_paths: Sequence[str], job_id: int | None, texts: Iterable[str], own: OwnFiles | None = None
+) -> tuple[str, ...]:
     """Return the paths of at most 64 non-empty files of single ranks. Never raises.
 
     These are logs next to the main logs with the job id in their names, logs in folders with the job id in
-    their names, and the files of torchrun workers. Files of other users and symbolic links are ignored. The
-    oldest modification comes first, because a rank that died stopped writing before those that waited for it.
-    ``log_paths`` are the main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` must be
-    unique to this job or array task; None skips the search by id. The id of a whole array is not unique: the
-    names of all its tasks' logs contain it.
+    their names, and the files of torchrun workers. Files of other users, symbolic links and files that are
+    not among ``own`` are ignored; None: the time of the run is not known. The oldest modification comes
+    first, because a rank that died stopped writing before those that waited for it. ``log_paths`` are the
+    main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` must be unique to this job or
+    array task; None skips the search by id. The id of a whole array is not unique: the names of all its
+    tasks' logs contain it.
     """
     folders = sorted({str(Path(path).parent) for path in log_paths if path})
     budget = ScanBudget()
     files = files_named_in(texts, folders, budget)
     if job_id is not None:
-        files += [file for folder in folders for file in _logs_with_id(job_id, folder, budget)]
+        named = (Path(path).name.partition(str(job_id)) for path in log_paths)
+        main_names = {before + number for before, number, _ in named}  # e.g. step-8123
+        files += [file for each in folders for file in _logs_with_id(job_id, each, main_names, budget)]
+    if own is not None:
+        files = [file for file in files if own.include(file.modified_ns / 1e9)]  # of this user
     main_logs = {_identity(path) for path in log_paths}
     others = {file.identity: file for file in files if file.identity not in main_logs}
     return tuple(file.path for file in _select(newest_attempts(others.values())))
@@ -64,10 +79,20 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _logs_with_id(job_id: int, folder: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the logs in ``folder`` that have the job id in their own names or in that of a folder."""
+def _logs_with_id(
+    job_id: int, folder: str, main_names: Container[str], budget: ScanBudget
+) -> list[FoundFile]:
+    """Return the logs in ``folder`` that have the job id in their own names or in that of a folder.
+
+    ``main_names`` are the names of the main logs up to the job id.
+    """
     no_index = r"(?<!\d_)" if job_id < _MAX_INDEX else ""
-    has_id = re.compile(rf"(?<!\d){no_index}{job_id}(?!\d)").search
+    number = re.compile(rf"(?i)(?P<counted>{_COUNTED})?(?<!\d){no_index}{job_id}(?!\d)")
+
+    def has_id(name: str) -> bool:
+        found = number.finditer(name)
+        return any(not match["counted"] or name[: match.end()] in main_names for match in found)
+
     if has_id(Path(folder).name):
         return find_files(folder, _is_log_in_job_folder, budget, _LEVELS)
     entries = [entry for entry in budget.entries(folder) if has_id(entry.name)]
@@ -97,3 +122,89 @@ def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
     by_relevance = sorted(ordered, key=lambda file: not file.path.endswith(ERROR_FILE))
     selected = by_relevance[: _MAX_FILES // 2] + by_relevance[-_MAX_FILES // 2 :]
     return sorted(selected, key=modification_order)
+
+
+ERROR_FILE = "error.json"
+WORKER_FILE_NAMES = frozenset({ERROR_FILE, "stderr.log", "stdout.log"})
+_MAX_PATH_LENGTH = 4096  # PATH_MAX of Linux, with the final NUL
+_MAX_PATHS = 64
+_MAX_ERROR_BYTES = 2**20
+_ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
+_LOG_DIR_LINE = re.compile(r"\blog directory set to: +(\S.*)$")
+_ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
+
+
+def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
+    """Return the files that the lines lead to: each ``error.json``, and all worker files of each run named.
+
+    Only files of this user count. A relative path in a line is looked up in each of ``folders``.
+    """
+    files: list[FoundFile] = []
+    run_dirs: dict[str, None] = {}
+    for path in (str(Path(folder, printed)) for printed in _printed_paths(texts) for folder in folders):
+        attempt_file = _ATTEMPT_FILE.fullmatch(path)
+        if attempt_file:
+            run_dirs[attempt_file[1]] = None  # the run has more files than this one
+        elif path.endswith(f"/{ERROR_FILE}"):
+            files += filter(None, [stat_own_file(path)])
+        else:
+            run_dirs[path] = None
+    is_worker_file = WORKER_FILE_NAMES.__contains__
+    in_runs = [file for run_dir in run_dirs for file in find_files(run_dir, is_worker_file, budget, levels=3)]
+    return files + [file for file in in_runs if _ATTEMPT_FILE.fullmatch(file.path)]
+
+
+def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Return the files without those of earlier attempts, after which torchrun restarted the workers."""
+    matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
+    newest: dict[str, int] = {}
+    for _, match in matches:
+        if match:
+            newest[match[1]] = max(int(match[2]), newest.get(match[1], 0))
+    return [file for file, match in matches if not match or int(match[2]) == newest[match[1]]]
+
+
+def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
+    """Return up to 64 distinct paths that the lines print, the last ones if there are more."""
+    paths: deque[str] = deque(maxlen=_MAX_PATHS)
+    for text in texts:
+        if ERROR_FILE not in text and "log directory set to" not in text:
+            continue  # a fast check that rejects nearly all lines
+        match = _ERROR_FILE_LINE.search(text) or _LOG_DIR_LINE.search(text)
+        if match and len(match[1]) < _MAX_PATH_LENGTH and match[1] not in paths:
+            paths.append(match[1])
+    return paths
+
+
+def read_error_file(path: str) -> LogExcerpt | None:
+    """Return the traceback and the message in an ``error.json`` as unnumbered lines. Never raises.
+
+    None if the file has neither, is not valid JSON, or cannot be read.
+    """
+    data = read_regular(path, _MAX_ERROR_BYTES) or b""
+    try:
+        record: object = json.loads(data.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+    lines = clean_lines(_error_text(record).encode("utf-8", errors="replace"))
+    return LogExcerpt(path, lines, first_number=None) if any(lines) else None
+
+
+def _error_text(record: object) -> str:
+    """Return the traceback of a record, followed by its message if the traceback does not contain it.
+
+    torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}`` or
+    ``{"message": TEXT}``. A record that is only a text counts as a message.
+    """
+    error = _member(record, "message") if isinstance(record, dict) else record
+    message = _text(_member(error, "message") if isinstance(error, dict) else error)
+    traceback = _text(_member(_member(error, "extraInfo"), "py_callstack"))
+    return traceback if message in traceback else f"{traceback}\n{message}".lstrip("\n")
+
+
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

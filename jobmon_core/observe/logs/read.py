@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
+from jobmon_core.domain.redaction import PRIVATE_KEY, without_private_keys
 from jobmon_core.observe.logs.byte_ranges import LogChunk, read_end, read_start
-from jobmon_core.observe.logs.gzip import decompressed_end, decompressed_start, is_compressed
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
@@ -39,20 +39,12 @@ def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:
     If the log is missing, its rotated copy is read. A gzip-compressed log is decompressed, and ``max_bytes``
     counts decompressed bytes. The lines of any other log have no numbers if more than 32 MiB precede them.
     """
-    return _read(path, lambda file: _tail_chunk(file, max_bytes).without_partial_first_line())
+    return _read(path, lambda file: read_end(file, max_bytes).without_partial_first_line())
 
 
 def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
     """Read the lines in the first ``max_bytes`` bytes of ``path``; otherwise like ``read_tail``."""
-    return _read(path, lambda file: _head_chunk(file, max_bytes).without_partial_last_line())
-
-
-def _tail_chunk(file: RegularFile, max_bytes: int) -> LogChunk:
-    return decompressed_end(file, max_bytes) if is_compressed(file) else read_end(file, max_bytes)
-
-
-def _head_chunk(file: RegularFile, max_bytes: int) -> LogChunk:
-    return decompressed_start(file, max_bytes) if is_compressed(file) else read_start(file, max_bytes)
+    return _read(path, lambda file: read_start(file, max_bytes).without_partial_last_line())
 
 
 def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogPart:
@@ -63,11 +55,15 @@ def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogPart:
             size = file.size
     except Unreadable as error:
         return LogPart(LogExcerpt(path), problem=str(error))
-    problem = _problem(chunk)
-    if problem:
+    if problem := _problem(chunk):
         return LogPart(LogExcerpt(path), size, problem)
     first = None if chunk.lines_before is None else chunk.lines_before + 1
-    excerpt = LogExcerpt(path, clean_lines(chunk.data), first)
+    texts = clean_lines(chunk.data)
+    if (
+        PRIVATE_KEY.encode() in chunk.data
+    ):  # now, since the lines that are quoted may lack the key's first one
+        texts = without_private_keys(texts)
+    excerpt = LogExcerpt(path, texts, first)
     return LogPart(excerpt, size, complete=chunk.complete, note=chunk.note)
 
 

@@ -6,8 +6,9 @@ order of the patterns matters, because a line counts for the first pattern that 
 
 from __future__ import annotations
 
-import json
+import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.diagnosis.log_text import searched_text
@@ -15,15 +16,17 @@ from jobmon_core.domain.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.humanize import count
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.patterns.entries import read_entries, text_faults, unknown_keys
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
-from jobmon_core.observe.patterns.shipped import shipped_file
+from jobmon_core.system.files import shipped_file
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
-SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
+_ROOT = 0
 _MAX_BYTES = 16 * 2**20  # the shipped file has half a megabyte
 
 _TEXT_KEYS = ("id", "title", "cause", "advice")
@@ -32,7 +35,6 @@ _CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
 _REQUIRED_KEYS = frozenset((*_TEXT_KEYS, *_EXAMPLE_KEYS, *_CHOICES, "regex", "precedence"))
 _OPTIONAL_KEY = "is_final"
 _KEYS = _REQUIRED_KEYS | {_OPTIONAL_KEY}
-_DOCUMENT_KEYS = ("schema_version", "rules")
 
 
 def shipped_patterns_path() -> Path:
@@ -70,7 +72,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
             that does not compile is not noticed here.
     """
     # the examples are left to the tests: to compile and try all takes longer than a diagnosis
-    shipped = read_patterns(shipped_patterns_path(), check_examples=False)
+    shipped = read_patterns(shipped_patterns_path(), check_examples=False, of_anyone=True)
     if shipped.faults:
         raise PatternsInvalid(shipped.source, list(shipped.faults))
     return overlay(shipped.patterns, own)
@@ -83,10 +85,19 @@ def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern
     return (*own_by_id.values(), *merged)
 
 
-def read_patterns(path: Path, *, check_examples: bool = True) -> PatternFile:
-    """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples."""
+def read_patterns(path: Path, *, check_examples: bool = True, of_anyone: bool = False) -> PatternFile:
+    """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples.
+
+    A file of another user than this one and root counts as faulty, unless ``of_anyone``: it can turn failures
+    into other ones, or hide them.
+    """
     try:
         with regular_file(str(path)) as file:
+            owner = os.fstat(file.descriptor).st_uid
+            if owner not in (os.geteuid(), _ROOT) and not of_anyone:
+                return PatternFile(
+                    str(path), faults=(f"the file belongs to user {user_name(owner)}, not to you",)
+                )
             text = file.read_at(0, _MAX_BYTES).decode("utf-8")
     except Unreadable as error:
         return PatternFile(str(path), faults=(f"the file {error}",))
@@ -98,57 +109,17 @@ def read_patterns(path: Path, *, check_examples: bool = True) -> PatternFile:
 
 def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> PatternFile:
     """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the path of the file."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return PatternFile(source, faults=(f"not valid JSON: {error}",))
-    if not isinstance(document, dict):
-        return PatternFile(source, faults=("must be an object with schema_version and rules",))
-    faults = [_unknown_key(key, _DOCUMENT_KEYS) for key in document if key not in _DOCUMENT_KEYS]
-    version, rules = document.get("schema_version"), document.get("rules")
-    has_version = version == SCHEMA_VERSION and not isinstance(version, bool)
-    faults += [] if has_version else [f"schema_version: must be {SCHEMA_VERSION}, not {version!r}"]
-    faults += [] if isinstance(rules, list) else ["rules: must be a list"]
-    patterns, rule_faults = _patterns(rules if isinstance(rules, list) else [], check_examples=check_examples)
-    faults += rule_faults
-    if not has_version or not isinstance(rules, list):
-        return PatternFile(source, faults=tuple(faults))
-    return PatternFile(source, tuple(patterns), tuple(faults), len(rules) - len(patterns))
-
-
-def _patterns(rules: list[object], *, check_examples: bool) -> tuple[list[Pattern], list[str]]:
-    """Return the patterns of the entries without faults, and the faults of the others."""
-    patterns, faults = [], []
-    first: dict[str, int] = {}  # the index of the first entry with an id
-    for index, entry in enumerate(rules):
-        where = f"rules[{index}]"
-        if not isinstance(entry, dict):
-            faults.append(f"{where}: must be an object")
-            continue
-        entry_faults = _entry_faults(entry, check_examples=check_examples)
-        name = entry.get("id")
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            entry_faults.append(f"id: {name!r} is also the id of rules[{first[name]}]")
-        faults += [f"{where}.{fault}" for fault in entry_faults]
-        if not entry_faults:
-            patterns.append(_pattern(entry))
-    return patterns, faults
+    read = read_entries(text, partial(_entry_faults, check_examples=check_examples), _pattern)
+    return PatternFile(source, read.built, read.faults, read.skipped)
 
 
 def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:
     """Return every fault of one entry, as ``key: what is wrong``."""
-    faults = [_unknown_key(key, _KEYS) for key in entry if key not in _KEYS]
+    faults = unknown_keys(entry, _KEYS)
     faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
     for key, value in entry.items():
         faults += _value_faults(key, value)
     return faults + (_regex_faults(entry) if check_examples else [])
-
-
-def _unknown_key(key: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches  # only for this message
-
-    similar = get_close_matches(key, known, n=1)
-    return f"{key}: unknown key" + (f"; did you mean {similar[0]!r}?" if similar else "")
 
 
 def _value_faults(key: str, value: object) -> list[str]:
@@ -162,16 +133,11 @@ def _value_faults(key: str, value: object) -> list[str]:
         is_valid, expected = isinstance(value, bool), f"true or false, not {value!r}"
     elif key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
         if isinstance(value, list) and (value or key == "counter_examples"):
-            return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]
+            return [fault for i, text in enumerate(value) for fault in text_faults(f"{key}[{i}]", text)]
         is_valid, expected = False, "a list" if key == "counter_examples" else "a non-empty list"
     else:
-        return _text_faults(key, value) if key in _REQUIRED_KEYS else []
+        return text_faults(key, value) if key in _REQUIRED_KEYS else []
     return [] if is_valid else [f"{key}: must be {expected}"]
-
-
-def _text_faults(key: str, value: object) -> list[str]:
-    is_valid = isinstance(value, str) and bool(value.strip())
-    return [] if is_valid else [f"{key}: must be a non-empty text"]
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:
@@ -180,7 +146,7 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
     texts = value if isinstance(value, list) else [value]
     regexes, faults = [], []
     for index, text in enumerate(texts):
-        if _text_faults("regex", text):
+        if text_faults("regex", text):
             continue  # reported with the other values
         key = f"regex[{index}]" if isinstance(value, list) else "regex"
         try:
@@ -208,7 +174,7 @@ def _texts(entry: dict[str, object], key: str) -> list[tuple[int, str]]:
     """Return the valid texts of a list, with their indexes."""
     values = entry.get(key)
     items = enumerate(values) if isinstance(values, list) else ()
-    return [(index, text) for index, text in items if not _text_faults(key, text)]
+    return [(index, text) for index, text in items if not text_faults(key, text)]
 
 
 def _pattern(entry: dict[str, object]) -> Pattern:

@@ -11,8 +11,7 @@ from itertools import compress, count, islice
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.patterns import Match, Pattern
-from jobmon_core.observe.patterns.literals import literals_of
-from jobmon_core.observe.patterns.prefilter import ignores_case
+from jobmon_core.observe.patterns.prefilter import ignores_case, literals_of
 from jobmon_core.observe.patterns.re2_regex import compile_matcher, to_bytes
 
 if TYPE_CHECKING:
@@ -93,15 +92,8 @@ class Matcher:
         self._alternatives = [_Alternative(pattern, regex) for pattern in patterns for regex in pattern.regex]
         self._index = _Index(self._alternatives)
 
-    def find_matches(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return for each matching line, in their order, the first pattern that matches it."""
-        return self._matches(lines, 1)
-
-    def every_match(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return for each matching line, in their order, all patterns that match it."""
-        return self._matches(lines, None)
-
-    def _matches(self, lines: LogLines, limit: int | None) -> tuple[Match, ...]:
+    def find_matches(self, lines: LogLines, limit: int | None = 1) -> tuple[Match, ...]:
+        """Return for each matching line, in their order, the first patterns that match it; None: all."""
         texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
         matching: dict[str, dict[str, Pattern]] = {}
         for number, line, candidates in self._index.candidates(to_bytes("\n".join((*texts, "")))):

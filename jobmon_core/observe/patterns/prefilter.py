@@ -2,12 +2,24 @@ r"""Find the literal texts that a regular expression requires, so that a fast se
 
 The method is that of RE2's own prefilter (``re2/prefilter.h``), whose Python form, ``re2.Filter``, was
 measured three to four times slower. Literals are found only for expressions whose syntax is parsed here.
+
+Those of the shipped expressions are read from a file, which `dev/share_files.py` writes: finding them anew
+would take 0.1 s. It has two parts, so that a search for the failures of running jobs need not load the
+patterns.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.system.files import shipped_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 _MAX_EXACT = 24  # texts: of a part that matches more, only literals that it requires are kept
 _MIN_LENGTH = 2  # a single character occurs in nearly every line
@@ -207,3 +219,32 @@ class _Parser:
         if not text.isascii():
             return _UNKNOWN
         return _Part(frozenset({text.lower() if self._ignores_case else text}))
+
+
+FILE_NAME = "error_literals.json"
+REPORTED_EARLY, OTHERS = "reported_early", "others"  # see `Pattern.is_reported_early`
+
+
+def literals_of(regex: str) -> Literals:
+    """Return `needed_literals` of a regex, from the shipped list if it is there."""
+    parts = _shipped_literals()
+    known = next((part[regex] for part in parts.values() if regex in part), None)
+    return needed_literals(regex) if known is None else frozenset(known)
+
+
+def literals_reported_early() -> Mapping[str, list[str]]:
+    """Return the literals of each shipped expression that is searched for while a job runs.
+
+    Empty if the file of literals cannot be read.
+    """
+    return _shipped_literals().get(REPORTED_EARLY, {})
+
+
+@lru_cache(maxsize=1)
+def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
+    """Return the literals by part and expression; none if the file cannot be read."""
+    try:
+        literals: dict[str, dict[str, list[str]]] = json.loads(shipped_file(FILE_NAME).read_bytes())
+    except (OSError, ValueError):  # `literals_of` finds them instead
+        return {}
+    return literals

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_text import clean_lines, searched_text
-from jobmon_core.observe.patterns.literals import literals_of, literals_reported_early
+from jobmon_core.observe.patterns.prefilter import literals_of, literals_reported_early
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

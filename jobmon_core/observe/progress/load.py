@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job_settings import MAX_GROUPS
-from jobmon_core.domain.progress.log.formats import GROUPS, Format, Role
+from jobmon_core.domain.progress.log.formats import OWN, Format, Role
 from jobmon_core.domain.progress.log.user_patterns import (
     MAX_METRICS,
     group_names,
@@ -19,97 +17,43 @@ from jobmon_core.domain.progress.log.user_patterns import (
     metrics_of,
     unit_of,
 )
-from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
-from jobmon_core.observe.patterns.shipped import shipped_file
+from jobmon_core.system.files import shipped_file
+from jobmon_core.system.json_codec import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
-SCHEMA_VERSION = 1
 FILE_NAME = "progress_patterns.json"
-_MAX_BYTES = 4 * 2**20
-_FIELDS = {field.name for field in dataclasses.fields(Format)}
-_ENTRY_KEYS = _FIELDS | {"examples", "counter_examples"}
-_REQUIRED = ("id", "title", "regex", "role", "examples", "counter_examples")
 _GROUP = re.compile(r"\(\?P?<(\w+)>")
 
 
-@dataclass(frozen=True, slots=True)
-class FormatFile:
-    """The formats, and expressions for the labels of bars that count an evaluation or loading."""
+class Labels(NamedTuple):
+    """Expressions for the labels of bars that count an evaluation or loading."""
+
+    evaluation: str
+    loading: str
+
+
+class FormatFile(NamedTuple):
+    """The content of the file of progress formats."""
 
     formats: tuple[Format, ...]
-    evaluation_label: str = ""
-    loading_label: str = ""
-
-
-def formats_path() -> Path:
-    """Return the path of the shipped progress formats."""
-    return shipped_file(FILE_NAME)
+    labels: Labels
 
 
 @cache
 def shipped_formats() -> FormatFile:
-    """Load the shipped formats.
+    """Load the shipped formats; their tests find the faults that a record cannot show.
 
     Raises:
-        PatternsInvalid: the file cannot be read, or has faults (see `document_faults`), which it lists.
+        PatternsInvalid: the file cannot be read, or is damaged.
     """
-    path = formats_path()
+    path = shipped_file(FILE_NAME)
     try:
-        with regular_file(str(path)) as file:
-            document = json.loads(file.read_at(0, _MAX_BYTES))
-    except Unreadable as error:
+        return from_json(FormatFile, json.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
         raise PatternsInvalid(str(path), [str(error)]) from error
-    except ValueError as error:
-        raise PatternsInvalid(str(path), [f"is not JSON: {error}"]) from error
-    faults = document_faults(document)
-    if faults:
-        raise PatternsInvalid(str(path), faults)
-    labels = document["labels"]
-    formats = tuple(_format(entry) for entry in document["formats"])
-    return FormatFile(formats, labels["evaluation"], labels["loading"])
-
-
-def document_faults(document: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
-    """Return the faults of a document of formats, without compiling its expressions."""
-    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
-        return [f"schema_version: must be {SCHEMA_VERSION}"]
-    entries, labels = document.get("formats"), document.get("labels")
-    faults = [] if isinstance(entries, list) and entries else ["formats: must be a non-empty list"]
-    if not isinstance(labels, dict) or set(labels) != {"evaluation", "loading"}:
-        faults.append("labels: must have evaluation and loading")
-    seen: set[str] = set()
-    for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        where = f"formats[{index}]"
-        faults += [f"{where}.{fault}" for fault in _entry_faults(entry)]
-        if isinstance(entry, dict):
-            name = str(entry.get("id"))
-            faults += [f"{where}.id: {name!r} is used twice"] if name in seen else []
-            seen.add(name)
-    return faults
-
-
-def _entry_faults(entry: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
-    if not isinstance(entry, dict):
-        return ["must be an object"]
-    faults = [f"{key}: unknown key" for key in entry if key not in _ENTRY_KEYS]
-    faults += [f"{key}: missing" for key in _REQUIRED if key not in entry]
-    if entry.get("role") not in tuple(Role):
-        faults.append(f"role: must be one of {', '.join(Role)}, not {entry.get('role')!r}")
-    if not isinstance(entry.get("regex"), str):
-        return [*faults, "regex: must be a text"]
-    unknown = sorted(set(_GROUP.findall(entry["regex"])) - GROUPS)
-    return faults + [f"regex: unknown group {name!r}" for name in unknown]
-
-
-def _format(entry: dict[str, Any]) -> Format:
-    values = {key: entry[key] for key in _FIELDS & entry.keys()}
-    values["role"] = Role(values["role"])
-    values["literals"] = tuple(values.get("literals", ()))
-    return Format(**values)
 
 
 def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
@@ -140,12 +84,12 @@ def _user_format(name: str, regex: str) -> Format:
         )
     if own:
         renamed = _with_names(regex, (f"m{index}" for index in range(len(own))))
-        return Format(f"own:{name}", name, renamed, role=Role.METRICS, metrics=own)
+        return Format(f"{OWN}{name}", name, renamed, role=Role.METRICS, metrics=own)
     unit = unit_of(name) or "step"
     first = known_metric(name) or ("epoch" if unit == "epoch" else "n")
     role = Role.METRICS if known_metric(name) else Role.MAIN
     names = iter((first, "epochs" if first == "epoch" else "total"))
-    return Format(f"own:{name}", name, _with_names(regex, names), role=role, unit=unit)
+    return Format(f"{OWN}{name}", name, _with_names(regex, names), role=role, unit=unit)
 
 
 def _with_names(regex: str, names: Iterator[str]) -> str:

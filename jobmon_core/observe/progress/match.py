@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from jobmon_core.domain.progress.log.formats import METRIC_GROUPS, Format, Reading, Role
+from jobmon_core.domain.progress.log.formats import BATCHES, METRIC_GROUPS, OWN, Format, Reading, Role
 from jobmon_core.domain.progress.log.user_patterns import group_names
 from jobmon_core.domain.progress.log.values import (
+    BYTE,
     count_of,
     counted_unit,
     duration_s,
     number,
     plain_label,
     rate_per_s,
+    stamp_s,
+    total_of_share,
 )
 from jobmon_core.observe.patterns.re2_regex import compile_matcher, compile_regex, to_bytes
-from jobmon_core.observe.progress.load import FormatFile, shipped_formats, user_formats
+from jobmon_core.observe.progress.load import Labels, shipped_formats, user_formats
 from jobmon_core.observe.progress.tables import ROW, is_header, row_of
 
 if TYPE_CHECKING:
@@ -26,11 +29,11 @@ if TYPE_CHECKING:
 
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 _MAX_LABELS = 500
+_STAMP_BYTES = 80  # at the start of a line, where its time stamp is
 _LABEL_EPOCH = re.compile(
     r"(?i)\b(?:epochs?|episode|round)(?:\b|_)[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
 )
 _PERCENT = 100.0
-_BYTE = "b"  # as `counted_unit` returns the unit of `5.2MB/s`
 _NOT_TRAINING = frozenset({"marker", "other"})  # a match with one of these groups is no metric of training
 
 
@@ -47,7 +50,7 @@ class _Label(NamedTuple):
 class FormatMatcher:
     """Matches updates against the formats; compiles only those that can match."""
 
-    def __init__(self, formats: Sequence[Format], labels: FormatFile) -> None:
+    def __init__(self, formats: Sequence[Format], labels: Labels) -> None:
         """Prepare ``formats``: the first that matches wins. ``labels`` has the expressions for labels."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
@@ -67,7 +70,7 @@ class FormatMatcher:
             ValueError: a pattern of the user is not valid.
         """
         shipped = shipped_formats()
-        return cls((*user_formats(own), *shipped.formats), shipped)
+        return cls((*user_formats(own), *shipped.formats), shipped.labels)
 
     def readings(self, updates: Sequence[bytes], table: str = "") -> list[Reading]:
         """Return what the updates say, in their order; the metrics come last, only their latest values.
@@ -103,19 +106,21 @@ class FormatMatcher:
         return {self._literals[index] for index, _, _ in hits}
 
     def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
-        """Return all readings of one update; of the formats that count, only the first that matches."""
+        """Return all readings of one update, those of whole epochs before the counts within them.
+
+        Of the shipped formats that count, only the first that matches is used, and one more that may stand
+        beside it; if the user's own patterns count anything, none.
+        """
         found: list[Reading] = []
-        counted = False
+        counts: list[Reading] = []
         for each in formats:
-            if each.role in _COUNTERS:
-                if counted:
-                    continue
-                readings = self._readings_of(each, update)
-                counted = bool(readings)
-                found += readings
-            else:
+            if each.role not in _COUNTERS:
                 found += self._readings_of(each, update)
-        return found
+            elif not counts or each.id.startswith(OWN) or (each.beside and _is_batch(counts[-1])):
+                counts += self._readings_of(each, update)
+        if counts and (at_s := stamp_s(update[:_STAMP_BYTES].decode("utf-8", "replace"))):
+            counts = [reading._replace(at_s=at_s) for reading in counts]
+        return sorted(counts, key=lambda reading: reading.n is not None) + found
 
     def _of_row(self, table: str, update: bytes) -> list[Reading]:
         """Return the reading of a row of the table; none if the update is no row."""
@@ -174,9 +179,9 @@ class FormatMatcher:
         plain = plain_label(text)
         role = Role.MAIN
         searched = to_bytes(plain)
-        if plain and compile_regex(self._label_regexes.evaluation_label).search(searched):
+        if plain and compile_regex(self._label_regexes.evaluation).search(searched):
             role = Role.EVALUATION
-        elif plain and compile_regex(self._label_regexes.loading_label).search(searched):
+        elif plain and compile_regex(self._label_regexes.loading).search(searched):
             role = Role.LOADING
         epoch = _LABEL_EPOCH.search(text)
         is_epochs = epoch is None and plain.lower().split(" ")[-1].startswith("epoch")
@@ -195,16 +200,7 @@ class FormatMatcher:
         epochs = _count(groups, "epochs")
         if label and epoch is None:
             epoch, epochs = label.epoch, label.epochs
-        n, total = _count(groups, "n"), _count(groups, "total")
-        unit = each.unit
-        if "percent" in groups:
-            n, total, unit = _count(groups, "percent"), _PERCENT, "%"
-        elif "fraction" in groups:
-            n, total = _count(groups, "fraction"), 1.0
-        elif label and label.unit:
-            unit = label.unit
-        elif "unit" in groups and unit == "step":
-            unit = counted_unit(groups["unit"])
+        n, total, unit = _counted(each, groups, label.unit if label else "")
         if each.role in _COUNTERS and n is None and epoch is None:
             return None
         metrics = tuple(_metrics(each, groups))
@@ -214,7 +210,7 @@ class FormatMatcher:
         role = each.role
         if role is Role.MAIN and label:
             role = label.role
-        if role is Role.MAIN and unit == _BYTE and each.is_bar:
+        if role is Role.MAIN and unit == BYTE and each.is_bar:
             role = Role.LOADING  # a download
         return Reading(
             format=each,
@@ -225,6 +221,7 @@ class FormatMatcher:
             epoch=epoch,
             epochs=epochs,
             unit=unit,
+            noun=groups.get("unit", "").lower() if each.unit == "step" and not each.is_bar else "",
             elapsed_s=duration_s(groups["elapsed"]) if "elapsed" in groups else None,
             remaining_s=duration_s(groups["eta"]) if "eta" in groups else None,
             rate_per_s=_rate(groups),
@@ -258,6 +255,32 @@ class _Compiled:
                 }
             )
         return found
+
+
+def _is_batch(reading: Reading) -> bool:
+    """Whether a line counts epochs, batches or steps, beside which it may count the items in them."""
+    is_line = not reading.format.id.startswith(OWN) and not reading.format.is_bar
+    return is_line and reading.role is Role.MAIN and (reading.n is None or reading.unit in BATCHES)
+
+
+def _counted(
+    each: Format, groups: dict[str, str], unit_of_label: str
+) -> tuple[float | None, float | None, str]:
+    """Return how much a match counts, of how much, and in which unit."""
+    n, total = _count(groups, "n"), _count(groups, "total")
+    if "percent" in groups and n is None:
+        return _count(groups, "percent"), _PERCENT, "%"
+    if "fraction" in groups:
+        return _count(groups, "fraction"), 1.0, each.unit
+    if "percent" in groups and n is not None:
+        total = total_of_share(n, groups["percent"])
+    elif "rest" in groups and total is not None:
+        n = total - (_count(groups, "rest") or 0.0)
+    elif groups.get("n") == "":
+        n = 0.0
+    if unit_of_label or each.unit != "step" or "unit" not in groups:
+        return n, total, unit_of_label or each.unit
+    return n, total, counted_unit(groups["unit"])
 
 
 def _may_match(each: Format, literals: set[str]) -> bool:

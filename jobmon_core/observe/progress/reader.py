@@ -20,7 +20,7 @@ from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.updates import end_of_block, split_updates, thinned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from jobmon_core.domain.progress.model import Progress
     from jobmon_core.observe.logs.open_file import RegularFile
@@ -88,8 +88,11 @@ def read_progress(
     max_bytes: int = MAX_BYTES,
     *,
     ended: bool = False,
+    worker_logs: Collection[str] = (),
 ) -> ReaderState:
     """Read what the logs of one job say since ``state``, at most ``max_bytes`` of each file.
+
+    The counts of ``worker_logs`` are summed, see `merged`.
 
     With ``ended``, the last line of a file counts as complete even if it does not end with a newline.
     For a file that cannot be read, the earlier state is kept, with the reason as its ``problem``.
@@ -108,7 +111,7 @@ def read_progress(
                 files.append(_read_on(before, file, matcher, max_bytes, ended=ended))
         except Unreadable as error:
             files.append(replace(before, problem=str(error)))
-    return ReaderState(tuple(files), merged([(each.path, each.shown) for each in files]))
+    return ReaderState(tuple(files), merged([(each.path, each.shown) for each in files], worker_logs))
 
 
 def _read_on(

@@ -14,10 +14,13 @@ _MAX_COLUMNS = 60
 _COUNTERS = re.compile(
     r"(?:trainer/)?(?:(?:global|train|training|time|total|num)[ _]?)?"
     r"(?:steps?|timesteps?|iters?|iterations?|updates?)"
-    r"|it|(?:n_)?gens?|generations?|episodes?|rounds?|trials?"
+    r"|it|(?:n_)?gens?|generations?|episodes?|rounds?|trials?|states?|samples?"
 )
+_OF_TOTAL = re.compile(r"/(?:total|max|num|all)[\w-]{0,20}\Z")  # behind the name of a column of n/N
+_SPEED = re.compile(r"-+|[\d.]+ ?\w+/\w[\w ]*")  # BEAST prints it behind the columns that it names
 _EPOCHS = re.compile(r"(?:train[ _])?epochs?")
 _OTHERS = {  # the names of further columns, by what they show
+    "percent": re.compile(r"progress ?\(%\)|(?:percent|%) ?(?:done|completed?)"),
     "eta": re.compile(r"eta|(?:time )?(?:remaining|left)(?: time)?"),
     "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
     "lr": re.compile(r"lr|learning[ _]rate"),
@@ -26,9 +29,11 @@ _OTHERS = {  # the names of further columns, by what they show
 _METRIC = re.compile(
     r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
 )
-_COUNT = re.compile(r"(\d{1,15})(?:\.0*)?")
+_COUNT = re.compile(r"(\d{1,15})(?:\.0*)?(?:/\d{1,15})?")
 _EPOCH = re.compile(r"\d{1,9}(?:\.\d{0,20})?")
-_VALUE = re.compile(r"[-+]?[\d.][\d.,:e+-]{0,40} ?(?:%|[smhd]|min)?|[-+]?(?:nan|inf)|none|n/a|-{1,3}|")
+_VALUE = re.compile(
+    r"[-+]?[\d.][\d.,:e+-]{0,40} ?(?:%|[smhd]|min)?|[-+]?(?:nan|inf)|none|n/a|-{1,3}|\d+/\d+|"
+)
 
 
 def is_header(text: str) -> bool:
@@ -40,6 +45,8 @@ def row_of(header: str, text: str) -> dict[str, str] | None:
     """Return the cells of a row below a header, by the names of a `Format`'s groups; None if it is no row."""
     for separator, columns, count in _layouts(header):
         cells = _cells(text, separator)
+        if len(cells) == count + 1 and _SPEED.fullmatch(cells[-1]):
+            cells.pop()
         if len(cells) != count or not any(character.isdigit() for character in text):
             continue
         values = {name: cells[index] for index, name in columns}
@@ -47,12 +54,21 @@ def row_of(header: str, text: str) -> dict[str, str] | None:
             continue
         known = sum(bool(_VALUE.fullmatch(cell.lower())) for cell in cells)
         if known == count or (separator.strip(" ") and known > count // 2):
-            return {name: _plain(name, value) for name, value in values.items() if value.strip("-")}
+            return _plain({name: value for name, value in values.items() if value.strip("-")})
     return None
 
 
-def _plain(name: str, value: str) -> str:
-    return value.partition(".")[0] if name == "n" else value
+def _plain(values: dict[str, str]) -> dict[str, str]:
+    """Return the values without the fraction of a count and the sign of a percentage; ``n/N`` gives both."""
+    n, _, total = values.get("n", "").partition("/")
+    if n:
+        values["n"] = n.partition(".")[0]
+    if total:
+        values["total"] = total
+    if "percent" in values:  # the program's own share counts, rather than a total that follows from it
+        values["percent"] = values["percent"].rstrip("% ")
+        values.pop("n", None)
+    return values
 
 
 @lru_cache(maxsize=32)
@@ -78,13 +94,14 @@ def _layouts(header: str) -> tuple[tuple[str, tuple[tuple[int, str], ...], int],
 def _columns(names: list[str]) -> tuple[tuple[int, str], ...]:
     if not all(names) or any(_VALUE.fullmatch(name) for name in names):
         return ()
+    plain = [_OF_TOTAL.sub("", name) for name in names]
     wanted = {"n": _COUNTERS, "epoch": _EPOCHS, **_OTHERS}
     found = [
         (index, group)
         for group, expression in wanted.items()
-        if (index := next((i for i, name in enumerate(names) if expression.fullmatch(name)), -1)) >= 0
+        if (index := next((i for i, name in enumerate(plain) if expression.fullmatch(name)), -1)) >= 0
     ]
-    return tuple(found) if {"n", "epoch"} & {group for _, group in found} else ()
+    return tuple(found) if {"n", "epoch", "percent"} & {group for _, group in found} else ()
 
 
 def _cells(text: str, separator: str) -> list[str]:

@@ -6,10 +6,13 @@ import json
 import os
 import re
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.progress.model import Progress
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.own_files import OwnFiles
 
 _NAME = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
@@ -42,11 +45,11 @@ def read_trainer_state(path: str) -> Progress | None:
     )
 
 
-def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
+def newest_trainer_state(folder: str, own: OwnFiles) -> Progress | None:
     """Return the progress in the newest ``checkpoint-*`` that has a readable ``trainer_state.json``.
 
-    Only the newest three of the folder are tried. None if none of them has the file and was saved since
-    ``since_s`` (Unix seconds): the same folder may hold the checkpoints of earlier trainings.
+    Only the newest three of the folder are tried. None if none of them has the file and is one of ``own``:
+    the same folder may hold the checkpoints of earlier trainings.
     """
     try:
         with os.scandir(folder) as entries:
@@ -57,7 +60,7 @@ def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
             ]
     except OSError:
         return None
-    newest = [path for saved_s, path in sorted(saved, reverse=True)[:_MAX_READ] if saved_s >= since_s]
+    newest = [path for saved_s, path in sorted(saved, reverse=True)[:_MAX_READ] if own.include(saved_s)]
     return next((found for path in newest if (found := read_trainer_state(f"{path}/{_NAME}"))), None)
 
 

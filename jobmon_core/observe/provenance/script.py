@@ -1,18 +1,34 @@
-"""Read the script of a submission, without consuming what sbatch will read, and digest the files it names."""
+"""Read what a submission runs: its script, the files that it names, and the packages of its environment.
+
+What sbatch will read is not consumed, and no Python is started.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, Script, ScriptKind, digest
+from jobmon_core.domain.provenance.model import (
+    MAX_SCRIPT_BYTES,
+    PythonEnvironment,
+    Script,
+    ScriptKind,
+    digest,
+)
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.open_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_MAX_PACKAGES = 3000
+# the names are those of the recorded-projects specification: NAME-VERSION.dist-info, or .egg-info
+_METADATA = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")
+_CONDA_PACKAGE = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-[^-]+\.json")
 
 WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n\n"
 _MAX_READ_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
@@ -73,3 +89,30 @@ def changed_files(recorded: Mapping[str, str]) -> list[str]:
     """Return those of the recorded files whose content has changed; a missing file counts."""
     now = file_digests(recorded)
     return [path for path, old in recorded.items() if now.get(path) != old]
+
+
+def python_environment(prefix: str) -> PythonEnvironment | None:
+    """Return the packages that are installed below ``prefix``; None if there is no such folder."""
+    if not prefix.startswith("/") or not os.path.isdir(prefix):  # noqa: PTH112 - a text, as in the script
+        return None
+    packages: dict[str, str] = {}
+    for folder in sorted(Path(prefix).glob("lib*/python3*/site-packages")):
+        packages |= _matches(folder, _METADATA)
+    # conda's other packages, e.g. cuda-toolkit, have no .dist-info
+    conda = _matches(Path(prefix, "conda-meta"), _CONDA_PACKAGE)
+    found = sorted((conda | packages).items())
+    return PythonEnvironment(prefix, dict(found[:_MAX_PACKAGES]))
+
+
+def _matches(folder: Path, pattern: re.Pattern[str]) -> dict[str, str]:
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - only names are needed
+    except OSError:
+        return {}
+    matches = (pattern.fullmatch(name) for name in names)
+    return {_normalised(match["name"]): match["version"] for match in matches if match}
+
+
+def _normalised(name: str) -> str:
+    """Return a package's name as PEP 503 compares it: ``Foo_bar`` is ``foo-bar``."""
+    return re.sub(r"[-_.]+", "-", name).lower()

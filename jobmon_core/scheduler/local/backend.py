@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import Backend
+from jobmon_core.scheduler.base import Backend, deferred
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources, JobControl
@@ -21,11 +21,12 @@ def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple
     from jobmon_core.scheduler.agent_on_host import agent_on_host
 
     raw_job_id = request.task.raw_job_id or request.job_id
-    return agent_on_host(request, _scheduler(resources).main_pid(request.job_id, raw_job_id))
+    pid = _scheduler(resources).main_pid(request.job_id, raw_job_id)
+    return () if pid is None else agent_on_host(request, pid)
 
 
 def _job_control(resources: BackendResources, _cluster: str) -> JobControl:
-    from jobmon_core.scheduler.local.control.job_control import LocalJobControl
+    from jobmon_core.scheduler.local.job_control import LocalJobControl
 
     return LocalJobControl(resources.folder())
 
@@ -37,4 +38,5 @@ LOCAL = Backend(
     scheduler=_scheduler,
     agent_launches=_agent_launches,
     job_control=_job_control,
+    processes_left=deferred("local.job_control", "processes_left"),
 )

@@ -39,6 +39,7 @@ class CommandOptions:
     output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: a file of jobmon instead
     error: str = ""  # the log file of stderr; empty: that of stdout
     variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
+    append: bool = False  # to the log files, if they exist
 
 
 def command_request(root: Path, argv: Sequence[str], options: CommandOptions) -> Request:
@@ -64,7 +65,7 @@ def command_request(root: Path, argv: Sequence[str], options: CommandOptions) ->
         stdout=logs.stdout,
         stderr=logs.stderr,
         stdin=_stdin(),
-        append=False,
+        append=options.append,
         limit_s=None,
         array="",
         export="",

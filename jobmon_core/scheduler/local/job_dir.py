@@ -6,15 +6,13 @@ STATE/8   a symbolic link to 7, which reserves a job id for one of its array tas
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.reserve_id import reserve_id
+from jobmon_core.scheduler.record_files import read_record, reserve_id, write_record
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
-from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
@@ -158,16 +156,13 @@ class JobDir:
         return is_complete and all(task.state == JobState.COMPLETED for task in tasks)
 
     def _write(self, name: str, record: JobSpec | ProcessId | TaskRecord) -> None:
-        write_atomically(self.path / f"{name}.json", json.dumps(to_json(record)).encode())
+        write_record(self.path / f"{name}.json", record)
 
 
 def _read(kind: type[T], path: Path) -> T | None:
-    try:
-        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
-    except FileNotFoundError:
-        return None
-    except (ValueError, RecursionError) as error:
-        raise StateUnreadable(f"{path} is damaged: {error}") from error
+    with suppress(FileNotFoundError):
+        return read_record(kind, path)
+    return None
 
 
 def new_job_dir(root: Path, is_free: Callable[[int], bool] = lambda _: True) -> JobDir:

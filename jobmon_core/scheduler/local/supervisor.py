@@ -7,24 +7,35 @@ It runs in a session of its own, so it survives the end of jobmon and a closed t
 
 from __future__ import annotations
 
+import errno
+import math
 import os
+import signal
 import sys
 import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.backends import INTERRUPTED
 from jobmon_core.domain.errors import StateUnreadable, StorageFailed
+from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED
 from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskRecord, new_task_id
-from jobmon_core.scheduler.local.process_tree import SignalWaiter
+from jobmon_core.scheduler.local.process_tree import ProcessTree, SignalWaiter
 from jobmon_core.scheduler.local.task_env import TaskEnv
-from jobmon_core.scheduler.local.tasks import run_task
-from jobmon_core.system.process import ProcessId, adopt_orphans
+from jobmon_core.system.environment import user_environment
+from jobmon_core.system.process import ProcessId, adopt_orphans, start_ticks
+from jobmon_core.system.runner import start_detached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import FileIO
+
+_MODE = 0o666  # of output files, less the user's umask, as in Slurm
 
 _DEPENDENCY_S = 1.0  # between two looks at the jobs that must succeed first
 _RETRY_S = 5.0  # between two attempts to write to a full disk
@@ -107,6 +118,147 @@ def main(arguments: list[str]) -> int:
     os.close(writable)
     run_job(folder, spec, supervisor.host, signals)
     return 0
+
+
+def run_task(
+    task_env: TaskEnv, script: Path, signals: SignalWaiter, on_start: Callable[[TaskRecord], None]
+) -> TaskRecord:
+    """Run a task and return its final record; a task that cannot be launched has FAILED.
+
+    ``on_start`` gets the record of the running task. This process changes to the task's working directory.
+    """
+    spec = task_env.spec
+    stdout, stderr = task_env.path(spec.stdout), task_env.path(spec.stderr)
+    record = TaskRecord(
+        raw_job_id=task_env.raw_job_id,
+        state=JobState.RUNNING,
+        index=task_env.index,
+        start_s=int(time.time()),
+        stdout=stdout,
+        stderr=stderr,
+    )
+    with ExitStack() as files:
+        try:
+            stdin = files.enter_context(Path(task_env.path(spec.stdin)).open("rb"))
+            out = files.enter_context(_open_for_writing(stdout, append=spec.append))
+            is_same = stderr == stdout
+            err = out if is_same else files.enter_context(_open_for_writing(stderr, append=spec.append))
+            os.chdir(spec.workdir)
+        except OSError as error:
+            reason = f"JobLaunchFailure: could not open {error.filename}: {error.strerror}"
+            return _launch_failed(record, reason, exit_code=0, signal=LAUNCH_IO_FAILED)
+        argv = [str(script), *spec.arguments]
+        environment = task_env.environment(user_environment(os.environ))
+        try:
+            process = start_detached(argv, environment, (stdin.fileno(), out.fileno(), err.fileno()))
+        except OSError as error:
+            message = _exec_error(script, error)
+            _write_error(err, message)
+            return _launch_failed(record, f"NonZeroExitCode: {message}", exit_code=error.errno)
+        record = replace(record, pid=process.pid, start_ticks=start_ticks(process.pid))
+        with suppress(StorageFailed):  # the task goes on
+            on_start(record)
+        task = _RunningTask(task_env, ProcessTree(process.pid), err, signals)
+        task.wait()
+        process.returncode = 0  # ProcessTree has reaped it: subprocess must not wait for it
+        return task.final_record(record)
+
+
+def _open_for_writing(path: str, *, append: bool) -> FileIO:
+    """Open a file; missing directories are created as by Slurm >= 23.02."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    # O_APPEND even after truncation: the supervisor's lines and the job's never overwrite each other
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC)
+    # a named pipe that nobody reads is an error; without O_NONBLOCK, the open would wait for ever
+    descriptor = os.open(path, flags | os.O_NONBLOCK, _MODE)
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "wb", buffering=0)
+
+
+def _write_error(stderr: FileIO, message: str) -> None:
+    """Append a line to the task's stderr; its words are Slurm's, so that the failure patterns match it."""
+    with suppress(OSError):  # a full disk
+        stderr.write(os.fsencode(f"jobmon: {message}\n"))
+
+
+def _launch_failed(
+    record: TaskRecord, reason: str, *, exit_code: int | None, signal: int | None = None
+) -> TaskRecord:
+    ended = replace(record, state=JobState.FAILED, reason=reason, end_s=int(time.time()))
+    return replace(ended, exit_code=exit_code, signal=signal)
+
+
+def _exec_error(script: Path, error: OSError) -> str:
+    """Return Slurm's message for a script that cannot be executed."""
+    if error.errno == errno.ENOENT:
+        shebang = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+        return f"execve(): bad interpreter({shebang.removeprefix('#!')}): {error.strerror}"
+    return f"execve(): {script}: {error.strerror}"
+
+
+@dataclass(slots=True)
+class _RunningTask:
+    task_env: TaskEnv
+    tree: ProcessTree
+    stderr: FileIO
+    signals: SignalWaiter
+    terminated_for: JobState | None = None  # TIMEOUT or CANCELLED, once SIGTERM was sent
+
+    def wait(self) -> None:
+        """Wait until the script ends, terminated at its limit or by the user; kill what it left running."""
+        spec = self.task_env.spec
+        deadline = math.inf if spec.limit_s is None else time.monotonic() + spec.limit_s
+        while not self.tree.reap():
+            for number in self.signals.take_interrupts():
+                self.tree.interrupt(number)
+            now = time.monotonic()
+            if self.terminated_for and now >= deadline:
+                self.tree.send(signal.SIGKILL)
+                deadline = now + spec.kill_wait_s
+            elif not self.terminated_for and (now >= deadline or self.signals.cancelled_by is not None):
+                self._terminate(JobState.TIMEOUT if self.signals.cancelled_by is None else JobState.CANCELLED)
+                deadline = now + spec.kill_wait_s
+            else:
+                self.signals.wait(deadline - now)
+        self.tree.clear(spec.kill_wait_s)
+
+    def _terminate(self, state: JobState) -> None:
+        """Send SIGTERM to the task, and write the reason to its stderr."""
+        self.terminated_for = state
+        at = time.strftime("%Y-%m-%dT%H:%M:%S")
+        cause = " DUE TO TIME LIMIT" if state is JobState.TIMEOUT else ""
+        where = f"JOB {self.task_env.raw_job_id} ON {self.task_env.node}"
+        _write_error(self.stderr, f"*** {where} CANCELLED AT {at}{cause} ***")
+        self.tree.send(signal.SIGTERM)
+        self.tree.send(signal.SIGCONT)  # stopped processes too must handle it
+
+    def final_record(self, record: TaskRecord) -> TaskRecord:
+        """Return the record of the ended task."""
+        code = os.waitstatus_to_exitcode(self.tree.status or 0)
+        state, reason = self._state_and_reason(code)
+        return replace(
+            record,
+            state=state,
+            reason=reason,
+            end_s=int(self.tree.ended_s),
+            exit_code=max(code, 0),
+            signal=-code if code < 0 else None,
+            cancelled_by=self.signals.stopped_by if state is JobState.CANCELLED else None,
+            max_rss_bytes=self.tree.max_rss_bytes,
+            cpu_s=round(self.tree.cpu_s, 3),
+        )
+
+    def _state_and_reason(self, code: int) -> tuple[JobState, str]:
+        """Return the final state and its reason, if possible one of squeue's; a negative code is a signal."""
+        if self.terminated_for is not None:
+            return self.terminated_for, "TimeLimit" if self.terminated_for is JobState.TIMEOUT else ""
+        if code == 0:
+            return JobState.COMPLETED, "" if self.signals.interrupted_by is None else INTERRUPTED
+        if self.signals.interrupted_by is not None:
+            return JobState.CANCELLED, ""
+        if code > 0:
+            return JobState.FAILED, "NonZeroExitCode"
+        return JobState.FAILED, f"RaisedSignal:{-code}({signal.strsignal(-code) or 'unknown'})"
 
 
 if __name__ == "__main__":

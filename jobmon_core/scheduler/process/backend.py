@@ -17,10 +17,14 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> ProcessSchedu
     return ProcessScheduler(resources.folder())
 
 
-def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
     from jobmon_core.scheduler.agent_on_host import agent_on_host
 
-    return agent_on_host(request, request.task.raw_job_id)
+    first = request.task.raw_job_id
+    groups = (group for group in _scheduler(resources).groups() if group.job_id == request.job_id)
+    group = next((group for group in groups if group.is_one_job), None)
+    pids = (process.id.pid for process in group.processes) if group else (first,)
+    return agent_on_host(request, *(pid for pid in pids if pid is not None))
 
 
 PROCESS = Backend(

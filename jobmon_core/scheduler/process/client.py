@@ -1,37 +1,33 @@
 """The processes of this machine as a `Scheduler`: /proc is its queue.
 
-A process is identified by its PID and its start time, so that a reused PID is another process. The exit
-status of a process goes to its parent, so no answer shows it.
+One or more processes are watched as one job. A process is identified by its PID and its start time, so that
+a reused PID is another process. The exit status of a process goes to its parent, so no answer shows it.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
-from jobmon_core.scheduler.process.group import ProcessGroup, group_rows
-from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
-from jobmon_core.system.files import write_atomically
-from jobmon_core.system.json_codec import from_json, to_json
-from jobmon_core.system.process import ProcessId
+from jobmon_core.scheduler.record_files import read_record, write_record
+from jobmon_core.scheduler.status_row import StatusRow, WithoutAccounting, to_answer
+from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import RecordAnswer
 
 _KEEP_S = 86_400.0  # how long a record is kept at least
-_DAMAGED = (ValueError, RecursionError)  # raised by a record that is not valid JSON of a `ProcessGroup`
 
 
-class ProcessScheduler:
+class ProcessScheduler(WithoutAccounting):
     """Shows which of the watched processes still run."""
 
     name = "process"
@@ -47,7 +43,19 @@ class ProcessScheduler:
             StorageFailed: the record cannot be written.
         """
         self._remove_old_records()
-        write_atomically(self._folder / f"{group.job_id}.json", json.dumps(to_json(group)).encode())
+        write_record(self._folder / f"{group.job_id}.json", group)
+
+    def groups(self) -> Iterator[ProcessGroup]:
+        """Yield all recorded processes, without damaged records."""
+        for path in self._records():
+            with suppress(OSError, StateUnreadable):
+                yield read_record(ProcessGroup, path)
+
+    def running_pids(self, job_id: int) -> list[int]:
+        """Return the PIDs of those processes of a job that run on this host."""
+        observer = ProcessId.current()
+        processes = (each for group in self.groups() if group.job_id == job_id for each in group.processes)
+        return [each.id.pid for each in processes if each.id.status(observer) is ProcessStatus.RUNNING]
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all records are one user's
         """Return the status of all recorded processes, without those that exited; see `Scheduler`."""
@@ -57,37 +65,13 @@ class ProcessScheduler:
         except OSError as error:
             return Unreachable(f"the records of the watched processes cannot be read: {error}")
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
-        return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
-
-    def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - nothing keeps accounts of processes
-        """Return `Disabled`."""
-        return Disabled()
-
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
-        """Return no rows."""
-        return ()
-
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return the processes of one job, without those that exited; see `Scheduler`."""
         try:
             rows = _rows_of(self._folder / f"{job_id}.json", ProcessId.current())
-        except (OSError, *_DAMAGED) as error:
+        except (OSError, StateUnreadable) as error:
             return Unreachable(f"the record of job {job_id} cannot be read: {error}")
         return tuple(row.as_record() for row in rows) or NotListed()
-
-    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - each process has its own
-        """Return None: the logs of each process are known from the beginning."""
-        return None
-
-    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - a process need not have one
-        """Return an empty text."""
-        return ""
-
-    def cluster_name(self) -> str:
-        """Return an empty text: a process belongs to no cluster."""
-        return ""
 
     def _rows(self) -> Iterator[StatusRow]:
         """Yield the rows of all jobs; of one with a damaged record, a row of unknown state."""
@@ -95,9 +79,9 @@ class ProcessScheduler:
         for path in self._records():
             try:
                 yield from _rows_of(path, observer)
-            except _DAMAGED as error:
+            except StateUnreadable as error:
                 job_id = int(path.stem)
-                yield StatusRow(job_id, JobState.UNKNOWN, job_id, reason=f"{path} is damaged: {error}")
+                yield StatusRow(job_id, JobState.UNKNOWN, job_id, reason=str(error))
 
     def _records(self) -> Iterator[Path]:
         return (path for path in self._folder.glob("*.json") if path.stem.isdecimal())
@@ -107,15 +91,104 @@ class ProcessScheduler:
         observer = ProcessId.current()
         for path in self._records():
             # another command has just removed it, or it is damaged and its processes may still run
-            with suppress(OSError, *_DAMAGED):
+            with suppress(OSError, StateUnreadable):
                 if time.time() - path.stat().st_mtime > _KEEP_S and not _rows_of(path, observer):
                     path.unlink(missing_ok=True)
 
 
 def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:
-    """Return the rows of one record; raise OSError or one of `_DAMAGED` if it cannot be read."""
+    """Return the rows of one record; raise OSError or StateUnreadable if it cannot be read."""
     try:
-        group = from_json(ProcessGroup, json.loads(path.read_text(encoding="utf-8", errors="replace")))
+        return list(group_rows(read_record(ProcessGroup, path), observer))
     except FileNotFoundError:  # it was just removed
         return []
-    return list(group_rows(group, observer))
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that ran when jobmon began to watch it. Times are Unix seconds."""
+
+    id: ProcessId
+    argv: tuple[str, ...]
+    started_s: int
+    user: str
+    uid: int
+    workdir: str = ""  # empty if the user may not see it
+    stdout: str = ""  # the regular file that it writes to; empty if there is none
+    stderr: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command line."""
+        return " ".join(self.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """One or more processes: the workers of one job, or the tasks of an array, with the indices 0, 1, ..."""
+
+    name: str
+    processes: tuple[Process, ...]
+    is_one_job: bool = False  # it runs until all of them have exited
+
+    @property
+    def job_id(self) -> int:
+        """The PID of the first process."""
+        return self.processes[0].id.pid
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The task key of each process."""
+        count = len(self.processes)
+        return tuple(str(index) for index in range(count)) if count > 1 and not self.is_one_job else ("",)
+
+
+def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
+    """Yield a row for each task whose processes have not all exited.
+
+    ``observer`` is this process; it cannot tell whether the processes of another host still run.
+    """
+    if not group.is_one_job:
+        for key, process in zip(group.keys, group.processes, strict=True):
+            if status := _status(process, observer):
+                yield _row(group, process, key, status)
+        return
+    found = [status for process in group.processes if (status := _status(process, observer))]
+    if found:
+        # while one runs, the job does; they are on one host, so only a restart could differ
+        yield _row(group, group.processes[0], "", max(found, key=lambda each: each[0] is JobState.RUNNING))
+
+
+def _status(process: Process, observer: ProcessId) -> tuple[JobState, str] | None:
+    """Return the state of a process and its reason; None if it has exited."""
+    match process.id.status(observer):
+        case ProcessStatus.EXITED:
+            return None
+        case ProcessStatus.REBOOTED:
+            return JobState.NODE_FAIL, "the machine was restarted"
+        case ProcessStatus.REMOTE:
+            return JobState.UNKNOWN, f"only {process.id.host} can see whether it still runs"
+        case ProcessStatus.RUNNING:
+            return JobState.RUNNING, ""
+
+
+def _row(group: ProcessGroup, process: Process, key: str, status: tuple[JobState, str]) -> StatusRow:
+    members = group.processes if group.is_one_job else (process,)
+    started_s = min(each.started_s for each in members)
+    return StatusRow(
+        job_id=group.job_id,
+        state=status[0],
+        raw_job_id=process.id.pid,
+        task=int(key) if key else None,
+        reason=status[1],
+        submit_s=started_s,
+        start_s=started_s,
+        nodes=process.id.host.split(".", 1)[0],
+        name=group.name,
+        user=process.user,
+        uid=process.uid,
+        workdir=process.workdir or "/",  # jobmon would query an empty one again and again
+        stdout=process.stdout,
+        stderr=process.stderr,
+        command=process.command,
+    )

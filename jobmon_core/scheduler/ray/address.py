@@ -47,8 +47,3 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
 def service_name(url: str) -> str:
     """Return the name of the cluster with this dashboard, as users see it."""
     return url.removeprefix(_HTTP).rstrip("/")
-
-
-def dashboard_url(service: str) -> str:
-    """Return the URL of the dashboard of a cluster, without a slash at its end."""
-    return service if "://" in service else f"{_HTTP}{service}"

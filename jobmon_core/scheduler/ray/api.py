@@ -7,23 +7,33 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jobmon_core import __version__
-from jobmon_core.scheduler.ray.address import dashboard_url
-from jobmon_core.scheduler.ray.auth import HINT, auth_headers
+from jobmon_core.domain.backends import url_of
+from jobmon_core.domain.health.pods import read_ray_status
 from jobmon_core.scheduler.ray.ray_job import RayJob, parse_job, parse_jobs
-from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, get, post, put
+from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from jobmon_core.system.http import PostResult
+    from jobmon_core.domain.health.model import ClusterResources
+
+# Source: Ray's documentation on token authentication (since 2.52), and `RAY_JOB_HEADERS` of its job client.
+HINT = (
+    "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH, or write the token into ~/.ray/auth_token; then run "
+    "`jobmon recover`"
+)
+_MAX_BYTES = 65_536
 
 TIMEOUT_S = 10.0
 _SHORT_S = 5.0
 _LIST_BYTES = 64 << 20  # Ray keeps all jobs, each with up to 20,000 characters of its log
+MAX_TAIL_BYTES = 4 << 20  # of the end of a log
+_FEW_LINES = 40
 _OLD_LOG_STREAM = (2, 46)  # before, each chunk of a log begins with the character 1
 _CHUNK_BYTES = 1 << 16  # of such a log
 _NOT_FOUND = 404
@@ -39,6 +49,13 @@ class Failed:
     why: str
     status: int | None = None
     is_sent: bool = True  # of a POST: whether it may have arrived
+
+
+class LogEnd(NamedTuple):
+    """The end of a driver's log."""
+
+    text: bytes
+    lines: int  # that were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +85,54 @@ class RayApi:
 
     def gcs_is_down(self) -> bool:
         """Whether the dashboard says that the GCS, which knows all jobs, does not answer."""
-        answer = self._send(get, "/api/gcs_healthz", _SHORT_S)
+        answer = self._send("GET", "/api/gcs_healthz", _SHORT_S)
         return isinstance(answer, Failed) and answer.status is not None
 
     def jobs(self) -> list[RayJob] | Failed:
         """Ask for all jobs of the cluster."""
+        data = self.descriptions()
+        return data if isinstance(data, Failed) else parse_jobs(data) or []
+
+    def descriptions(self) -> list[Any] | Failed:
+        """Ask for all that Ray shows of all jobs of the cluster; see `description`."""
         data = self._json("/api/jobs/", TIMEOUT_S, _LIST_BYTES)
-        if isinstance(data, Failed):
-            return data
-        jobs = parse_jobs(data)
-        return Failed("the dashboard sent no list of jobs") if jobs is None else jobs
+        is_list = isinstance(data, list | Failed)
+        return data if is_list else Failed("the dashboard sent no list of jobs")
 
     def job(self, name: str) -> RayJob | Failed | None:
         """Ask for one job; None if Ray answers that it has no such job."""
+        data = self.description(name)
+        if data is None or isinstance(data, Failed):
+            return data
+        return parse_job(data) or Failed(f"the dashboard sent no description of {name}")
+
+    def description(self, name: str) -> dict[str, Any] | Failed | None:
+        """Ask for all that Ray shows of one job, e.g. its environment, which may hold secrets; as `job`."""
         data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
         if isinstance(data, Failed):
             is_answer = data.status == _NOT_FOUND and "does not exist" in data.why  # else perhaps of a proxy
             return None if is_answer else data
-        return parse_job(data) or Failed(f"the dashboard sent no description of {name}")
+        return data if isinstance(data, dict) else {}
 
-    def log_tail(self, job: RayJob, lines: int, max_bytes: int, release: tuple[int, int]) -> bytes | Failed:
-        """Ask for the last lines of a driver's log."""
+    def stop(self, name: str) -> Failed | None:
+        """Order Ray to stop a job; None if it took the order. Its processes may live on for seconds."""
+        answer = self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
+        return answer if isinstance(answer, Failed) else None
+
+    def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> LogEnd | Failed:
+        """Ask for the last lines of a driver's log, or for few if these are too long for one answer."""
+        tail = self._last_lines(job, lines, release)
+        if isinstance(tail, Failed) or len(tail.text) < MAX_TAIL_BYTES:
+            return tail
+        return self._last_lines(job, _FEW_LINES, release)  # else the end of the log would be missing
+
+    def _last_lines(self, job: RayJob, lines: int, release: tuple[int, int]) -> LogEnd | Failed:
         query = urlencode({"node_id": job.node_id, "filename": job.log_name, "lines": lines})
-        answer = self._send(get, f"/api/v0/logs/file?{query}", TIMEOUT_S, max_bytes)
+        answer = self._send("GET", f"/api/v0/logs/file?{query}", TIMEOUT_S, MAX_TAIL_BYTES)
         if isinstance(answer, Failed):
             return answer
-        return without_marks(answer.body) if release < _OLD_LOG_STREAM else answer.body
+        text = without_marks(answer.body) if release < _OLD_LOG_STREAM else answer.body
+        return LogEnd(text, lines)
 
     def state(self, kind: str, **equal: str) -> list[dict[str, Any]] | Failed:
         """Ask for ``nodes``, ``actors``, ``tasks``, ``workers`` or ``placement_groups`` with these values."""
@@ -126,6 +165,13 @@ class RayApi:
         status = text.get("clusterStatus") if isinstance(text, dict) else None
         return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
 
+    def resources(self) -> ClusterResources | Failed:
+        """Ask what the cluster has and what its tasks and actors hold."""
+        text = self.cluster_status()
+        if isinstance(text, Failed):
+            return text
+        return read_ray_status(text) or Failed("the dashboard shows no resources of the cluster")
+
     def gpus(self) -> list[dict[str, Any]] | Failed:
         """Ask for the GPUs of all nodes, as Ray's own agents there measure them."""
         data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
@@ -140,7 +186,9 @@ class RayApi:
 
     def submit(self, description: Mapping[str, object]) -> str | Failed:
         """Submit a job; return its submission id."""
-        data = self._decoded(self._send(post, "/api/jobs/", TIMEOUT_S, body=json.dumps(description).encode()))
+        data = self._decoded(
+            self._send("POST", "/api/jobs/", TIMEOUT_S, body=json.dumps(description).encode())
+        )
         if isinstance(data, Failed):
             return data
         name = data.get("submission_id") or data.get("job_id") if isinstance(data, dict) else None
@@ -148,15 +196,15 @@ class RayApi:
 
     def has_package(self, name: str) -> bool:
         """Whether the cluster has a package of files."""
-        return not isinstance(self._send(get, f"/api/packages/gcs/{name}", TIMEOUT_S), Failed)
+        return not isinstance(self._send("GET", f"/api/packages/gcs/{name}", TIMEOUT_S), Failed)
 
     def upload_package(self, name: str, content: bytes, timeout_s: float) -> Failed | None:
         """Send a package of files, a zip archive; None if the cluster has it then."""
-        answer = self._send(put, f"/api/packages/gcs/{name}", timeout_s, body=content)
+        answer = self._send("PUT", f"/api/packages/gcs/{name}", timeout_s, body=content)
         return answer if isinstance(answer, Failed) else None
 
     def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any | Failed:  # noqa: ANN401 - of JSON
-        return self._decoded(self._send(get, path, timeout_s, max_bytes))
+        return self._decoded(self._send("GET", path, timeout_s, max_bytes))
 
     def _decoded(self, answer: HttpResponse | Failed) -> Any | Failed:  # noqa: ANN401 - of JSON
         if isinstance(answer, Failed):
@@ -170,21 +218,21 @@ class RayApi:
 
     def _send(
         self,
-        send: Callable[[HttpRequest, float], PostResult],
+        method: str,
         path: str,
         timeout_s: float,
         max_bytes: int = 1 << 20,
         body: bytes = b"",
     ) -> HttpResponse | Failed:
         request = HttpRequest(
-            url=dashboard_url(self.service) + path,
+            url=url_of(self.service) + path,
             receiver=f"the Ray dashboard {self.service}",
             body=body,
             user_agent=f"jobmon/{__version__}",  # Ray refuses a POST from what looks like a browser
             headers=auth_headers(self.environment),
             max_bytes=max_bytes,
         )
-        answer = send(request, timeout_s)
+        answer = send(method, request, timeout_s)
         if not isinstance(answer, HttpResponse):
             return Failed(answer.why, is_sent=not isinstance(answer, NotSent))
         return answer if answer.is_success else Failed(self._refusal(answer), answer.status)
@@ -207,3 +255,31 @@ def without_marks(body: bytes) -> bytes:
 def _release(version: str) -> tuple[int, int]:
     parts = [int(part) if part.isdecimal() else 0 for part in version.split(".")[:2]]
     return (parts[0], parts[1]) if len(parts) > 1 else (0, 0)
+
+
+def auth_headers(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers with the user's token, and those that the user has for a proxy."""
+    headers = _proxy_headers(environment.get("RAY_JOB_HEADERS", ""))
+    token = environment.get("RAY_AUTH_TOKEN", "").strip() or _token_of_file(environment)
+    return {**headers, "Authorization": f"Bearer {token}"} if token else headers
+
+
+def _token_of_file(environment: Mapping[str, str]) -> str:
+    named = environment.get("RAY_AUTH_TOKEN_PATH", "").strip()
+    home = environment.get("HOME", "")
+    path = Path(named) if named else Path(home) / ".ray" / "auth_token"
+    if not (named or home):
+        return ""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES).decode("ascii").strip()
+    except (OSError, ValueError):
+        return ""  # Ray needs a token only if token authentication is on; then it answers 401
+
+
+def _proxy_headers(text: str) -> dict[str, str]:
+    try:
+        data = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return {str(name): str(value) for name, value in data.items()} if isinstance(data, dict) else {}

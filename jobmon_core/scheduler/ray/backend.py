@@ -7,30 +7,10 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import OutageWords, url_of
-from jobmon_core.scheduler.base import Backend, ManualCommands
+from jobmon_core.scheduler.base import Backend, ManualCommands, deferred
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.health.cluster_resources import ClusterResources
-    from jobmon_core.domain.slurm.rows import Unreachable
-    from jobmon_core.scheduler.base import BackendResources, RemoteJobs, Scheduler
-
-
-def _scheduler(resources: BackendResources, service: str = "") -> Scheduler:
-    from jobmon_core.scheduler.ray.client import RayScheduler
-
-    return RayScheduler(resources, service)
-
-
-def _remote_jobs(resources: BackendResources, service: str) -> RemoteJobs:
-    from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
-
-    return RayRemoteJobs(resources, service)
-
-
-def _cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
-    from jobmon_core.scheduler.ray.client import cluster_resources
-
-    return cluster_resources(service)
+    from jobmon_core.scheduler.base import BackendResources
 
 
 _DRIVER = re.compile(r"[0-9a-f]{8}")  # the id of a job that no submission started
@@ -67,11 +47,12 @@ _OUTAGE = OutageWords(
 RAY = Backend(
     name="ray",
     display_name="Ray",
-    submitter=None,  # `jobmon_core.app.remote.submit_ray` submits: the options are not those of sbatch
-    scheduler=_scheduler,
+    submitter=None,  # `jobmon_core.app.remote.ray_cluster` submits: the options are not those of sbatch
+    scheduler=deferred("ray.client", "RayScheduler"),
     cancel_command=_cancel_command,
-    remote_jobs=_remote_jobs,
-    cluster_resources=_cluster_resources,
+    remote_jobs=deferred("ray.remote_jobs", "RayRemoteJobs"),
+    cluster_resources=deferred("ray.client", "cluster_resources"),
     manual_commands=_manual_commands,
+    processes_left=deferred("ray.client", "processes_left"),
     outage_words=_OUTAGE,
 )

@@ -6,26 +6,25 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.restart.processes_left import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status
-from jobmon_core.scheduler.status_row import from_answer
+from jobmon_core.scheduler.status_row import WithoutAccounting
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.health.cluster_resources import ClusterResources
+    from jobmon_core.domain.health.model import ClusterResources
     from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
 
 _TIMEOUT_S = 120.0  # of one look; each of its requests has a shorter one
 
 
-class RayScheduler:
+class RayScheduler(WithoutAccounting):
     """Shows what the dashboard of one cluster says about the jobs that jobmon follows."""
 
     name = "ray"
@@ -55,18 +54,6 @@ class RayScheduler:
             return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
         return Unreachable(reply.problem) if reply.problem else RawAnswer(reply.text, asked_s)
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
-        return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
-
-    def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - Ray keeps no accounts
-        """Return `Disabled`."""
-        return Disabled()
-
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
-        """Return no rows."""
-        return ()
-
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; see `Scheduler`. It sends no request."""
         status = self._status(job_id)
@@ -81,21 +68,27 @@ class RayScheduler:
         """Return the path of the copy of the driver's log; see `Scheduler`."""
         return JobFolder(self._root / str(job_id)).logs
 
-    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - an entrypoint is a command
-        """Return an empty text."""
-        return ""
 
-    def cluster_name(self) -> str:
-        """Return an empty text: each job names its own cluster."""
-        return ""
-
-
-def cluster_resources(service: str) -> ClusterResources | Unreachable:
+def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
     """Query what a cluster has and what its tasks and actors hold. It loads HTTP: only commands ask."""
-    from jobmon_core.domain.health.pods import read_ray_status
     from jobmon_core.scheduler.ray.api import Failed, RayApi
 
-    text = RayApi(service, os.environ).cluster_status()  # what `ray status` prints
-    if isinstance(text, Failed):
-        return Unreachable(text.why)
-    return read_ray_status(text) or Unreachable("the dashboard shows no resources of the cluster")
+    found = RayApi(service, os.environ).resources()
+    return Unreachable(found.why) if isinstance(found, Failed) else found
+
+
+def processes_left(
+    resources: BackendResources, service: str, number: int, _lineage: str
+) -> ProcessesLeft | Unreachable:
+    """Query whether the driver and the actors of a job have ended. It loads HTTP: only helpers ask."""
+    from jobmon_core.scheduler.ray.api import Failed, RayApi
+    from jobmon_core.scheduler.ray.death import death_of
+
+    job, api = JobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
+    entry, version = api.job(job.name) if job else None, api.version()
+    if isinstance(entry, Failed) or isinstance(version, Failed):
+        return Unreachable(entry.why if isinstance(entry, Failed) else getattr(version, "why", ""))
+    if job is None or entry is None or not job.is_entry(entry, version.session):
+        return Unreachable(f"Ray does not know the job any more ({service})")
+    death = death_of(api, entry)
+    return ProcessesLeft((), "") if death.proof else Unreachable(death.doubt)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jobmon_core.domain.humanize import listed
 from jobmon_core.domain.ray.reasons import SHORT
 
 if TYPE_CHECKING:
@@ -70,10 +71,9 @@ def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
     if not missing or not totals:
         return ""
     asked = list(dict.fromkeys(f"{each.what} asks for {_bundles(each.bundles)}" for each in missing))
-    more = f" and {len(asked) - _MAX_SHOWN} more" if len(asked) > _MAX_SHOWN else ""
     count = f"its {len(totals)} nodes have" if len(totals) > 1 else "its node has"
     whole = {key: sum(each.get(key, 0) for each in totals) for each in totals for key in each}
-    return f"{SHORT}: {'; '.join(asked[:_MAX_SHOWN])}{more}. The cluster: {count} {_shown(whole)}"
+    return f"{SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {count} {_shown(whole)}"
 
 
 def _may_fit(demand: Demand, totals: Sequence[Resources]) -> bool:

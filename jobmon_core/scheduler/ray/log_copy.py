@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.scheduler.ray.api import MAX_TAIL_BYTES
 from jobmon_core.system.files import read_own, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LINES = 1000  # of one answer
-MAX_TAIL_BYTES = 4 << 20  # of one answer
 _MAX_COPY_BYTES = 64 << 20
 _KEPT_BYTES = 16 << 20  # of a copy that has become too long
 GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole log]\n"

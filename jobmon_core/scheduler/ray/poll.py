@@ -14,9 +14,10 @@ from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.api import Failed, RayApi, Version
-from jobmon_core.scheduler.ray.demands import SUPERVISOR, demands_of, shortage, totals_of
-from jobmon_core.scheduler.ray.log_copy import LINES, MAX_TAIL_BYTES, add_to_copy, copy_message
+from jobmon_core.scheduler.ray.api import Failed, LogEnd, RayApi, Version
+from jobmon_core.scheduler.ray.death import death_of, may_start
+from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
 from jobmon_core.scheduler.status_row import StatusRow, to_answer
@@ -31,14 +32,11 @@ _DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0
 _DEMAND_AFTER_S = 20.0  # how long a shortage must have lasted before the row of its job shows it
 _SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
 _SIGN_BYTES = 65_536  # of the end of a log in which they are looked for
-_FEW_LINES = 40  # in place of LINES, if these are too long for one answer
-_DELETED = (
-    "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
-)
-_FORGOTTEN = (
+DELETED = "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
+FORGOTTEN = (
     "the head of the Ray cluster was restarted and has forgotten the job, so nothing shows how it ended"
 )
-_REPLACED = (
+REPLACED = (
     "Ray has another job with this id now: the watched one was deleted from the cluster's list before its "
     "end was seen"
 )
@@ -113,13 +111,13 @@ def _look(
     if entry is None:
         return _Seen(folder, job, before, None, _missing(folder, job, before, version))
     if entry.name != job.name or not job.is_entry(entry, version.session):
-        return _Seen(folder, job, before, None, _missing(folder, job, before, version, _REPLACED))
+        return _Seen(folder, job, before, None, _missing(folder, job, before, version, REPLACED))
     if not job.is_confirmed:
         folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
     reading = read_job(entry)
-    if reading.is_lost and _has_died(api, entry):
+    if reading.is_lost and death_of(api, entry).proof:
         reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
-    if reading.is_late and _may_start(api, entry):
+    if reading.is_late and may_start(api, entry):
         reading = Reading(JobState.UNKNOWN, _LATE)
     row = job_row(followed, entry, reading)
     after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
@@ -132,7 +130,7 @@ def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
 
 
 def _missing(
-    folder: JobFolder, job: Registered, before: Status, version: Version, why: str = _DELETED
+    folder: JobFolder, job: Registered, before: Status, version: Version, why: str = DELETED
 ) -> Status:
     """Return the status of a job that Ray does not know.
 
@@ -143,7 +141,7 @@ def _missing(
             return replace(before, row=unseen_row(folder, job))
         return replace(before, gone_why=_NEVER_SEEN)
     is_forgotten = job.session != version.session
-    return replace(before, gone_why=_FORGOTTEN if is_forgotten else why)
+    return replace(before, gone_why=FORGOTTEN if is_forgotten else why)
 
 
 def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
@@ -195,27 +193,6 @@ def _start_s(before: Status, entry: RayJob) -> int | None:
     return (row.start_s if row else None) or entry.start_s
 
 
-def _has_died(api: RayApi, entry: RayJob) -> bool:
-    """Whether the process of a driver has ended: Ray calls its worker not alive, and no actor lives."""
-    if not entry.job_id:
-        return False
-    # the worker id of a driver is its job id, filled up with f
-    workers = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
-    if isinstance(workers, Failed) or len(workers) != 1 or workers[0].get("is_alive") is not False:
-        return False
-    actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
-    return not isinstance(actors, Failed) and not actors
-
-
-def _may_start(api: RayApi, entry: RayJob) -> bool:
-    """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
-
-    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
-    """
-    actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")
-    return isinstance(actors, Failed) or any(actor.get("state") != "DEAD" for actor in actors)
-
-
 def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
     """Add to the copies of the logs: of jobs that have just ended first, then the copies that are oldest."""
     deadline_s = time.monotonic() + LOGS_WITHIN_S
@@ -229,18 +206,13 @@ def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
 
 def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
     """Add to one copy; return whether the dashboard answered at all."""
-    tail: bytes | Failed = b""
-    lines = LINES
-    if entry.log_name:
-        tail = api.log_tail(entry, lines, MAX_TAIL_BYTES, version.release)
-        if not isinstance(tail, Failed) and len(tail) >= MAX_TAIL_BYTES:  # its end is missing
-            lines = _FEW_LINES
-            tail = api.log_tail(entry, lines, MAX_TAIL_BYTES, version.release)
-    if not isinstance(tail, Failed) and tail:
-        add_to_copy(folder.path, tail, lines)
+    nothing = LogEnd(b"", LINES)
+    tail = api.log_tail(entry, LINES, version.release) if entry.log_name else nothing
+    if isinstance(tail, LogEnd) and tail.text:
+        add_to_copy(folder.path, *tail)
     elif entry.has_ended:
         copy_message(folder.path, entry.message)
-    return not isinstance(tail, Failed) or tail.status is not None
+    return isinstance(tail, LogEnd) or tail.status is not None
 
 
 def _modified_s(path: Path) -> float:

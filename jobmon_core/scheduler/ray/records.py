@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.scheduler.ray.ray_job import RayJob  # noqa: TC001 - json_codec reads the hints
-from jobmon_core.scheduler.reserve_id import reserve_id
+from jobmon_core.scheduler.record_files import read_record, reserve_id, write_record
 from jobmon_core.scheduler.status_row import StatusRow  # noqa: TC001 - json_codec reads the hints
-from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
-from jobmon_core.system.json_codec import from_json, to_json
+from jobmon_core.system.files import PRIVATE_FOLDER
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
@@ -206,10 +205,10 @@ def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> 
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    with suppress(OSError, ValueError, RecursionError):  # absent or damaged: nothing is known
-        return from_json(kind, json.loads(path.read_bytes()))
+    with suppress(OSError, StateUnreadable):  # absent or damaged: nothing is known
+        return read_record(kind, path)
     return None
 
 
 def _write(path: Path, record: object) -> None:
-    write_atomically(path, json.dumps(to_json(record)).encode("ascii"), durable=False)
+    write_record(path, record, durable=False)

@@ -6,10 +6,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.address import dashboard_url
 from jobmon_core.scheduler.ray.records import Found, JobFolder, Registered, find_folder, new_folder
 from jobmon_core.system.worker import Worker, WorkerFailed
 
@@ -86,7 +86,7 @@ class RayRemoteJobs:
         running = f"it runs {shown}" if alive else "it runs none"
         return (
             f"the Ray cluster {self._service} has no job {name}; {running}; "
-            f"`ray job list --address {dashboard_url(self._service)}` lists all"
+            f"`ray job list --address {url_of(self._service)}` lists all"
         )
 
 

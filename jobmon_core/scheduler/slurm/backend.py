@@ -7,7 +7,7 @@ import sys
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import AgentLaunch, Backend
+from jobmon_core.scheduler.base import AgentLaunch, Backend, ShortJobs, SubmissionQueries, deferred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,20 +15,15 @@ if TYPE_CHECKING:
     from jobmon_core.domain.pending.model import PendingFacts
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-    from jobmon_core.domain.telemetry.step_usage import StepUsage
+    from jobmon_core.domain.telemetry.measured_use import StepUsage
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
         JobControl,
         Scheduler,
-        Sentinel,
-        ShortJobs,
-        SubmissionQueries,
-        Submitted,
         Submitter,
     )
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
-    from jobmon_core.system.runner import Runner
 
 _VERSION_TIMEOUT_S = 10.0  # a command that asks no daemon
 
@@ -59,12 +54,6 @@ def _cancel_command(job: str, _name: str, cluster: str) -> str:
     return f"scancel -M {quote(cluster)} {job}" if cluster else f"scancel {job}"
 
 
-def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
-    from jobmon_core.scheduler.slurm.sentinel import submit_sentinel
-
-    return submit_sentinel(runner, sentinel)
-
-
 def _controller_id(environment: Mapping[str, str]) -> str:
     from jobmon_core.system.environment import controller_fingerprint
 
@@ -86,7 +75,7 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     nodes, raw_job_id = node_names(request.task.nodes), request.task.raw_job_id or request.job_id
     if not nodes:
         return ()
-    answer = Runner().capture(commands.step_version(), _VERSION_TIMEOUT_S)
+    answer = Runner().capture(commands.program_version("srun"), _VERSION_TIMEOUT_S)
     version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
     options = replace(request.options, job_id=str(raw_job_id))
     agent = killed_first((sys.executable, *agent_command(options)))
@@ -107,25 +96,6 @@ def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str,
     return tuple(on_each_node(raw_job_id, cluster, command))
 
 
-def _submission_queries() -> SubmissionQueries:
-    from jobmon_core.scheduler.base import SubmissionQueries
-    from jobmon_core.scheduler.slurm.submission.partition import partition_of
-    from jobmon_core.scheduler.slurm.submission.test_only import test_only, version
-
-    return SubmissionQueries(test_only, partition_of, version)
-
-
-def _short_jobs() -> ShortJobs:
-    from jobmon_core.scheduler.base import ShortJobs
-    from jobmon_core.scheduler.slurm.submission.short_job import (
-        cancel_short_job,
-        short_job_state,
-        submit_short_job,
-    )
-
-    return ShortJobs(submit_short_job, short_job_state, cancel_short_job)
-
-
 def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
     from jobmon_core.scheduler.slurm.site.pending import ask_pending
     from jobmon_core.system.runner import Runner
@@ -134,7 +104,7 @@ def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unre
 
 
 def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
-    from jobmon_core.scheduler.slurm.control.job_control import SlurmJobControl
+    from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
     from jobmon_core.system.runner import Runner
 
     return SlurmJobControl(Runner(), cluster)
@@ -153,12 +123,20 @@ SLURM = Backend(
     submitter=_submitter,
     scheduler=_scheduler,
     cancel_command=_cancel_command,
-    submit_sentinel=_submit_sentinel,
+    submit_sentinel=deferred("slurm.sentinel", "submit_sentinel"),
     controller_id=_controller_id,
     agent_launches=_agent_launches,
     in_job=_in_job,
-    submission_queries=_submission_queries,
-    short_jobs=_short_jobs,
+    submission_queries=SubmissionQueries(
+        test_only=deferred("slurm.submission", "test_only"),
+        partition=deferred("slurm.submission", "partition_of"),
+        version=deferred("slurm.submission", "version"),
+    ),
+    short_jobs=ShortJobs(
+        submit=deferred("slurm.submission", "submit_short_job"),
+        state=deferred("slurm.submission", "short_job_state"),
+        cancel=deferred("slurm.submission", "cancel_short_job"),
+    ),
     pending_facts=_pending_facts,
     job_control=_job_control,
     step_usage=_step_usage,

@@ -144,7 +144,7 @@ class SlurmScheduler:
     def _sacct_version(self) -> Version:
         """Return the version of this host's sacct; if it is unknown, that of a very old one."""
         if self._version is None:
-            answer = self._run(commands.accounting_version(), _VERSION_TIMEOUT_S)
+            answer = self._run(commands.program_version("sacct"), _VERSION_TIMEOUT_S)
             if not isinstance(answer, Ran):
                 return commands.OLDEST_VERSION  # for this once: a busy host may answer the next time
             self._version = values.version(answer.stdout) or commands.OLDEST_VERSION

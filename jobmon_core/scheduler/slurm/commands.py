@@ -137,9 +137,9 @@ def agent_login(node: str, command: Sequence[str]) -> list[str]:
     return ["ssh", *options, node, shlex.join(command)]
 
 
-def step_version() -> list[str]:
-    """Print the version of srun, without a query to any daemon."""
-    return ["srun", "--version"]
+def program_version(program: str) -> list[str]:
+    """Print the version of a program of Slurm, without a query to any daemon."""
+    return [program, "--version"]
 
 
 def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[str]:
@@ -164,11 +164,6 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
     return ["sacct", *cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
-
-
-def accounting_version() -> list[str]:
-    """Print the version of sacct, without a query to any daemon."""
-    return ["sacct", "--version"]
 
 
 def supported_accounting_fields() -> list[str]:

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import CommandBusy, SchedulerRejected
+from jobmon_core.domain.errors import CommandBusy, SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.domain.slurm.sbatch_options import read_arguments
+from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm import sbatch_output
 from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, newest_job, search
@@ -35,47 +35,60 @@ class SubmissionFinder:
     def resolve(
         self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
     ) -> Submission:
-        """Return the result of an sbatch that printed no job id; search if Slurm may have accepted the job.
+        """Return the result of an sbatch that named no certain job; search if Slurm may have accepted it.
 
         Args:
             ran: how sbatch ended, and its output.
             arguments: those of sbatch.
             started_s: when sbatch was started (Unix seconds).
             on_job: called with the job that is found, while the search lock is held.
-
-        Raises:
-            StorageFailed: the search lock cannot be used.
         """
         cluster = named_cluster(arguments, os.environ)
+        named = sbatch_output.jobs_by_sentence(ran.stdout)
+        if named:
+            message = "sbatch's output names several jobs; searching for yours in the queue"
+            found = self._find(message, cluster, started_s, on_job, among=named)
+            if isinstance(found, JobRef):
+                return Submission(ran.exit_code, Submitted(found, cluster))
+            on_job(named[-1])
+            note = f"sbatch's output names several jobs; jobmon watches the last, {named[-1].ref}"
+            return Submission(ran.exit_code, named[-1], note)
         if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
             message = "sbatch failed, but Slurm may have accepted the job; searching for about a minute"
             job, note = _after_failure(self._find(message, cluster, started_s, on_job))
-        elif sbatch_output.submitted_quietly(ran.exit_code, ran.stdout, ran.stderr):
-            message = "sbatch printed no job id (--quiet?); searching for the job in the queue"
+        elif sbatch_output.submitted_without_id(ran.exit_code, ran.stdout, ran.stderr, arguments):
+            message = "sbatch printed no job id that jobmon can read (--quiet?); searching for the job"
             job, note = _after_success(self._find(message, cluster, started_s, on_job))
         else:
             job, note = None, ""
         return Submission(ran.exit_code, Submitted(job, cluster) if job else None, note)
 
     def _find(
-        self, message: str, cluster: str, started_s: int, on_job: Callable[[Submitted], None]
+        self,
+        message: str,
+        cluster: str,
+        started_s: int,
+        on_job: Callable[[Submitted], None],
+        among: Sequence[Submitted] = (),
     ) -> JobRef | NotListed | str:
-        """Search for the job; if that is not possible, return a clause that says why."""
+        """Search for the job, ``among`` these if any; return a clause that says why if that is impossible."""
         if "," in cluster or cluster == "all":
             return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
         self.deps.tell(message)
         origin = Origin(os.getsid(0), os.uname().nodename, started_s)
 
         def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
+            refs = [each.ref for each in among]
+            possible = tuple(each for each in candidates if not refs or each.ref in refs)
             with self.deps.lock():
-                job = newest_job(candidates, origin, self.deps.is_known)
+                job = newest_job(possible, origin, self.deps.is_known)
                 if job:
                     on_job(Submitted(job, cluster))
                 return job
 
         try:
             result = search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
-        except CommandBusy as error:
+        except (CommandBusy, StorageFailed) as error:
             return f"jobmon could not search for it: {error}"
         return f"Slurm is not responding ({result.why})" if isinstance(result, Unreachable) else result
 
@@ -94,13 +107,16 @@ def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
 def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
         case str(problem):
-            note = f"sbatch printed no id for the job, and {problem}; the job is not watched"
+            note = f"jobmon can read no job id in sbatch's output, and {problem}; the job is not watched"
             return None, f"{note}: find its id with `squeue`, then run `jobmon watch ID`"
         case NotListed():
-            note = "sbatch printed no job id, and the queue has no new job of yours"
+            note = "jobmon can read no job id in sbatch's output, and the queue has no new job of yours"
             return None, f"{note}; the job is not watched"
         case JobRef():
-            return result, f"sbatch printed no job id; jobmon found job {result} by its login session"
+            return (
+                result,
+                f"sbatch printed no readable job id; jobmon found job {result} by its login session",
+            )
 
 
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -110,7 +126,7 @@ def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     taken for one of sbatch; that only affects where jobmon searches.
     """
     try:
-        values = [value for name, value in read_arguments(arguments)[0] if name == "clusters"]
+        values = [value for name, value in read_with_unknown(arguments)[0] if name == "clusters"]
     except SchedulerRejected:
         values = [_value_at(arguments, position) for position in range(len(arguments))]
     variables = [environ.get(name, "") for name in _CLUSTER_VARIABLES]

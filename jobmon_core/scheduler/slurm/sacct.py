@@ -54,7 +54,7 @@ def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
         for record in _records(body)
         if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
-    parsed = (_row(run) for run in _runs(rows))
+    parsed = (_row(run) for run in _joined(_runs(rows)))
     matching = (row for row in parsed if row and row.ref.job_id == job_id)  # a damaged id may have the prefix
     return tuple(sorted(matching, key=lambda row: row.submit_s or 0))
 
@@ -83,6 +83,29 @@ def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
             (run.agent_steps if is_agent else run.steps).append(row)
     if run is not None:
         yield run
+
+
+def _joined(runs: Iterator[_Run]) -> Iterator[_Run]:
+    """Join the rows of each job that was resized: it has one for each size, all but the last RESIZING."""
+    resized: _Run | None = None
+    for run in runs:
+        if resized is not None and resized.main.get(_RAW_JOB_ID) == run.main.get(_RAW_JOB_ID):
+            _continue(run, resized)
+        elif resized is not None:
+            yield resized
+        resized = run if run.main.get("State") == JobState.RESIZING else None
+        if resized is None:
+            yield run
+    if resized is not None:
+        yield resized
+
+
+def _continue(run: _Run, earlier: _Run) -> None:
+    """Make a row the continuation of that of the earlier size, which has the job's start and its steps."""
+    times = (values.number(each.main.get("ElapsedRaw", "")) for each in (earlier, run))
+    run.main |= {name: earlier.main.get(name, "") for name in ("Submit", "Eligible", "Start")}
+    run.main["ElapsedRaw"] = str(sum(time_s or 0 for time_s in times))
+    run.steps[:0], run.agent_steps[:0] = earlier.steps, earlier.agent_steps
 
 
 def _row(run: _Run) -> AccountingRow | None:

@@ -6,12 +6,24 @@ Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may p
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.scheduler.base import Submitted
 
-_SENTENCE = re.compile(r"Submitted batch job (\d{1,10})(?: on cluster (\S+))?", re.ASCII)
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# a site's wrapper script may print words, a full stop or colours around it
+_SENTENCE = re.compile(
+    r"Submitted batch job (\d{1,10})(?!\d)(?: on cluster ([\w.-]*\w))?", re.ASCII | re.IGNORECASE
+)
 _PARSABLE = re.compile(r"(\d{1,10})(?:;(\S+))?", re.ASCII)
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
+_PRINTS_ONLY = ("help", "usage", "version")  # options with which sbatch submits nothing
+_PRINTING_WORDS = ("-h", "--help", "--usage", "-V", "--version")
 _TEST_ONLY = re.compile(r"^sbatch: Job \d+ to start at ", re.MULTILINE | re.ASCII)
 # errors of slurm_errno.c after which slurmctld may have received the request; not after "connect failure"
 _MAYBE_RECEIVED = re.compile(
@@ -25,18 +37,70 @@ _MAYBE_RECEIVED = re.compile(
 )
 
 
-def announced_job(line: str) -> Submitted | None:
-    """Return the job that a line of sbatch's stdout announces, if any."""
-    match = _SENTENCE.fullmatch(line.strip()) or _PARSABLE.fullmatch(line.strip())
-    return Submitted(JobRef(int(match[1])), match[2] or "") if match else None
+class _Text(NamedTuple):
+    """What lines of sbatch's stdout say."""
+
+    by_sentence: tuple[Submitted, ...]
+    by_number: tuple[Submitted, ...]  # as ``--parsable`` prints them; a banner may have such a line, too
+    line_count: int  # without blank lines
 
 
-def submitted_quietly(exit_code: int, stdout: str, stderr: str) -> bool:
-    """Whether sbatch submitted a job without printing its id (``--quiet``).
+def _read(lines: Iterable[str]) -> _Text:
+    bare = [line for text in lines if (line := _COLOUR.sub("", text).strip())]
+    sentences = [match for line in bare for match in _SENTENCE.finditer(line)]
+    numbers = [match for line in bare if (match := _PARSABLE.fullmatch(line))]
+    return _Text(_jobs(sentences), _jobs(numbers), len(bare))
 
-    Not with ``--test-only``, which submits nothing. With ``--wait``, sbatch exits with the job's exit code.
+
+def _jobs(found: Iterable[re.Match[str]]) -> tuple[Submitted, ...]:
+    return tuple(dict.fromkeys(Submitted(JobRef(int(each[1])), each[2] or "") for each in found))
+
+
+def announced_jobs(lines: Iterable[str]) -> tuple[Submitted, ...]:
+    """Return the jobs that sbatch's sentence names, in order; without it, those of ``--parsable`` lines."""
+    text = _read(lines)
+    return text.by_sentence or text.by_number
+
+
+def jobs_by_sentence(stdout: str) -> tuple[Submitted, ...]:
+    """Return the jobs that sbatch's own sentence names, in order."""
+    return _read(stdout.splitlines()).by_sentence
+
+
+def certain_job(
+    lines: Iterable[str], arguments: Sequence[str], exit_code: int | None = None
+) -> Submitted | None:
+    """Return the job that the lines printed so far name beyond doubt; None if there is no such job.
+
+    ``exit_code`` is that of sbatch, None while it runs. A line that is a number may be one of a site's
+    wrapper script: it counts if it is alone, or if ``--parsable`` was given and sbatch succeeded.
     """
-    return not stdout and (exit_code == 0 or not stderr) and not _TEST_ONLY.search(stderr)
+    text = _read(lines)
+    if text.by_sentence:
+        return text.by_sentence[0] if len(text.by_sentence) == 1 else None
+    is_parsable = any(word.startswith("--pars") for word in arguments)
+    is_alone = text.line_count == 1 and (is_parsable or exit_code is not None)
+    if len(text.by_number) == 1 and (is_alone or (is_parsable and exit_code == 0)):
+        return text.by_number[0]
+    return None
+
+
+def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Sequence[str]) -> bool:
+    """Whether sbatch submitted a job whose id it did not print (``--quiet``), or not in a known form.
+
+    Not with ``--test-only`` or ``--help``, which submit nothing. With ``--wait``, sbatch exits with the job's
+    exit code.
+    """
+    if _TEST_ONLY.search(stderr):
+        return False
+    return not (stdout and _prints_only(arguments)) if exit_code == 0 else not (stdout or stderr)
+
+
+def _prints_only(arguments: Sequence[str]) -> bool:
+    try:
+        return any(option.name in _PRINTS_ONLY for option in read_with_unknown(arguments)[0])
+    except SchedulerRejected:  # nobody knows where the options end
+        return any(word in _PRINTING_WORDS for word in arguments)
 
 
 def may_have_been_accepted(exit_code: int, stderr: str) -> bool:

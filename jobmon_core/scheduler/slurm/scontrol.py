@@ -102,6 +102,8 @@ def _record(start: re.Match[str], body: str) -> Record | None:
         stderr=_text(fields, "StdErr"),
         paths_expanded="SubmitLine" in fields,  # 25.11 prints this line, and expanded paths
         command=_text(fields, "Command"),
+        has_script=fields["BatchFlag"] != "0" if "BatchFlag" in fields else None,
+        dependency=_text(fields, "Dependency"),
         partition=_text(fields, "Partition"),
         requested_bytes=values.requested_bytes(fields, "AllocTRES", "ReqTRES", "TRES"),
     )

@@ -40,9 +40,8 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
     if succeeded(answer):
-        for line in answer.stdout.splitlines():
-            if job := sbatch_output.announced_job(line):
-                return job
+        if jobs := sbatch_output.announced_jobs(answer.stdout.splitlines()):
+            return jobs[-1]
         if not f"{answer.stdout}{answer.stderr}".strip():
             raise SchedulerRejected("sbatch printed no job id")
     if isinstance(answer, NotStarted):

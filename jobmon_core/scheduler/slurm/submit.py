@@ -38,17 +38,19 @@ class SlurmSubmitter:
 
         Raises:
             SchedulerMissing: sbatch is not installed on this machine.
-            StorageFailed: the lock that a search for the job needs cannot be used.
         """
         jobs: list[Submitted] = []
+        lines: list[str] = []
 
-        def on_line(line: str) -> None:
-            from jobmon_core.scheduler.slurm.sbatch_output import announced_job
+        def report(exit_code: int | None = None) -> Submitted | None:
+            """Report the certain job; in a pause, not at once: a later line may name another job."""
+            from jobmon_core.scheduler.slurm.sbatch_output import certain_job
 
-            job = announced_job(line)
-            if job and not jobs:
+            job = certain_job(lines, arguments, exit_code)
+            if job and job not in jobs:
                 jobs.append(job)
                 on_job(job)
+            return job
 
         def load() -> None:
             import jobmon_core.scheduler.slurm.sbatch_output  # noqa: F401 - while sbatch is running
@@ -57,11 +59,11 @@ class SlurmSubmitter:
                 on_start()
 
         started_s = int(self._clock())
-        ran = self._runner.run_attached(commands.submit(arguments), on_line, load)
+        ran = self._runner.run_attached(commands.submit(arguments), lines.append, load, report)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."
             )
-        if jobs:
-            return Submission(ran.exit_code, jobs[0])
+        if job := report(ran.exit_code):
+            return Submission(ran.exit_code, job)
         return self._finder().resolve(ran, arguments, started_s, on_job)

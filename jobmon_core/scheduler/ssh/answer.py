@@ -8,6 +8,7 @@ import re
 import signal
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import ListedFile, Listing
@@ -53,7 +54,10 @@ class Answer:
 
     look: Look = field(default_factory=Look)
     details: dict[int, ProcessDetails] = field(default_factory=dict)  # by PID
-    pids: list[int] = field(default_factory=list)  # that a search by command line or log found
+    pids: list[int] = field(default_factory=list)  # that a search found
+    folders: dict[int, str] = field(default_factory=dict)  # absolute paths, by job number
+    heads: dict[int, bytes] = field(default_factory=dict)  # the first bytes of files, by job number
+    has_searched: bool = False  # the environments of processes could be read
 
 
 def read_answer(text: str) -> Answer:
@@ -67,6 +71,8 @@ def read_answer(text: str) -> Answer:
         with suppress(ValueError, IndexError, KeyError):  # a line that is not as expected shows nothing
             if word == "log":
                 _add_log(found.look, rest.split(" "), lines)
+            elif word == "head":
+                found.heads[int(rest)] = _decoded(lines)
             elif word in _READERS:
                 _READERS[word](found, rest)
             elif word in _DETAILS:
@@ -125,7 +131,7 @@ def _pane(found: Answer, rest: str) -> None:
     pane_id, pid, dead, status, sent, window, index, session = rest.split("|", _PANE_FIELDS - 1)
     pane = Pane(
         id=pane_id,
-        pid=int(pid),
+        pid=int(pid) if pid else None,
         session=session,
         window=window,
         index=index,
@@ -150,14 +156,15 @@ def _marker(found: Answer, rest: str) -> None:
 
 def _add_log(look: Look, fields: Sequence[str], lines: Iterable[str]) -> None:
     job, inode, size, modified_s, offset = fields
-    encoded = []
-    for line in lines:
-        if line == "end":
-            break
-        encoded.append(line)
     with suppress(binascii.Error):  # it was cut off: the next answer has it again
-        data = base64.b64decode("".join(encoded), validate=True)
-        look.logs[int(job)] = SeenLog(SeenFile(inode, int(size), int(modified_s)), int(offset), data)
+        look.logs[int(job)] = SeenLog(
+            SeenFile(inode, int(size), int(modified_s)), int(offset), _decoded(lines)
+        )
+
+
+def _decoded(lines: Iterable[str]) -> bytes:
+    """Return the bytes up to the line ``end``; raise `binascii.Error`, a ValueError, if they are cut off."""
+    return base64.b64decode("".join(takewhile(lambda line: line != "end", lines)), validate=True)
 
 
 def _run(found: Answer, rest: str) -> None:
@@ -219,6 +226,15 @@ def _found(found: Answer, rest: str) -> None:
         found.pids.append(int(rest))
 
 
+def _folder(found: Answer, rest: str) -> None:
+    job, _, folder = rest.partition(" ")
+    found.folders[int(job)] = folder
+
+
+def _searched(found: Answer, _rest: str) -> None:
+    found.has_searched = True
+
+
 _READERS = {
     "proc": _process,
     "gone": _gone,
@@ -231,6 +247,8 @@ _READERS = {
     "file": _file,
     "files": _files,
     "found": _found,
+    "searched": _searched,
+    "folder": _folder,
 }
 
 _PLAIN = (

@@ -9,28 +9,32 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.hosts.judge import Gone, Status, apply_look, is_another_machine
-from jobmon_core.domain.hosts.keep import may_be_removed
+from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
+from jobmon_core.domain.hosts.judge import Gone, Status, apply_look, is_another_machine, may_be_removed
 from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
-from jobmon_core.scheduler.ssh.log_copy import add_to_copy, copy_position
-from jobmon_core.scheduler.ssh.records import Boots, HostRecords, JobFolder
-from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
+from jobmon_core.scheduler.ssh.records import Boots, CopyState, HostRecords, JobFolder
+from jobmon_core.scheduler.status_row import StatusRow, WithoutAccounting, from_answer, to_answer
+from jobmon_core.system.files import open_private
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
 
-    from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.hosts.model import SeenLog
+    from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
+
+
+# Each look adds the new bytes. What a look left out because it was too much, or a log that was replaced,
+# is noted in the copy by a line of its own.
+MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is started; one older part is kept
 
 _YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
 _MAX_REMOVED = 20  # folders that one look removes
@@ -45,7 +49,7 @@ class _Jobs(NamedTuple):
     removable: dict[int, tuple[JobFolder, HostJob]]
 
 
-class SshScheduler:
+class SshScheduler(WithoutAccounting):
     """Shows the jobs on one host."""
 
     name = "ssh"
@@ -69,18 +73,6 @@ class SshScheduler:
             return Unreachable(f"the records of the jobs on {self._host} cannot be used: {error}")
         return RawAnswer(text, asked_s)
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
-        return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
-
-    def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - nothing keeps accounts there
-        """Return `Disabled`."""
-        return Disabled()
-
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
-        """Return no rows."""
-        return ()
-
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; this makes no round-trip."""
         try:
@@ -88,18 +80,6 @@ class SshScheduler:
         except OSError as error:
             return Unreachable(f"{self._host} has not answered yet: {error.strerror}")
         return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
-
-    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - they are known from the start
-        """Return None: the copy of the log is known from the beginning."""
-        return None
-
-    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - a job there need not have one
-        """Return an empty text."""
-        return ""
-
-    def cluster_name(self) -> str:
-        """Return an empty text: this machine belongs to none of the hosts."""
-        return ""
 
     def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
         """Return the watched jobs on this host, and those whose folder there may be removed.
@@ -248,3 +228,66 @@ def status_row(
             return None
         case _:
             assert_never(finding)
+
+
+class CopyPosition(NamedTuple):
+    """How far a log has been copied."""
+
+    inode: str = ""  # of the log; empty if nothing was copied yet
+    next_byte: int = 0  # offset in the log
+
+
+def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
+    """Return how far a log was copied; if that cannot be read, its beginning, so that it is copied again."""
+    with suppress(OSError, StateUnreadable):
+        state = folder.copy_state()
+        return CopyPosition(state.inode, state.base + _size(copy)) if state.inode else CopyPosition()
+    return CopyPosition()
+
+
+def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
+    """Append the new bytes of a log to its copy; bytes that it has already are left out.
+
+    Raises:
+        OSError, StorageFailed: the copy cannot be written.
+    """
+    known = copy_position(folder, copy)
+    end = seen.from_bytes + len(seen.data)
+    data, note = seen.data, ""
+    if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
+        if seen.from_bytes and known.inode == seen.file.inode:
+            return  # another monitor has copied more, or the log was truncated: wait until it is longer
+        note = "the log was replaced here" if known.inode else ""
+        if seen.from_bytes:
+            note = f"the first {seen.from_bytes} bytes of the log are left out"
+    elif seen.from_bytes > known.next_byte:
+        note = f"{seen.from_bytes - known.next_byte} bytes of the log are left out here"
+    else:
+        data = data[known.next_byte - seen.from_bytes :]  # another monitor may have copied some of it
+    if not data and not note and known.inode:
+        return
+    if _size(copy) > MAX_COPY_BYTES:
+        os.replace(copy, f"{copy}.1")  # noqa: PTH105 - one call that names both
+    text = f"[jobmon: {note}]\n".encode() if note else b""
+    with open(open_private(copy, os.O_WRONLY | os.O_APPEND), "ab") as file:
+        if text and _size(copy) and not _ends_line(copy):
+            text = b"\n" + text
+        file.write(text + data)
+    state = CopyState(seen.file.inode, end - _size(copy))
+    with suppress(StateUnreadable):
+        if state == folder.copy_state():
+            return
+    folder.save_copy_state(state)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _ends_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

@@ -225,8 +225,8 @@ def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
 
 
 def _of_pane(pane: Pane, answer: Answer) -> _Found | None:
-    own = answer.look.processes.get(pane.pid)
-    if pane.is_dead or own is None:
+    own = answer.look.processes.get(pane.pid) if pane.pid else None
+    if pane.is_dead or pane.pid is None or own is None:
         return None
     leader = own.foreground_group
     if leader > 1 and leader != own.group and answer.look.processes.get(leader):

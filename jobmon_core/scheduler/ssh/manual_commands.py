@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TAIL_LINES = 50
 
 
-def manual_commands(resources: BackendResources, number: int) -> ManualCommands:
+def manual_commands(resources: BackendResources, _host: str, number: int, _name: str) -> ManualCommands:
     """Return the commands for a job; if its record cannot be read, only a note that says why."""
     try:
         job = HostRecords(resources.folder()).of(number).load()

@@ -12,26 +12,22 @@ FOLDER/HOST.boots.json  which machines answered under the name of the host
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from posixpath import basename
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.hosts.model import HostJob, HostUsage
-from jobmon_core.scheduler.reserve_id import reserve_id
+from jobmon_core.scheduler.record_files import read_record, reserve_id, write_record
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
-from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-T = TypeVar("T")
 
 _OUTPUT = "output.log"
 _OWN = ("job.json", "copy.json", "starter.json", "files.json")
@@ -65,38 +61,38 @@ class JobFolder:
 
     def load(self) -> HostJob:
         """Return the record of the job."""
-        return _read(HostJob, self.path / "job.json")
+        return read_record(HostJob, self.path / "job.json")
 
     def save(self, job: HostJob) -> None:
         """Replace the record of the job."""
-        _write(self.path / "job.json", job)
+        write_record(self.path / "job.json", job)
 
     def save_starter(self) -> None:
         """Note that this process is about to start the command of the job there."""
-        _write(self.path / "starter.json", ProcessId.current())
+        write_record(self.path / "starter.json", ProcessId.current())
 
     def is_starting(self) -> bool:
         """Whether the process that starts the command may still do so."""
-        starter = _read(ProcessId, self.path / "starter.json")
+        starter = read_record(ProcessId, self.path / "starter.json")
         return starter.status(ProcessId.current()) in (ProcessStatus.RUNNING, ProcessStatus.REMOTE)
 
     def copy_state(self) -> CopyState:
         """Return how far the log was copied."""
         with suppress(FileNotFoundError):
-            return _read(CopyState, self.path / "copy.json")
+            return read_record(CopyState, self.path / "copy.json")
         return CopyState()
 
     def save_copy_state(self, state: CopyState) -> None:
         """Note how far the log was copied; it need not survive a power cut."""
-        _write(self.path / "copy.json", state, durable=False)
+        write_record(self.path / "copy.json", state, durable=False)
 
     def files(self) -> Listing:
         """Return the files of its outputs as of the latest look; raise OSError if there was none."""
-        return _read(Listing, self.path / "files.json")
+        return read_record(Listing, self.path / "files.json")
 
     def save_files(self, files: Listing) -> None:
         """Keep the files of its outputs."""
-        _write(self.path / "files.json", files, durable=False)
+        write_record(self.path / "files.json", files, durable=False)
 
     def log(self, job: HostJob) -> Path:
         """Return the path of the copy of the log, which has the same name; ``_`` precedes those of `_OWN`."""
@@ -151,32 +147,18 @@ class HostRecords:
 
     def save_usage(self, host: str, usage: HostUsage) -> None:
         """Keep what is used of a host."""
-        _write(self._of_host(host, "usage.json"), usage, durable=False)
+        write_record(self._of_host(host, "usage.json"), usage, durable=False)
 
     def save_boots(self, host: str, boots: Boots) -> None:
         """Note which machines answered under the name of a host."""
-        _write(self._of_host(host, "boots.json"), boots, durable=False)
+        write_record(self._of_host(host, "boots.json"), boots, durable=False)
 
     def boots(self, host: str) -> Boots:
         """Return which machines answered under the name of a host."""
         with suppress(FileNotFoundError, StateUnreadable):  # then the time of registration counts
-            return _read(Boots, self._of_host(host, "boots.json"))
+            return read_record(Boots, self._of_host(host, "boots.json"))
         return Boots()
 
     def usage(self, host: str) -> HostUsage:
         """Return what was used of a host at the latest look; raise OSError if there was none."""
-        return _read(HostUsage, self._of_host(host, "usage.json"))
-
-
-_Record = HostJob | Boots | Listing | CopyState | HostUsage | ProcessId
-
-
-def _write(path: Path, record: _Record, *, durable: bool = True) -> None:
-    write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)
-
-
-def _read(kind: type[T], path: Path) -> T:
-    try:
-        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
-    except (ValueError, RecursionError) as error:
-        raise StateUnreadable(f"{path} is damaged: {error}") from error
+        return read_record(HostUsage, self._of_host(host, "usage.json"))

@@ -61,11 +61,16 @@ log() { # JOB FILE INODE OFFSET MAX
   [ "$2" -gt "$from" ] && tail -c "+$((from + 1))" -- "$file" | head -c $(($2 - from)) | base64
   echo "end"
 }
-files() { # JOB FOLDER MAX LATEST: how many files there are in it, and the latest ones
+ends() { # JOB FILE BYTES: its size, its last and its first bytes
+  [ -f "$2" ] && log "$1" "$2" - 0 "$3" && echo "head $1" && head -c "$3" -- "$2" | base64 && echo "end"
+}
+files() { # JOB FOLDER MAX LATEST [TEST ...]: how many files there are in it, and the latest ones
   [ -d "$2" ] || { echo "files $1 missing"; return 0; }
+  job=$1 folder=$2 max=$3 latest=$4
+  shift 4
   {
-    (cd "$2" && limited find . -type f -exec stat -c '%Y %s %n' {} +; echo "0 ended $?") 2>/dev/null
-  } | head -n "$3" | sort -rn | awk -v job="$1" -v latest="$4" '
+    (cd "$folder" && limited find . "$@" -type f -exec stat -c '%Y %s %n' {} +; echo "0 ended $?") 2>/dev/null
+  } | head -n "$max" | sort -rn | awk -v job="$job" -v latest="$latest" '
     $1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ { if (count++ < latest) print "file", job, $0; bytes += $2 }
     $2 == "ended" { complete = $3 != 124 }
     END { print "files", job, count + 0, sprintf("%.0f", bytes), complete ? "all" : "part" }'
@@ -119,6 +124,13 @@ usage() { # FOLDER
 }""".replace("RUNS", RUNS).replace("OWN_FILES", " ".join(RUN_FILES))
 
 _EXAMINE = """\
+lineage() { # ID: the processes whose environment names it; that of grep shows that grep can read them
+  id=$1; set -- /proc/[0-9]*/environ  # before grep is one of them
+  JOBMON_LINEAGE=$id grep -lzxF -e "JOBMON_LINEAGE=$id" /proc/self/environ "$@" 2>/dev/null |
+    while IFS=/ read -r _ _ pid _; do
+      if [ "$pid" = self ]; then echo searched; else printf 'found %s\\n' "$pid"; fi
+    done
+}
 link() { # FILE: where it points, in one line
   printf '%s' "$(readlink "$1" 2>/dev/null)" | tr '\\000-\\037' ' '
 }
@@ -189,6 +201,24 @@ def files_line(job: int, folder: str) -> str:
     return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
 
 
+def saved_files_line(job: int, folder: str, levels: int, latest: int) -> str:
+    """Return the line that prints a folder's absolute path, and lists the latest files down to ``levels``.
+
+    Only files of the user and of root are listed: others must not be loaded.
+    """
+    there = path(folder)
+    owners = r'\( -user "$(id -u)" -o -user 0 \)'
+    return (
+        f'(cd {there} && printf "folder {job} %s\\n" "$PWD") 2>/dev/null; '
+        f"files {job} {there} {MAX_FILES} {latest} -maxdepth {levels} {owners}"
+    )
+
+
+def ends_line(job: int, file: str, max_bytes: int) -> str:
+    """Return the line that reads the start and the end of a file."""
+    return f"ends {job} {path(file)} {max_bytes}"
+
+
 def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
     """Return the line that looks at a command that jobmon starts.
 
@@ -220,8 +250,13 @@ def writers_line(file: str) -> str:
     )
 
 
+def lineage_line(lineage: str) -> str:
+    """Return the line that finds the processes of a lineage; ``searched`` shows that it could."""
+    return f"lineage {shlex.quote(lineage)}"
+
+
 PANES_LINE = "panes"
 PANE_DETAILS_LINE = (
     "limited tmux list-panes -a -F '#{pane_pid}' |\n"
-    'while read -r pid; do details "$pid"; foreground "$pid"; done'
+    'while read -r pid; do [ -z "$pid" ] || { details "$pid"; foreground "$pid"; }; done'
 )

@@ -28,12 +28,13 @@ from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from jobmon_core.domain.hosts.model import SeenRun
     from jobmon_core.scheduler.base import BackendResources, RemoteJob
     from jobmon_core.scheduler.ssh.records import JobFolder
 
+_NO_VARIABLES: Mapping[str, str] = {}
 _PAUSES_S = (0.0, 2.0, 8.0)  # before each attempt to start
 _RUNS = ".local/state/jobmon"  # `script.RUNS`, relative to the home directory
 
@@ -44,7 +45,7 @@ if [ "$1" = command ]; then  # the child
   . "$folder/env"
   command -p rm -f "${0%%/*}/env"
   cd %(workdir)s || exit 1
-  export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"
+  export PYTHONUNBUFFERED="${PYTHONUNBUFFERED:-1}"%(exports)s
   set -- %(command)s
   exec "$@"
 fi
@@ -148,11 +149,16 @@ class CommandStarter:
             raise StorageFailed(f"the command cannot be recorded, so it was not started: {error}") from error
         return remote_job(folder, job)
 
-    def start(self, number: int, command: Sequence[str], workdir: str) -> str:
-        """Start a recorded command; return why it is not known whether it started, empty if it did."""
+    def start(
+        self, number: int, command: Sequence[str], workdir: str, variables: Mapping[str, str] = _NO_VARIABLES
+    ) -> str:
+        """Start a recorded command; return why it is not known whether it started, empty if it did.
+
+        ``variables`` are added to the environment of the login there.
+        """
         folder = self._jobs.records.of(number)
         job = folder.load()
-        text = script.examine((_start_text(job.run_id, command, workdir), _run_line(folder, job)))
+        text = script.examine((_start_text(job.run_id, command, workdir, variables), _run_line(folder, job)))
         problem = ""
         for pause_s in _PAUSES_S:
             self._pause(pause_s)
@@ -179,9 +185,15 @@ def _has_started(run: SeenRun | None) -> bool:
     return run is not None and (run.command is not None or run.exit_code is not None)
 
 
-def _start_text(run_id: str, command: Sequence[str], workdir: str) -> str:
+def _start_text(
+    run_id: str, command: Sequence[str], workdir: str, variables: Mapping[str, str] = _NO_VARIABLES
+) -> str:
     mark = f"jobmon-{os.urandom(8).hex()}"
-    wrapper = _WRAPPER % {"workdir": script.path(workdir or "~"), "command": shlex.join(command)}
+    wrapper = _WRAPPER % {
+        "workdir": script.path(workdir or "~"),
+        "exports": "".join(f" {name}={shlex.quote(value)}" for name, value in variables.items()),
+        "command": shlex.join(command),
+    }
     return _START % {
         "runs": script.RUNS,
         "mark": mark,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.hosts.model import HostJob, HostUsage
     from jobmon_core.scheduler.base import BackendResources
 
-
 _MAX_NAME = 60  # characters of a command line
 
 
@@ -33,6 +32,15 @@ def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...
         return (HostRecords(resources.folder()).of(number).files(),)
     except (OSError, StateUnreadable):
         return ()
+
+
+def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
+    """Return whether the marker of a job was there at the latest look; nothing if the user named none."""
+    try:
+        job = HostRecords(resources.folder()).of(number).load()
+    except (OSError, StateUnreadable):
+        return {}
+    return {f"marker {job.target.marker} on {job.host}": job.has_marker} if job.target.marker else {}
 
 
 def sample_of(usage: HostUsage, job: HostJob) -> Sample:

@@ -7,28 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.stored_message import StoredMessage
-from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
+from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.json_file import encoded
-from jobmon_core.system.files import create_exclusive, failure_reason, read_own, write_atomically
+from jobmon_core.system.files import create_exclusive, failure_reason, read_own, remove_file, write_atomically
 from jobmon_core.system.json_codec import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from jobmon_core.domain.delivery.outbox import Message
 
 _MAX_BYTES = 4 * 2**20
 _MAX_NAME_CHARS = 200  # of the 255 bytes that file systems allow, with room for a temporary name
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableMessage:
-    """A file that cannot be read; it stays unchanged and is reported."""
-
-    path: Path
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +42,42 @@ class MessageStore:
         """
         return create_exclusive(self.path(message.id), encoded(StoredMessage.of(message, channel)))
 
-    def save(self, stored: StoredMessage) -> None:
-        """Replace the record of a message durably.
+    def save(self, stored: StoredMessage, check_owner: Callable[[], None] = lambda: None) -> None:
+        """Replace the record of a message durably; ``check_owner`` is called as by `JobStore.save`.
 
         Raises:
             StorageFailed: the old record is still there, or the new one is, but may not survive a power cut.
         """
-        write_atomically(self.path(stored.id), encoded(stored))
+        write_atomically(self.path(stored.id), encoded(stored), check=check_owner)
 
     def load(self, message_id: str) -> StoredMessage | None:
         """Return the record of a message; None without a readable one."""
         stored = self.read(self.path(message_id))
         return stored if isinstance(stored, StoredMessage) else None
 
-    def read(self, path: Path) -> StoredMessage | UnreadableMessage | None:
+    def read(self, path: Path) -> StoredMessage | Unreadable | None:
         """Return the record in a file, or why it cannot be read; None if it was removed."""
         try:
             stored = from_json(StoredMessage, json.loads(read_own(path, _MAX_BYTES)))
         except FileNotFoundError:
             return None
         except OSError as error:
-            return UnreadableMessage(path, failure_reason(path, error))
+            return Unreadable(path, failure_reason(path, error))
         except (ValueError, RecursionError) as error:  # DecodeError is a ValueError
-            return UnreadableMessage(path, f"it is damaged ({error})")
+            return Unreadable(path, f"it is damaged ({error})")
         if not stored.outbox or self.path(stored.id) != path:
-            return UnreadableMessage(path, "it is damaged, or was renamed or copied")
+            return Unreadable(path, "it is damaged, or was renamed or copied")
         return stored
 
     def paths(self) -> list[Path]:
         """Return the files of all messages; empty if the folder cannot be read."""
         return sorted(self.folder.glob("*.json"))
 
-    def all(self) -> Iterator[StoredMessage | UnreadableMessage]:
+    def all(self) -> Iterator[StoredMessage | Unreadable]:
         """Yield the files that cannot be read, then all messages, oldest first."""
         records = [record for path in self.paths() if (record := self.read(path)) is not None]
         stored = [record for record in records if isinstance(record, StoredMessage)]
-        yield from (record for record in records if isinstance(record, UnreadableMessage))
+        yield from (record for record in records if isinstance(record, Unreadable))
         yield from sorted(stored, key=lambda record: (record.message.created_s, record.id))
 
     def remove(self, message_id: str) -> None:
@@ -94,11 +86,7 @@ class MessageStore:
         Raises:
             StorageFailed: it cannot be removed.
         """
-        path = self.path(message_id)
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
+        remove_file(self.path(message_id))
 
     def path(self, message_id: str) -> Path:
         """Return the file of a message."""

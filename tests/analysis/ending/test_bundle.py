@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.ending.bundle import MAX_BUNDLES, BundleSource, with_bundles
-from jobmon_core.analysis.ending.complete import EndFiles, completed_diagnoses
+from jobmon_core.analysis.ending.bundle import MAX_BUNDLES, with_bundles
+from jobmon_core.analysis.ending.complete import completed_diagnoses
+from jobmon_core.analysis.ending.files import EndFiles
 from jobmon_core.domain.diagnosis.model import MISSING_OUTPUTS, Diagnosis, Line
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
@@ -77,11 +78,11 @@ def failed_job(tmp_path: Path) -> WatchedJob:
     return WatchedJob("slurm-12-x", 12, 0.0, name="train", workdir="/scratch/me", logs=logs, tasks={"": task})
 
 
-def source(home: Home, environ: dict[str, str] | None = None) -> BundleSource:
+def end_files(home: Home, progress: JobProgress | None = None) -> EndFiles:
     def telemetry(job_id: str, key: str) -> TaskTelemetry:
         return TaskTelemetry(home.telemetry_folder(job_id, key))
 
-    return BundleSource(home.bundle_file, telemetry, environ or {}, NOW_S)
+    return EndFiles(lambda: progress or JobProgress(), home.bundle_file, telemetry, lambda: NOW_S)
 
 
 def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Home) -> None:
@@ -97,7 +98,7 @@ def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Ho
         tasks={"": followed}, events=(Event(NOW_S, EventKind.STALLED, f"no progress, token {TOKEN}"),)
     )
     environ = {"CUDA_VISIBLE_DEVICES": "0", "HF_TOKEN": "hf_secret"}
-    (found,) = with_bundles(job, {"": FOUND}, progress, source(home, environ)).values()
+    (found,) = with_bundles(job, {"": FOUND}, end_files(home, progress), environ).values()
     path = Path(found.bundle)
     text = path.read_text(encoding="utf-8")
     for part in (
@@ -111,9 +112,9 @@ def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Ho
         "2025-11-24T15:26:40Z  PENDING (Priority)\n2025-11-24T15:58:20Z  FAILED\n",
         "the whole task: step 30 of 100",
         "worker_0.log: item 12 of 50",
-        "n1: pid 101, rank 1, python train.py, running, CPU 100 %",
+        "n1: pid 101, rank 1, python train.py, running, CPU 100%",
         "== Outputs and checkpoints",
-        "GPU 0 : 90 % busy, 20.0 GiB of 80.0 GiB",
+        "GPU 0 : 90% busy, 20.0 GiB of 80.0 GiB",
         "  memory of the task: 8.0 GiB of 32.0 GiB",
         "stalled: no progress",
         "CUDA_VISIBLE_DEVICES=0\nalso set, values not shown: HF_TOKEN",
@@ -134,7 +135,7 @@ def test_a_bundle_shows_the_use_of_a_job_in_hours_and_bytes(tmp_path: Path, home
     end = replace(FAILURE, usage=Usage(cpu_s=3600.0, run_s=1900, gpu=gpu_usage))
     job = failed_job(tmp_path)
     job = replace(job, tasks={"": replace(job.tasks[""], end=end)})
-    (found,) = with_bundles(job, {"": FOUND}, JobProgress(), source(home)).values()
+    (found,) = with_bundles(job, {"": FOUND}, end_files(home), {}).values()
     text = Path(found.bundle).read_text(encoding="utf-8")
     for line in ("  cpu_s: 1h", "  run_s: 31m 40s", "  percent: 40.0", "  memory_bytes: 1.0 GiB"):
         assert f"\n{line}\n" in text, line
@@ -144,8 +145,8 @@ def test_a_monitor_that_was_killed_before_it_saved_the_path_writes_the_same_file
     tmp_path: Path, home: Home
 ) -> None:
     job = failed_job(tmp_path)
-    first = with_bundles(job, {"": FOUND}, JobProgress(), source(home))
-    assert with_bundles(job, {"": FOUND}, JobProgress(), source(home)) == first
+    first = with_bundles(job, {"": FOUND}, end_files(home), {})
+    assert with_bundles(job, {"": FOUND}, end_files(home), {}) == first
     assert len(list(home.logs.iterdir())) == 1
 
 
@@ -153,14 +154,14 @@ def test_a_success_and_a_cancelled_job_have_no_bundle(tmp_path: Path, home: Home
     job = failed_job(tmp_path)
     for end in (SUCCESS, replace(FAILURE, state=JobState.CANCELLED, outcome=Outcome.CANCELLED)):
         job = replace(job, tasks={"": replace(job.tasks[""], end=end)})
-        assert with_bundles(job, {"": FOUND}, JobProgress(), source(home))[""].bundle == ""
+        assert with_bundles(job, {"": FOUND}, end_files(home), {})[""].bundle == ""
 
 
 def test_of_an_array_the_first_task_of_each_kind_of_failure_has_a_bundle(tmp_path: Path, home: Home) -> None:
     job = failed_job(tmp_path)
     kinds = {str(key): replace(FOUND, title=f"Kind {key // 2}", what_failed="") for key in range(20)}
     job = replace(job, array_indices="0-19", tasks={key: replace(job.tasks[""], key=key) for key in kinds})
-    found = with_bundles(job, kinds, JobProgress(), source(home))
+    found = with_bundles(job, kinds, end_files(home), {})
     written = [key for key, diagnosis in found.items() if diagnosis.bundle]
     assert written == ["0", "2", "4", "6", "8", "10"]
     assert len(written) == MAX_BUNDLES
@@ -174,7 +175,7 @@ def test_on_a_full_disk_the_diagnosis_stays_and_says_so(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(files, "_write", full)
-    found = with_bundles(failed_job(tmp_path), {"": FOUND}, JobProgress(), source(home))[""]
+    found = with_bundles(failed_job(tmp_path), {"": FOUND}, end_files(home), {})[""]
     assert (found.what_failed, found.bundle) == (FOUND.what_failed, "")
     assert "the diagnostics could not be saved: " in found.note
     assert "No space left on device" in found.note
@@ -185,9 +186,8 @@ def test_a_failing_worker_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path,
         raise RuntimeError("a bug")
 
     logged: list[str] = []
-    telemetry = source(home).telemetry_of
-    end_files = EndFiles(broken, home.bundle_file, telemetry, lambda: NOW_S)
-    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, end_files, Worker(), logged.append)
+    files = end_files(home)._replace(read_progress=broken)
+    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, files, Worker(), logged.append)
     assert found == {"": FOUND}
     assert "a bug" in logged[0]
 
@@ -206,9 +206,9 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
         raise AssertionError
 
     logged: list[str] = []
-    end_files = EndFiles(JobProgress, home.bundle_file, broken, lambda: NOW_S)
+    files = end_files(home)._replace(telemetry_of=broken)
     clean = Diagnosis(None, "Completed", "", "")
-    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, end_files, Worker(), logged.append)
+    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, files, Worker(), logged.append)
     assert found["1"].cause == MISSING_OUTPUTS
     assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note
@@ -238,7 +238,7 @@ def test_a_bundle_has_the_whole_traceback_whatever_follows_it(tmp_path: Path, ho
     )
     stderr.write_text(chain + "slurmstepd: error: noise\n" * 90, encoding="ascii")
     proof = replace(FOUND, evidence=(Line(str(stderr), 15, "ValueError: no rate"),))
-    (found,) = with_bundles(job, {"": proof}, JobProgress(), source(home)).values()
+    (found,) = with_bundles(job, {"": proof}, end_files(home), {}).values()
     text = Path(found.bundle).read_text(encoding="utf-8")
     _, _, part = text.partition(f"== The traceback in {stderr}\n")
     lines = part.partition("\n\n==")[0].splitlines()
@@ -247,5 +247,5 @@ def test_a_bundle_has_the_whole_traceback_whatever_follows_it(tmp_path: Path, ho
     assert lines[-1] == "15: ValueError: no rate"
     assert TOKEN not in part
     gone = replace(FOUND, evidence=(Line(str(stderr), 4000, "ValueError: no rate"),))
-    (found,) = with_bundles(job, {"": gone}, JobProgress(), source(home)).values()
+    (found,) = with_bundles(job, {"": gone}, end_files(home), {}).values()
     assert "The traceback" not in Path(found.bundle).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ import pytest
 
 from jobmon_core.analysis.ending.core_dumps import newest_core_dump, with_core_dump
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.own_files import OwnFiles
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 
@@ -48,9 +49,15 @@ def test_the_newest_core_dump_of_the_run_is_named(tmp_path: Path) -> None:
     (tmp_path / "core.link").symlink_to(newest)
     (tmp_path / "core").unlink()
     assert advice(tmp_path) == (
-        f"Set PYTHONFAULTHANDLER=1. Its core dump is {newest} (4.0 KiB): "
+        f"Set PYTHONFAULTHANDLER=1. A core dump was written while it ran, {newest} (4.0 KiB): "
         f"`gdb -batch -ex bt PROGRAM {newest}` shows where it crashed."
     )
+
+
+def test_a_core_dump_from_after_the_end_is_of_another_run(tmp_path: Path) -> None:
+    put(tmp_path / "core", at_s=STARTED_S + 60)
+    assert advice(tmp_path, replace(CRASH, ended_s=STARTED_S + 59)) != FOUND.advice
+    assert advice(tmp_path, replace(CRASH, ended_s=STARTED_S + 30)) == FOUND.advice
 
 
 def test_the_folder_of_the_kernels_pattern_is_searched_too(tmp_path: Path) -> None:
@@ -85,6 +92,6 @@ def test_what_the_kernel_writes_is_a_core_dump(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
     assert done.returncode == -signal.SIGSEGV
-    found = newest_core_dump((str(tmp_path),), 0.0)
+    found = newest_core_dump((str(tmp_path),), OwnFiles(0.0))
     assert found is not None
     assert found.size_bytes > 4096

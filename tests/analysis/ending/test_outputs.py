@@ -15,9 +15,12 @@ from jobmon_core.domain.delivery.outbox import Quote
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
 from jobmon_core.domain.job_settings import Done, JobSettings
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.own_files import OwnFiles
 from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
+from tests.support.checkpoint_layouts import torch_file
 
 START_S = 1_764_000_000
 SUCCESS = End(
@@ -181,6 +184,7 @@ def test_of_large_and_binary_results_only_what_is_readable_is_quoted(tmp_path: P
     rows = "".join(f"{number},0.5\n" for number in range(20_000))
     write(tmp_path / "long.csv", text=f"step,loss\n{rows}")
     (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 40)
+    os.utime(tmp_path / "b.bin", (START_S + 60, START_S + 60))
     found = verified(job_with(JobSettings(results=(f"{tmp_path}/long.csv", f"{tmp_path}/b.bin"))))
     lines = found.results[0].text.split("\n")
     assert (lines[0].split(), lines[-1].split()) == (["step", "loss"], ["19999", "0.5"])
@@ -194,6 +198,18 @@ def test_tasks_of_an_array_that_share_their_folder_are_verified_together(out: Pa
     job = replace(job_with(JobSettings(output_dir=str(out))), array_indices="0-1", tasks=tasks)
     found = with_outputs(job, dict.fromkeys(tasks, CLEAN), JobProgress())
     assert [each.what_failed for each in found.values()] == ["1 of 3 shards is missing"] * 2
+
+
+def test_the_newest_checkpoint_in_a_folder_that_the_log_names_is_in_the_message(out: Path) -> None:
+    torch_file(out / "ckpt_1.pt")
+    os.utime(out / "ckpt_1.pt", (START_S + 60, START_S + 60))
+    torch_file(out / "ckpt_9.pt")  # by another job, since
+    log = out.parent / "train.log"
+    write(log, text=f"Saving model checkpoint to {out}/ckpt_1.pt\n")
+    progress = JobProgress(artifacts={"": Artifacts(1.0, Outputs(str(out), is_found=True))})
+    job = replace(job_with(None), logs=LogPaths(str(log), str(log), BY_USER))
+    outputs = verified(job, progress).outputs
+    assert (outputs[:7], outputs[-38:]) == ("1 file,", "newest checkpoint ckpt_1.pt (complete)")
 
 
 def test_of_a_folder_that_the_log_names_only_hard_evidence_counts(out: Path) -> None:
@@ -267,10 +283,10 @@ def test_all_tasks_together_have_one_time_limit(out: Path) -> None:
 def test_an_error_with_one_task_costs_only_its_own_verdict(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_for_the_first(job: WatchedJob, task: Task, since_s: float) -> Results:
+    def broken_for_the_first(job: WatchedJob, task: Task, own: OwnFiles) -> Results:
         if task.key == "0":
             raise RuntimeError(f"a bug, {TOKEN}")
-        return read_results(job, task, since_s)
+        return read_results(job, task, own)
 
     monkeypatch.setattr("jobmon_core.analysis.ending.outputs.read_results", broken_for_the_first)
     job = array_of_folders(out, 2)

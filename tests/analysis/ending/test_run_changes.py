@@ -12,7 +12,7 @@ from jobmon_core.domain.provenance.model import RunRecord
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import JobStore
 
 SUCCESS = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)

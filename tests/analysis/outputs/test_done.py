@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
-from jobmon_core.monitor.done.hints import DoneHints
+from jobmon_core.monitor.done_hints import DoneHints
 from tests.support.clock import FakeClock
 
 START_S = 1_000_000

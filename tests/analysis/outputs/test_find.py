@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon.views.artifacts import artifacts_json, artifacts_rows
-from jobmon_core.analysis.outputs.find import look_at_all_found, look_at_found_outputs
-from jobmon_core.analysis.outputs.listings import Listings
+from jobmon_core.analysis.outputs.find import Listings, look_at_all_found, look_at_found_outputs
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths

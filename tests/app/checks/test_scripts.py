@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jobmon.commands.restart_options import restart_change
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
 from jobmon_core.domain.checks.model import Item, Status
 from jobmon_core.store.home import Home
-from tests.support.batch_scripts import BAD, GOOD, Case, make_workspace, problems
+from tests.support.batch_scripts import (
+    BAD,
+    BAD_FOR_RESTARTS,
+    GOOD,
+    GOOD_FOR_RESTARTS,
+    Case,
+    make_workspace,
+    problems,
+)
 
 _SLURM = "slurm"  # which is not on PATH; tests/real asks it
 
@@ -49,6 +59,51 @@ def test_the_planted_fault_is_named_with_advice_and_no_other(name: str, submissi
     items = submission.check(_SLURM, case.write(Path.cwd()))
     _assert_advice(items)
     assert problems(items) == case.expected, [i for i in items if i.id in problems(items)]
+
+
+def _about_restarts(submission: CheckSubmission, case: Case) -> tuple[Item, ...]:
+    items = replace(submission, change=restart_change("on", {})).check(_SLURM, case.write(Path.cwd()))
+    _assert_advice(items)
+    return tuple(item for item in items if item.id.startswith("restart_"))
+
+
+@pytest.mark.parametrize("name", GOOD_FOR_RESTARTS)
+def test_a_script_that_can_be_restarted_gets_no_word_about_it(name: str, submission: CheckSubmission) -> None:
+    items = _about_restarts(submission, GOOD_FOR_RESTARTS[name])
+    assert problems(items) == {}, [item for item in items if item.id in problems(items)]
+    assert len(items) == len({item.id for item in items}) == 4
+
+
+@pytest.mark.parametrize("name", BAD_FOR_RESTARTS)
+def test_what_would_make_a_restart_fail_is_named(name: str, submission: CheckSubmission) -> None:
+    items = _about_restarts(submission, BAD_FOR_RESTARTS[name])
+    expected = {BAD_FOR_RESTARTS[name].fault: Status.WARN}
+    assert problems(items) == expected, [item for item in items if item.id in problems(items)]
+
+
+@pytest.mark.parametrize("name", [*GOOD, *BAD])
+def test_any_script_can_be_judged_with_a_view_to_restarts(name: str, submission: CheckSubmission) -> None:
+    case = {**GOOD, **BAD}[name]
+    assert "restart_folder" not in problems(_about_restarts(submission, case))
+
+
+@pytest.mark.parametrize(("first", "is_named"), [("", False), ("set -u\n", True)])
+def test_a_variable_of_jobmon_may_be_empty_in_the_first_attempt(
+    first: str, submission: CheckSubmission, *, is_named: bool
+) -> None:
+    arguments = Case(f"{first}python3 -u train.py $JOBMON_RESUME_FROM\n").write(Path.cwd())
+    items = replace(submission, change=restart_change("on", {})).check(_SLURM, arguments)
+    assert ("variables" in problems(items)) == is_named
+
+
+def test_nothing_is_said_about_restarts_unless_the_user_asks_for_them(submission: CheckSubmission) -> None:
+    case, config = BAD_FOR_RESTARTS["--requeue"], Path("jobmon.yaml")
+    arguments = case.write(Path.cwd())
+    assert not [each for each in submission.check(_SLURM, arguments) if each.id.startswith("restart_")]
+    config.write_text("restart: {mode: observe}\n")
+    assert case.fault in problems(submission.check(_SLURM, arguments))
+    config.write_text("restart: {mode: off, resume_arg: --resume}\n")
+    assert case.fault not in problems(submission.check(_SLURM, arguments))
 
 
 def _assert_advice(items: tuple[Item, ...]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.app.handover.commands import failed_indices
+from jobmon_core.app.handover_facts import failed_indices
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task
 from tests.support.job_records import failed, job_of, succeeded

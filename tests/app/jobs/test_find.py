@@ -82,12 +82,39 @@ def test_without_any_job_there_is_no_latest_one(tmp_path: Path) -> None:
         find_job(Context(Home(tmp_path), {}), "latest")
 
 
+def test_a_run_of_a_group_is_found_by_the_name_that_status_shows(ctx: Context) -> None:
+    ctx.store.save(replace(job_of(RUNNING, job_id=21, name="train"), settings=JobSettings(run="lr/0.1")))
+    assert str(find_ref_by_name(ctx, "lr/0.1")) == "21"
+
+
 def test_a_file_of_that_name_is_not_taken_for_a_job(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert str(find_ref_by_name(ctx, "train")) == "14"
     assert find_ref_by_name(ctx, "missing.log") is None
+    assert find_ref_by_name(ctx, "logs/train") is None
     (tmp_path / "train").touch()
     assert find_ref_by_name(ctx, "train") is None
     assert find_ref_by_name(ctx, "-") is None
+
+
+def test_a_script_with_the_name_of_its_job_is_not_taken_for_a_log(
+    ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("train.sbatch", "train.py"), 30):
+        ctx.store.save(job_of(RUNNING, job_id=number, name=name))
+        (tmp_path / name).write_text("#!/bin/bash\n" if name.endswith("h") else "import torch\n")
+        assert str(find_ref_by_name(ctx, name)) == str(number)
+    (tmp_path / "other.sbatch").write_text("#!/bin/bash\n")
+    assert find_ref_by_name(ctx, "other.sbatch") is None
+    job = job_of(RUNNING, job_id=40, name="lr3")  # by `#SBATCH -J`
+    ctx.store.save(replace(job, command=f"{tmp_path}/other.sbatch --lr 3"))
+    assert str(find_ref_by_name(ctx, "other.sbatch")) == "40"
+
+
+def test_a_job_that_slurm_has_not_listed_yet_may_be_the_one_that_is_meant(ctx: Context) -> None:
+    ctx.store.save(replace(job_of(job_id=50, name=""), concluded_s=None))
+    with pytest.raises(UnknownJob, match=r"the name of job 50 is not known yet; `jobmon status --all`"):
+        find_job(ctx, "mine")

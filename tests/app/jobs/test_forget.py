@@ -16,6 +16,8 @@ from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
 from tests.support.job_records import ENTRY, NOW_S, RUNNING, failed, job_of, status_of
+from tests.support.lineages import attempt, job_of_attempt, lineage_of
+from tests.support.lineages import save as save_lineage
 
 DAY_S = 86_400.0
 ENDED = replace(
@@ -141,3 +143,27 @@ def test_the_raw_id_of_an_array_task_does_not_forget_the_array(ctx: Context) -> 
     with pytest.raises(UnknownJob, match="use `jobmon forget 20`"):
         list(forget(ctx, JobRef(21)))
     assert ctx.store.load(array.id) == array
+
+
+def test_an_attempt_of_a_lineage_that_may_go_on_is_kept(ctx: Context) -> None:
+    jobs = [job_of_attempt(number, failed()) for number in (0, 1)]
+    attempts = attempt(0), attempt(1)
+    save_lineage(ctx, lineage_of(*attempts), *jobs)
+    (removal,) = forget(ctx, JobRef(8123))
+    assert removal.kept_because == (
+        "it is an attempt of a lineage that may be restarted; `jobmon restart --off 8123` ends that"
+    )
+    assert {each.subject for each in prune(ctx, 0.0, dry_run=True) if each.removed} == {"12 train"}
+
+    save_lineage(ctx, lineage_of(*attempts, ended_why="finished"))
+    assert [each.removed for each in forget(ctx, JobRef(8123))] == [True]
+    assert ctx.lineages.ids() == ["7f3a"]  # the other attempt still needs it
+    assert [each.removed for each in forget(ctx, JobRef(8124))] == [True]
+    assert list(ctx.home.lineages.iterdir()) == []
+
+
+def test_an_attempt_of_a_lineage_that_cannot_be_read_is_kept(ctx: Context) -> None:
+    save_lineage(ctx, lineage_of(attempt(0)), job_of_attempt(0, failed()))
+    (ctx.home.lineages / "7f3a.json").write_text("{", encoding="utf-8")
+    (removal,) = forget(ctx, JobRef(8123))
+    assert "7f3a.json cannot be read, so it is left as it is" in removal.kept_because

@@ -58,6 +58,16 @@ def test_a_saved_trainer_state_is_read_in_place_of_a_log(tmp_path: Path) -> None
     assert report.updated_s is not None
 
 
+def test_three_of_four_workers_are_not_the_whole_job(tmp_path: Path) -> None:
+    paths = [tmp_path / f"worker_{number}.log" for number in range(3)]
+    for path in paths:
+        path.write_text("Processed 25000/25000 items\n", encoding="utf-8")
+    logs = LogProgress(tuple(map(str, paths)), JobSettings(total_items=100_000, num_workers=4))
+    progress = logs.read(ended=True).progress
+    assert progress is not None
+    assert (progress.current, progress.total, progress.fraction) == (75_000, 100_000, 0.75)
+
+
 def test_a_checkpoint_names_the_total_that_neither_the_log_nor_the_user_does(tmp_path: Path) -> None:
     save_state(tmp_path / "out" / "checkpoint-500")
     logs = replace(logs_of(tmp_path, "step 700 loss 0.5"), checkpoints=str(tmp_path / "out"))

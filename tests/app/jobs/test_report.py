@@ -100,6 +100,12 @@ NEW = WatchedJob("slurm-8123-x", 8123, START_S)
             replace(NEW, array_indices="1-2", pending_indices="1-2", pending_reason="Priority"),
             "has not started (PENDING, Priority)",
         ),
+        (
+            replace(
+                NEW, pending_indices="1-2", pending_reason="Priority", answered_s=START_S + 3 * _HOUR_S - 55
+            ),
+            "has not started (PENDING, Priority, as of 55s ago)",
+        ),
         (with_task(NEW, Task("", state=JobState.REQUEUE_HOLD)), "has not started (REQUEUE_HOLD)"),
         (
             with_task(NEW, Task("", state=JobState.PENDING, reason="BeginTime", restarts=1)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.app.live.phase import JobPhase, phase_of
+from jobmon_core.app.live.tasks import JobPhase, phase_of
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome

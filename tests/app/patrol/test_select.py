@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.patrol.select import failed_earlier, jobs_to_patrol
-from jobmon_core.app.patrol.targets import named_state_ids
+from jobmon_core.app.patrol.look import failed_earlier, jobs_to_patrol, named_state_ids
 from jobmon_core.app.patrol.unattended import PatrolFailed, in_bounded_time
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.app.processes.progress_warnings import ProgressWarnings
+from jobmon_core.app.processes.run import ProgressWarnings
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.store.progress_file import ProgressFile
+from jobmon_core.store.job_files import ProgressFile
 from tests.support.clock import FakeClock
 
 STALLED = Event(100.0, EventKind.STALLED, "no progress for 12m (step 3 of 10)")
-HALF = Event(100.0, EventKind.MILESTONE, "50 % done")
+HALF = Event(100.0, EventKind.MILESTONE, "50% done")
 MOVES = Event(200.0, EventKind.RECOVERED, "moves again", ended=EventKind.STALLED)
-SLOW = Event(200.0, EventKind.SLOW, "31 % slower than its best")
+SLOW = Event(200.0, EventKind.SLOW, "31% slower than its best")
 
 
 def test_a_checkpoint_listed_after_a_warning_does_not_repeat_it(tmp_path: Path) -> None:

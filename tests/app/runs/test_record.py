@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.runs.record import Request, record_run
+from jobmon_core.app.runs.record import record_run
+from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.context import Context
 from jobmon_core.domain.provenance.model import RunRecord
+from jobmon_core.domain.restart.settings import RunOptions
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files.run_record import RunRecordFile
+from jobmon_core.store.job_files import RunRecordFile
 from tests.support.job_records import JOB
 
 
@@ -44,7 +46,7 @@ def test_no_record_is_left_of_a_job_that_was_forgotten_meanwhile(tmp_path: Path,
     ctx = SlowContext(Home(tmp_path), {})
     ctx.forgotten = forgotten
     ctx.store.save(JOB)
-    record_run(ctx, Request(("true",), "local", is_command=True), lambda: [JOB.id])
+    record_run(ctx, SubmitRequest("local", ("true",), run=RunOptions()), lambda: [JOB.id])
     assert ctx.home.run_file(JOB.id).exists() != forgotten
 
 
@@ -62,7 +64,7 @@ def test_with_chdir_files_are_found_by_the_folder_of_the_submission_and_by_that_
     ctx = Context(Home(tmp_path / "home"), {"PWD": str(submitted_from), "CONF": "/shell"})
     ctx.store.save(JOB)
     arguments = (f"--chdir={workdir}", f"--export=ALL,CONF={workdir}", str(script))
-    record_run(ctx, Request(arguments, "local"), lambda: [JOB.id])
+    record_run(ctx, SubmitRequest("local", arguments), lambda: [JOB.id])
     found = ctx.run_record(JOB.id).read()
     assert found is not None
     assert set(found.files) == {str(submitted_from / "a.py"), *(str(workdir / f"{n}.py") for n in "abc")}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jobmon.views.waiting import Known, wait_line
 from jobmon_core.app.waiting.result import Result, Waited
 from jobmon_core.app.waiting.wait import Target, WaitForJobs
 from jobmon_core.context import Context
@@ -14,7 +17,9 @@ from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Wake
 from tests.support.clock import FakeClock
-from tests.support.job_records import NOW_S, RUNNING, failed, job_of, succeeded
+from tests.support.job_records import NOW_S, RUNNING, failed, job_of, status_of, succeeded
+from tests.support.lineages import NODE_FAIL, attempt, job_of_attempt, lineage_of
+from tests.support.lineages import save as save_lineage
 
 
 class Monitors(FakeClock):
@@ -24,10 +29,13 @@ class Monitors(FakeClock):
         super().__init__(NOW_S)
         self.ctx = Context(Home(folder), {}, clock=self)
         self.later: dict[int, WatchedJob] = {}
+        self.at: dict[int, Callable[[], None]] = {}  # likewise, what else happens
         self.said: list[str] = []
 
     def wait(self, seconds: float) -> Wake:
         wake = super().wait(seconds)
+        if happens := self.at.get(len(self.waits)):
+            happens()
         if job := self.later.get(len(self.waits)):
             self.ctx.store.save(job)
         return wake
@@ -89,3 +97,33 @@ def test_a_state_file_that_cannot_be_read_is_of_unknown_outcome_and_the_others_a
     answers = monitors.answers(targets)
     assert [each.result for each in answers] == [Result.UNKNOWN, Result.SUCCESS]
     assert "is damaged" in answers[0].why
+
+
+def test_a_wait_for_any_attempt_ends_with_the_last_one_of_its_lineage(monitors: Monitors) -> None:
+    first, ended = job_of_attempt(0), job_of_attempt(0, NODE_FAIL)
+    due = replace(ended, restart_due_s=NOW_S + 60)
+    lineage = lineage_of(attempt(0), attempt(1))
+    targets = monitors.watch(first, job_of_attempt(1))
+    save_lineage(monitors.ctx, lineage_of(attempt(0)))
+    monitors.later = {2: due, 6: ended, 9: job_of_attempt(1, succeeded())}
+    monitors.at[5] = lambda: save_lineage(monitors.ctx, lineage)  # before its monitor saves that none is due
+    (answer,) = monitors.answers(targets[:1])
+    assert (answer.result, str(answer.ref), len(monitors.waits)) == (Result.SUCCESS, "8124", 9)
+
+
+def test_a_wait_that_is_over_too_early_says_that_a_restart_is_due(monitors: Monitors) -> None:
+    due = job_of_attempt(0, NODE_FAIL, restart_due_s=NOW_S + 42)
+    save_lineage(monitors.ctx, lineage_of(attempt(0)))
+    answers = monitors.answers(monitors.watch(due), 0.0)
+    assert answers[0].result is Result.RUNNING
+    known = Known({due.id: status_of(due)}, {}, NOW_S)
+    assert wait_line(answers, known) == "job 8123 train: NODE_FAIL; restart in 42s"
+    assert "2 to be restarted" in wait_line([*answers, *answers], known)
+
+
+def test_a_lineage_that_cannot_be_read_makes_the_outcome_unknown(monitors: Monitors) -> None:
+    targets = monitors.watch(job_of_attempt(0, NODE_FAIL))
+    save_lineage(monitors.ctx, lineage_of(attempt(0)))
+    (monitors.ctx.home.lineages / "7f3a.json").write_text("{", encoding="utf-8")
+    (answer,) = monitors.answers(targets)
+    assert (answer.result, "is damaged" in answer.why) == (Result.UNKNOWN, True)

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
-from jobmon_core.domain.autostart.crontab_text import (
+from jobmon_core.domain.autostart.command import (
+    AutostartCommand,
+    AutostartUnavailable,
     cron_lines,
+    marker_for,
     our_lines,
     scrontab_lines,
     with_lines,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
+from jobmon_core.domain.autostart.logind_rules import in_session, in_slurm_job, kills_at_logout
 
 SHIPPED_NO = "[Login]\n#KillUserProcesses=no\n#KillOnlyUsers=\n#KillExcludeUsers=root\n"
 SHIPPED_YES = SHIPPED_NO.replace("Processes=no", "Processes=yes")
@@ -22,6 +22,22 @@ SET = "[Login]\nKillUserProcesses=yes\n"
 )
 def test_only_processes_of_a_login_session_can_be_killed_at_logout(cgroups: str, *, expected: bool) -> None:
     assert in_session(cgroups) is expected
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "expected"),
+    [
+        ("0::/\n6:freezer:/slurm_n1/uid_0/job_1002/step_batch\n", True),
+        ("0::/system.slice/slurmstepd.scope/job_1002/step_extern/user/task_0\n", True),
+        ("0::/system.slice/n1_slurmstepd.scope/sEKNKTV3WPV500/step_batch/user\n", True),
+        ("0::/system.slice/slurmstepd.scope/system\n", False),
+        ("0::/user.slice/user-1000.slice/session-3.scope\n", False),
+        ("0::/user.slice/job_of_anna/x\n", False),
+        ("", False),
+    ],
+)
+def test_only_processes_in_the_cgroup_of_a_slurm_job_end_with_it(cgroups: str, *, expected: bool) -> None:
+    assert in_slurm_job(cgroups) is expected
 
 
 @pytest.mark.parametrize(

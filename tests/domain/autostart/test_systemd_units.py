@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
-from jobmon_core.domain.autostart.systemd_units import unit_files
+from jobmon_core.domain.autostart.command import (
+    AutostartCommand,
+    AutostartUnavailable,
+    marker_for,
+    unit_files,
+)
 
 MARKER = marker_for("/home/me/jobmon")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.batch_script.request import Request, read_request
+from jobmon_core.domain.batch_script.request import Request, log_files, read_request
 
 
 def _request(*arguments: str, script: str = "", **environment: str) -> Request:
@@ -62,3 +62,40 @@ def test_tasks_and_arrays() -> None:
 def test_a_het_job_is_recognized() -> None:
     assert _request(script="#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1").is_het_job
     assert not _request(script="#SBATCH -n1").is_het_job
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "expression"),
+    [
+        (["--array=1-4", "job.sh"], {"SBATCH_ARRAY_INX": "5"}, "1-4"),
+        (["-a1-4%2", "job.sh"], {}, "1-4%2"),
+        (["-a", "1", "--array", "2", "--wrap", "true"], {}, "2"),
+        (["-n1", "job.sh", "--array=9"], {"SBATCH_ARRAY_INX": "5"}, "5"),
+        (["job.sh"], {}, "7-8"),
+        (["--container-image=a.sqsh", "job.sh"], {}, "7-8"),
+        (["--tasks-per-node", "4", "--batch=gpu", "-a1-2", "job.sh"], {}, "1-2"),
+        (["-a1-2", "-n1", ":", "-n2", "job.sh"], {}, "1-2"),
+    ],
+)
+def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_the_script(
+    arguments: list[str], environment: dict[str, str], expression: str
+) -> None:
+    assert read_request(arguments, environment, "#!/bin/sh\n#SBATCH -a 7-8\n").options["array"] == expression
+
+
+@pytest.mark.parametrize(
+    ("options", "files"),
+    [
+        ([], ("/w/slurm-%j.out",)),
+        (["-a1-2"], ("/w/slurm-%A_%a.out",)),
+        (["-o", "logs/%x/%j.out"], ("/w/logs/a%%b/%j.out",)),
+        (["-o", "/scratch/%u/o.txt", "-e", "%j/e.txt"], ("/scratch/me/o.txt", "/w/%j/e.txt")),
+        (["-o", "100%%-%x.out"], ("/w/100%%-a%%b.out",)),
+        (["-o", r"a\\%x.out"], (r"/w/a\\%x.out",)),
+        (["-o", "none"], ("/dev/null",)),
+    ],
+)
+def test_of_the_files_of_the_output_what_is_known_before_the_submission_is_expanded(
+    options: list[str], files: tuple[str, ...]
+) -> None:
+    assert log_files(_request("-J", "a%b", *options), "/w", "me") == files

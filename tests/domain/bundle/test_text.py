@@ -80,3 +80,9 @@ def test_of_a_variable_with_an_unknown_name_only_the_name_is_shown() -> None:
 def test_a_time_is_written_in_utc_or_not_at_all() -> None:
     assert utc(1_764_000_000.7) == "2025-11-24T16:00:00Z"
     assert (utc(None), utc(0.0), utc(1e15)) == ("", "", "")
+
+
+def test_control_codes_and_turned_text_do_not_reach_the_reader() -> None:
+    text = bundle_text(["job 7 a\x1b]0;x\x07"], [Part("t\x1b[2J\u202e", ["b\x1b[31m\u2066\n== c", "d\te"])])
+    assert not [each for each in text if not each.isprintable() and each != "\n"]
+    assert text.split("\n")[-3:] == ["b [31m  == c", "d       e", ""]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.batch_script.parse import parse_script
 from jobmon_core.domain.batch_script.paths import PathUse, Use
 from jobmon_core.domain.batch_script.programs import programs_of
@@ -13,21 +14,31 @@ from jobmon_core.domain.batch_script.python_source import PythonSource
 from jobmon_core.domain.batch_script.request import read_request
 from jobmon_core.domain.checks.facts import (
     Facts,
-    Partition,
     PastRun,
     PathFact,
     PathKind,
     PythonFact,
     Quota,
-    Room,
     Setup,
     SubmissionAnswer,
 )
 from jobmon_core.domain.checks.model import Item, Status, exit_code, failed, passed, warned
-from jobmon_core.domain.checks.rules import folders, gpus, inputs, safety, script, setup, shell, slurm
+from jobmon_core.domain.checks.rules import (
+    folders,
+    gpus,
+    inputs,
+    restarts,
+    safety,
+    script,
+    setup,
+    shell,
+    slurm,
+)
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.pending.model import Partition
 
 _GIB = 1024**3
-_FULL = Room("/out", 900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
+_FULL = Disk(900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
 _RUN = PastRun("8123", 1, "COMPLETED", 3600, 7200)
 
 
@@ -40,17 +51,18 @@ def _facts(*options: str, **known: object) -> Facts:
     ("room", "status"),
     [
         (_FULL, Status.PASS),
-        (_FULL._replace(free_bytes=9 * _GIB), Status.WARN),
-        (_FULL._replace(free_bytes=50 * _GIB), Status.WARN),  # 5 %
-        (_FULL._replace(free_bytes=800 * _GIB, total_bytes=100_000 * _GIB), Status.PASS),  # little, but a lot
-        (_FULL._replace(free_bytes=_GIB // 2), Status.FAIL),
-        (_FULL._replace(free_inodes=0), Status.FAIL),
-        (_FULL._replace(free_inodes=500_000), Status.WARN),
-        (_FULL._replace(free_inodes=None, total_inodes=None), Status.PASS),
+        (replace(_FULL, free_bytes=9 * _GIB), Status.WARN),
+        (replace(_FULL, free_bytes=190 * _GIB), Status.WARN),  # 19 %
+        (replace(_FULL, free_bytes=210 * _GIB), Status.PASS),
+        (replace(_FULL, free_bytes=800 * _GIB, total_bytes=100_000 * _GIB), Status.PASS),  # little, but a lot
+        (replace(_FULL, free_bytes=_GIB // 2), Status.FAIL),
+        (replace(_FULL, free_inodes=0), Status.FAIL),
+        (replace(_FULL, free_inodes=500_000), Status.WARN),
+        (replace(_FULL, total_inodes=0), Status.PASS),
         (None, Status.NOT_APPLICABLE),
     ],
 )
-def test_bytes_and_inodes_of_the_file_system(room: Room | None, status: Status) -> None:
+def test_bytes_and_inodes_of_the_file_system(room: Disk | None, status: Status) -> None:
     assert folders.room(_facts(room=room)).status is status
 
 
@@ -208,6 +220,55 @@ def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
     assert setup.channels(_facts(setup=known)).status is status
 
 
+@pytest.mark.parametrize(
+    ("options", "resumes"),
+    [
+        ("--resume", True),
+        ("--resume_from_checkpoint=last", True),
+        ("--overwrite_output_dir", True),
+        ("trainer.ckpt_path=a.ckpt", True),
+        ("--load out/iter_5", True),
+        ("-cpi state.cpt", True),
+        ("--resume False", False),
+        ("resume=null", False),
+        ("--no-resume", False),
+        ("--dataloader 4", False),
+        ("--load_in_8bit", False),
+        ("--input data/restart/download.csv", False),
+    ],
+)
+def test_a_program_resumes_by_the_name_of_an_option_that_is_not_off(options: str, *, resumes: bool) -> None:
+    text = f"#!/bin/bash\n./solver --output_dir /out {options}\n"
+    parsed = parse_script(text)
+    programs, folder = tuple(programs_of(parsed, {})), PathFact("/out", PathKind.FOLDER, entries=3)
+    uses = (PathUse(Use.OUTPUT_FOLDER, "/out", 2, "./solver"),)
+    item = folders.earlier_outputs(_facts(programs=programs, uses=uses, paths={"/out": folder}))
+    assert (item.status is Status.PASS) is resumes, item
+
+
+def test_patterns_of_the_job_configuration() -> None:
+    assert setup.patterns(_facts()).status is Status.NOT_APPLICABLE
+    said = JobSettings("/w/jobmon.yaml", total_items=5)
+    assert setup.patterns(_facts(settings=said)).text == (
+        "/w/jobmon.yaml has no pattern of outputs: jobmon uses its own"
+    )
+    whole = setup.patterns(_facts(settings=replace(said, expected_outputs=2)))
+    assert (whole.status, whole.advice) == (Status.PASS, "")
+
+
+def test_the_monitor_cannot_be_restarted_where_nothing_can_be_installed() -> None:
+    item = setup.monitor_returns(_facts("-t", "3-0", setup=Setup(can_return=False)))
+    assert (item.status, "--install" in item.advice) == (Status.WARN, False)
+
+
+def test_what_sbatch_says_about_an_accepted_job_is_passed_on() -> None:
+    answer = SubmissionAnswer(True, "sbatch accepts the job", remark="Warning: setting nnodes to 4")
+    warning = slurm.test_only(_facts(test_only=answer))
+    assert (warning.status, "setting nnodes to 4" in warning.text) == (Status.WARN, True)
+    told = slurm.test_only(_facts(test_only=answer._replace(remark="5 hours left")))
+    assert (told.status, "5 hours left" in told.text) == (Status.PASS, True)
+
+
 def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
     assert setup.progress(_facts()).status is Status.NOT_APPLICABLE
     unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
@@ -264,7 +325,9 @@ def test_the_time_limit_against_the_partition(
 
 
 def test_what_sbatch_answers() -> None:
-    assert slurm.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account"))).status is Status.FAIL
+    refused = slurm.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
+    assert refused.status is Status.FAIL
+    assert refused.advice.endswith("sbatch refuses such a job, or it never starts.")  # by EnforcePartLimits
     assert (
         slurm.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status is Status.NOT_APPLICABLE
     )
@@ -280,10 +343,33 @@ def test_what_sbatch_answers() -> None:
     ("items", "code"),
     [
         ((), 0),
-        ((passed("a", "b"),), 0),
-        ((warned("a", "b", "c"),), 1),
-        ((warned("a", "b", "c"), failed("a", "b", "c")), 2),
+        ((passed("b"),), 0),
+        ((warned("b", "c"),), 1),
+        ((warned("b", "c"), failed("b", "c")), 2),
     ],
 )
 def test_the_exit_code(items: tuple[Item, ...], code: int) -> None:
     assert exit_code(items) == code
+
+
+@pytest.mark.parametrize(
+    ("limit", "interval_s", "status"),
+    [
+        ("1:00:00", 3000.0, Status.WARN),
+        ("1:00:00", 1800.0, Status.PASS),
+        ("UNLIMITED", 9e9, Status.PASS),
+        ("1:00:00", None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_an_attempt_must_save_before_its_time_limit(
+    limit: str, interval_s: float | None, status: Status
+) -> None:
+    past = (_RUN._replace(checkpoint_interval_s=interval_s),)
+    assert restarts.saves(_facts("-t", limit, past=past)).status is status
+
+
+def test_on_this_machine_a_folder_in_tmp_is_found_by_the_next_attempt() -> None:
+    facts = _facts(checkpoint_dir="/tmp/ckpt", folder="/home/me")
+    assert restarts.folder(facts).status is Status.WARN
+    assert restarts.folder(replace(facts, folder="/tmp/run")).status is Status.PASS
+    assert restarts.folder(replace(facts, is_slurm=False)).status is Status.NOT_APPLICABLE

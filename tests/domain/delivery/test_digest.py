@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.digest import DIGEST_PACE_S, TAKEN_LIMIT_S, offer_of
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     Message,
@@ -18,9 +17,12 @@ from jobmon_core.domain.delivery.outbox import (
     mark_attempt,
 )
 from jobmon_core.domain.delivery.send_queue import (
+    DIGEST_PACE_S,
+    TAKEN_LIMIT_S,
     Entry,
     SendQueue,
     add_offer,
+    offer_of,
     record_result,
     request_turn,
     take_offers,

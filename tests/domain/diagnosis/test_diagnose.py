@@ -46,9 +46,8 @@ def test_a_python_error_beats_a_later_time_limit_message() -> None:
 
 
 def test_a_completed_job_has_no_cause_and_lists_only_warnings() -> None:
-    found = diagnosed(
-        SlurmEvidence(state=JobState.COMPLETED, exit_code=0), "python", "noticed", "wrapper.launcher"
-    )
+    completed = SlurmEvidence(state=JobState.COMPLETED, exit_code=0)
+    found = diagnosed(completed, "python", "noticed", "wrapper.launcher", "accuracy 0.9")
     assert (found.cause, found.symptoms, found.evidence) == (None, ("noticed",), ())
 
 
@@ -133,3 +132,13 @@ def test_every_end_gets_a_title_and_an_explanation(evidence: SlurmEvidence, log:
     assert found.label != "wrapper"
     assert 0 <= found.confidence <= 1
     assert bool(found.fingerprint) == bool(found.cause)
+
+
+def test_a_command_without_a_script_gets_no_advice_about_its_script() -> None:
+    with_script, without = (
+        diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=5, has_script=has_script))
+        for has_script in (True, False)
+    )
+    assert "#SBATCH" in with_script.advice
+    assert "script" not in without.advice
+    assert "srun --output" in without.advice

@@ -46,6 +46,16 @@ def test_slurm_cancels_a_job_whose_dependency_can_never_be_satisfied() -> None:
     assert diagnosed(replace(evidence, canceller="ada"), "").title == "Cancelled by ada"
 
 
+def test_a_job_that_waited_for_a_failure_was_not_needed() -> None:
+    evidence = SlurmEvidence(
+        state=JobState.CANCELLED, reason="DependencyNeverSatisfied", dependency="afternotok:7_*(failed)"
+    )
+    cause = stated_cause(evidence)
+    assert cause is not None
+    assert "not needed" in cause.title
+    assert cause.advice == ""
+
+
 def test_nobody_is_asked_why_they_cancelled_their_own_job() -> None:
     found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller=YOU), "epoch 1")
     assert (found.cause, found.title, found.advice) == ("slurm_cancelled", "Cancelled by you", "")
@@ -171,3 +181,17 @@ def test_advice_for_a_job_without_slurm_names_none_of_its_commands() -> None:
         "Request more memory (`#SBATCH --mem=64G`; `sacct -j JOBID` shows the peak), or use less (a batch)."
     )
     assert advice_without_slurm(advice) == "Request more memory, or use less (a batch)."
+
+
+def test_a_code_from_which_sacct_may_have_subtracted_128_implies_no_cause() -> None:
+    for code, other in ((127, "255"), (9, "137 (128 + 9: killed by SIGKILL)")):
+        evidence = SlurmEvidence(state=JobState.FAILED, exit_code=code, exit_code_exact=False)
+        assert implied_cause(evidence) is None
+        found = diagnosed(evidence)
+        assert found.cause is None
+        assert f"exit code {code}" in found.explanation
+        assert f", or {other}: sacct does not distinguish them" in found.explanation
+    exact = SlurmEvidence(state=JobState.FAILED, exit_code=127)
+    assert implied_cause(exact) is not None
+    killed = SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=9, exit_code_exact=False)
+    assert implied_cause(killed) is not None

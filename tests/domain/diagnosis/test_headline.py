@@ -46,6 +46,15 @@ def proved_by(*lines: str, cause: str = "config_error") -> Diagnosis:
             "execve(): train: No such file or directory",
         ),
         ("  what():  CUDA error: unknown error", "CUDA error: unknown error"),
+        (
+            "/w/.pyenv/versions/3.11.7/bin/python3: can't open file '/w/trian.py': [Errno 2] No such file",
+            "can't open file '/w/trian.py': [Errno 2] No such file",
+        ),
+        ("/usr/bin/python3: No module named torch", "No module named torch"),
+        (
+            "/opt/venv/bin/python: No such file or directory",
+            "/opt/venv/bin/python: No such file or directory",
+        ),
     ],
 )
 def test_the_fact_is_the_message_without_what_precedes_it(line: str, fact: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.diagnosis.log_runs import started_again
+from jobmon_core.domain.diagnosis.log_runs import counts_up, started_again
 
 STEPS = ["epoch 1 loss 2.1", "epoch 2 loss 1.9"]
 BANNER = ["Job started on gpu07", "loading data"]
@@ -40,3 +40,17 @@ def test_the_end_of_the_same_run_is_no_start(before: list[str], after: list[str]
 
 def test_a_banner_is_known_only_from_the_beginning_of_a_log() -> None:
     assert not started_again([*BANNER, *STEPS], BANNER, is_beginning=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "does"),
+    [
+        (["epoch 1/3 loss 2.0", "saved", "epoch 2/3 loss 1.5", "epoch 3/3 loss 1.1"], True),
+        (["step 10", "step 20"], False),
+        (["step 10", "step 10", "step 10"], False),
+        (["removing /scratch/1", "removing /scratch/2", "removing /scratch/3", "done"], False),
+        (["retry 1", "step 5 failed", "batch 7 lost"], False),
+    ],
+)
+def test_a_program_works_while_a_counter_rises(lines: list[str], *, does: bool) -> None:
+    assert counts_up(lines) is does

@@ -10,8 +10,14 @@ import pytest
 from jobmon_core.domain.efficiency.advice import advice
 from jobmon_core.domain.efficiency.measured import measured_use
 from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.efficiency.text import cpu_text, efficiency_line, gpu_text, memory_text, time_text
-from jobmon_core.domain.efficiency.totals import totals
+from jobmon_core.domain.efficiency.text import (
+    cpu_text,
+    efficiency_line,
+    gpu_text,
+    memory_text,
+    time_text,
+    totals,
+)
 from jobmon_core.domain.report.usage import NodeHistory
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome

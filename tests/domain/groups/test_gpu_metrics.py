@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.gpu_metrics import figures_of_rows
-from jobmon_core.domain.groups.log_text import GpuFigures
+from jobmon_core.domain.groups.log_text import GpuFigures, figures_of_rows
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor.groups.gpu_figures import gpu_figures

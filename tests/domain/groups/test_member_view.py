@@ -62,6 +62,30 @@ def test_the_end_of_an_array_is_that_of_its_last_task() -> None:
     assert view.ended_s == (late.end.ended_s or 0) + 40
 
 
+def test_a_job_whose_end_slurm_shows_is_ending_until_that_is_concluded() -> None:
+    shown = replace(RUNNING, state=JobState.COMPLETED, raw_state="COMPLETED")
+    assert view_of(replace(JOB, tasks={"": shown})).is_ending
+    assert not view_of(JOB).is_ending
+    assert not view_of(array(replace(shown, key="0"), pending="1-9")).is_ending
+    assert not view_of(replace(JOB, tasks={"": succeeded("")})).is_ending
+
+
+def test_each_task_of_an_array_counts() -> None:
+    view = view_of(array(succeeded("0"), failed("1"), pending="2-4"))
+    assert view.states == ("COMPLETED", "FAILED", "PENDING", "PENDING", "PENDING")
+    assert view_of(array(succeeded("0"), failed("1"))).words == ("completed", "failed")
+    assert (view_of(JOB).states, view_of(replace(JOB, tasks={"": failed()})).words) == (
+        ("RUNNING",),
+        ("failed",),
+    )
+
+
+def test_a_scheduler_that_does_not_answer_is_known_until_the_job_is_over() -> None:
+    silent = replace(JOB, stale_since_s=5.0, stale_why="down")
+    assert (view_of(silent).unanswered_since_s, view_of(silent).unanswered_why) == (5.0, "down")
+    assert view_of(replace(silent, unwatched_s=9.0)).unanswered_since_s is None
+
+
 def test_a_run_that_was_not_submitted_is_not_over() -> None:
     assert MemberView().state == "NOT_SUBMITTED"
     assert not MemberView().is_over

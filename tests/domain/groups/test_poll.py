@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.groups.digest import summary
 from jobmon_core.domain.groups.log_text import EventText, GpuFigures
 from jobmon_core.domain.groups.member_view import MemberView
 from jobmon_core.domain.groups.model import Group, GroupSettings, Member
@@ -42,6 +43,7 @@ COMPLETED = RUNNING._replace(
     limit_s=600,
     usage=Usage(max_rss_bytes=3 * GIB, requested_bytes=8 * GIB, cpu_s=146.0, cpus=1),
     log_folder="r8_lr1e-5/eval/logs/",
+    gpu_hours=0.1,
 )
 FAILED = COMPLETED._replace(
     state="FAILED", outcome=Outcome.FAILURE, cause="KeyError: 'lr'", fingerprint="f00d", ended_s=START_S - 280
@@ -102,6 +104,53 @@ def test_a_run_over_its_limit_is_flagged_and_what_is_not_recorded_is_said_so() -
     assert "GPU Time: 4m 52s / 10m 00s (**EXCEEDED**)" in log
     assert "⚠️ Time limit exceeded — consider increasing the time limit (`--time`)" in log
     assert "Memory: not recorded / not recorded\nCPU Efficiency: not recorded" in log
+
+
+def test_the_time_of_a_job_without_gpus_is_not_called_gpu_time() -> None:
+    log = after_poll(group_of("a"), {"a": COMPLETED._replace(gpu_hours=None)}, {}, text()).log.pending
+    assert "Wall Time: 4m 52s / 10m 00s (49%)" in log
+
+
+def test_a_poll_without_an_answer_says_so_and_how_old_its_states_are() -> None:
+    silent = RUNNING._replace(
+        unanswered_since_s=START_S - 60, unanswered_why="squeue: Unable to contact slurm controller"
+    )
+    log = after_poll(group_of("a", "b"), {"a": silent, "b": RUNNING}, {}, text()).log.pending
+    assert (
+        "Result: no answer since 2025-11-11 14:47:12 (squeue: Unable to contact slurm controller); "
+        "as of then, 2 jobs found - 0 PENDING, 2 RUNNING, 0 COMPLETED"
+    ) in log
+
+
+def test_an_end_that_slurm_shows_is_logged_with_its_facts_once_it_is_concluded() -> None:
+    ending = RUNNING._replace(state="COMPLETED", is_ending=True)
+    group = after_poll(group_of("a"), {"a": ending}, {}, text())
+    assert "STATE_CHANGE" not in group.log.pending
+    log = after_poll(group, {"a": COMPLETED}, {}, text()).log.pending
+    assert "Current: COMPLETED\nCompleted: 2025-11-11 14:48:12\nElapsed: 4m 52s\n" in log
+
+
+def test_the_tasks_of_an_array_are_counted() -> None:
+    states = ("COMPLETED",) * 10 + ("FAILED",) * 2
+    words = ("completed",) * 10 + ("failed",) * 2
+    array = FAILED._replace(task_states=states, task_words=words)
+    running = RUNNING._replace(task_states=("RUNNING", "PENDING", "PENDING"))
+    log = after_poll(group_of("a"), {"a": running}, {}, text()).log.pending
+    assert "3 jobs found - 2 PENDING, 1 RUNNING" in log
+    group = after_poll(group_of("a", "b"), {"a": array, "b": COMPLETED}, {}, text())
+    (message,) = group.unsent
+    assert message.title == "sweep1 is complete: 11 completed, 2 failed"
+    assert message.summary.startswith("2 jobs with 13 tasks, ")
+    assert message.results[0].text.splitlines()[0] == "a  2 of 12 failed  12s"
+    assert "Summary: 13 jobs ended - 11 COMPLETED, 2 FAILED" in group.log.pending
+    assert summary(group, {"a": array})["counts"] == {"completed": 10, "failed": 2}
+
+
+def test_the_digest_has_the_last_figures_of_each_run_and_the_command_that_repeats_the_failed_ones() -> None:
+    views = {"lr0.1": COMPLETED._replace(metrics="loss 0.412, accuracy 0.93"), "lr1": FAILED}
+    (message,) = after_poll(group_of(*views), views, {}, text()).unsent
+    assert message.results[0].text.splitlines()[1] == "lr0.1  completed  4m 52s  loss 0.412, accuracy 0.93"
+    assert message.advice.startswith("`jobmon group resubmit-failed sweep1` submits the failed ones again.")
 
 
 def test_an_end_is_logged_once_it_is_explained() -> None:
@@ -214,3 +263,10 @@ def test_metrics_say_what_would_have_been_enough_and_the_digest_counts_gpu_hours
     assert "CPU Efficiency: 97.2%\nAdvice: `--mem 2G` would have been enough\n\n" in done.log.pending
     assert "GPU Time: 2h 00m 00s / 2h 13m 20s (**EXCEEDED**)" in done.log.pending
     assert {field.name: field.value for field in done.unsent[0].fields}["GPU hours"] == "8.5"
+
+
+def test_no_name_writes_a_line_or_a_control_code_of_its_own_into_the_log() -> None:
+    name = "a\n[2026-01-01 00:00:00] ALL_COMPLETE: x\x1b]0;owned\x07\u202e"
+    text = EventText(0.0, lambda _at_s: "now").broken(name, "none")
+    assert len(text.strip().split("\n")) == len(EventText(0.0, str).broken("a", "none").strip().split("\n"))
+    assert not [each for each in text if not each.isprintable() and each != "\n"]

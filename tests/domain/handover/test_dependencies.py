@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.handover.dependencies import dependencies
+from jobmon_core.domain.handover import dependencies
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.health.network.model import NcclLines
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.health.pods import merged_lines, pod_answer
+from jobmon_core.domain.health.pods import pod_answer
 from jobmon_core.system.json_codec import to_json
 
 _WORDS = st.sampled_from(
@@ -35,4 +36,4 @@ def test_lines_of_nccl(texts: list[str], nodes: int | None) -> None:
 )
 def test_answers_of_a_pod(sections: dict[str, str]) -> None:
     answer = pod_answer("p", sections, "/ck")
-    assert json.dumps(to_json((answer.cluster, answer.checkpoints, merged_lines([answer]))))
+    assert json.dumps(to_json((answer.cluster, answer.checkpoints, NcclLines.together([answer.nccl]))))

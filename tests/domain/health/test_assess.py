@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from jobmon_core.domain.artifacts.model import Artifacts, Disk, Outputs
 from jobmon_core.domain.health.assess import HealthFacts, assess
-from jobmon_core.domain.health.cluster_resources import ClusterResources
-from jobmon_core.domain.health.model import CheckpointHealth, HealthReport, Stage
+from jobmon_core.domain.health.model import CheckpointHealth, ClusterResources, HealthReport, Stage
 from jobmon_core.domain.health.network.model import NetworkState, NetworkVerdict
 from jobmon_core.domain.launch.model import Item, LaunchState, Result
 from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.progress.model import Sample as Step
 from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Node, Sample
 from jobmon_core.domain.triage.judge import judge, verdict_without_problems
-from jobmon_core.domain.triage.situation import Situation, Verdict
-from tests.support.situations import gpu, sample, situation, worker
+from jobmon_core.domain.triage.situation import Situation
+from tests.support.situations import gpu, sample, situation, trouble, worker
 
 NOW_S = 1_700_003_600.0
+
+
+def _facts(report: HealthReport, **known: object) -> HealthFacts:
+    """Return facts; what is known may be fields of the report as well."""
+    names = {each.name for each in fields(HealthReport)}
+    of_report = {name: each for name, each in known.items() if name in names}
+    others = {name: each for name, each in known.items() if name not in names}
+    return HealthFacts(replace(report, **of_report), **others)  # type: ignore[arg-type]  # any field
 
 
 def _running(of: Situation, **known: object) -> HealthFacts:
     """Return what is known of a running job."""
     reports = tuple(AgentReport(node.latest) for node in of.nodes)
     verdicts = judge(of) or (verdict_without_problems(of),)
-    facts = HealthFacts(of.now_s, "12", "train", "RUNNING", situation=of, verdicts=verdicts, reports=reports)
-    return replace(facts, **known)  # type: ignore[arg-type]  # any field
+    return _facts(
+        HealthReport(of.now_s, "12", "train", "RUNNING"),
+        situation=of,
+        verdicts=verdicts,
+        reports=reports,
+        **known,
+    )
 
 
 def _computing() -> Situation:
@@ -90,7 +102,7 @@ def test_what_a_dead_monitor_knew_proves_no_health() -> None:
 def test_gpus_that_are_held_and_not_used_are_an_issue_although_steps_advance() -> None:
     found = assess(_running(_idle()))
     assert found.healthy is False
-    assert found.issues == ("GPUs available but not being used: 2 GPUs allocated, 0 % busy over the last 5m",)
+    assert found.issues == ("GPUs available but not being used: 2 GPUs allocated, 0% busy over the last 5m",)
     assert (found.gpus.used, found.gpus.idle) == (0, ("GPU 0", "GPU 1"))
 
 
@@ -127,8 +139,10 @@ def test_gpus_of_ray_that_nobody_holds_are_an_issue() -> None:
 def test_an_overdue_checkpoint_a_failed_launch_and_a_verdict_are_issues_the_verdict_first() -> None:
     saved = CheckpointHealth("/ck", 3, "step_300", 300, NOW_S - 7200, interval_s=1800)
     launch = LaunchState(items=(Item("workers", Result.FAILED, "only 7 of 8 workers are running"),))
-    verdict = Verdict("disk-full", "A disk is nearly full", "1 GiB free", NOW_S, advice="Ask for JOBID more.")
-    quiet = Verdict("odd-rank", "A slow rank", "rank 3 is slower", NOW_S, is_quiet=True)
+    verdict = trouble(
+        "disk-full", "1 GiB free", NOW_S, title="A disk is nearly full", advice="Ask for JOBID more."
+    )
+    quiet = trouble("odd-rank", "rank 3 is slower", NOW_S, title="A slow rank", is_quiet=True)
     facts = _running(_computing(), at_s=NOW_S, elapsed_s=9000.0, checkpoints=saved, launch=launch)
     facts = replace(facts, verdicts=(verdict, quiet))
     found = assess(facts)
@@ -139,7 +153,9 @@ def test_an_overdue_checkpoint_a_failed_launch_and_a_verdict_are_issues_the_verd
     )
     assert found.advice[0] == "Ask for 12 more."
     assert found.notes == ("A slow rank: rank 3 is slower",)
-    just_started = assess(replace(facts, elapsed_s=600.0))  # the checkpoint is of an earlier run
+    just_started = assess(
+        replace(facts, known=replace(facts.known, elapsed_s=600.0))
+    )  # the checkpoint is of an earlier run
     assert [each for each in just_started.issues if "checkpoint" in each] == []
 
 
@@ -164,7 +180,7 @@ def test_a_job_that_does_not_run(
     text: str,
 ) -> None:
     slow = NetworkVerdict(NetworkState.FALLBACK, text="TCP")  # of a job that is over, it is no issue any more
-    found = assess(HealthFacts(NOW_S, "12", stage=stage, network=slow, **known))  # type: ignore[arg-type]  # its texts
+    found = assess(_facts(HealthReport(NOW_S, "12"), stage=stage, network=slow, **known))
     assert found.healthy is healthy
     assert text in (found.issues[0] if healthy is False else found.why)
 
@@ -172,7 +188,7 @@ def test_a_job_that_does_not_run(
 def test_a_look_into_pods_takes_gpus_that_hold_memory_for_waiting() -> None:
     def looked(*gpus: Gpu) -> HealthReport:
         report = AgentReport(Sample(NOW_S, node=Node("pod"), gpus=gpus))
-        return assess(HealthFacts(NOW_S, reports=(report,), is_snapshot=True))
+        return assess(_facts(HealthReport(NOW_S), reports=(report,), is_snapshot=True))
 
     computing, waiting = Gpu(0, utilization_percent=80.0), Gpu(0, utilization_percent=0.0, memory=2**34)
     unused, silent = Gpu(0, utilization_percent=0.0, memory=2**20), Gpu(0)

@@ -8,7 +8,7 @@ from jobmon_core.domain.health.network.counters import NodeFabric, counters_verd
 from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
 from jobmon_core.domain.health.network.model import NetworkState, NetworkVerdict
 from jobmon_core.domain.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.telemetry.fabric import Fabric, FabricKind, FabricPort
+from jobmon_core.domain.telemetry.model import Fabric, FabricKind, FabricPort
 
 OK, DEGRADED, FALLBACK = NetworkState.OK, NetworkState.DEGRADED, NetworkState.FALLBACK
 UNKNOWN, NOT_APPLICABLE = NetworkState.UNKNOWN, NetworkState.NOT_APPLICABLE

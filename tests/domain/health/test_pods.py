@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.health.cluster_resources import ClusterResources
+from jobmon_core.domain.health.model import ClusterResources
+from jobmon_core.domain.health.network.model import NcclLines
 from jobmon_core.domain.health.pods import (
     GpuProcess,
-    merged_lines,
     pod_answer,
     read_checkpoints,
     read_gpus,
@@ -15,7 +15,7 @@ from jobmon_core.domain.health.pods import (
     read_processes,
     read_ray_status,
 )
-from jobmon_core.domain.telemetry.fabric import FabricKind
+from jobmon_core.domain.telemetry.model import FabricKind
 
 # as a cluster of Ray 2.60 prints it
 _RAY = """\
@@ -108,6 +108,12 @@ def test_the_newest_checkpoint_is_the_one_with_the_highest_step() -> None:
     assert found.next_s == 4000.0
 
 
+def test_what_the_link_latest_names_is_complete_although_a_higher_step_is_there() -> None:
+    found = read_checkpoints("1000 step_100\n3000 step_500\n3001 latest\nlatest step_100/\n", "/ck")
+    assert (found.name, found.step, found.saved_s, found.is_complete) == ("step_100", 100, 1000.0, True)
+    assert read_checkpoints("1000 step_100\nlatest \n", "/ck").is_complete is None
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -136,7 +142,7 @@ def test_the_lines_of_all_pods_count_together() -> None:
 
     pods = [pod_answer(pod, {"nccl": answer(pod, "IB")}, "") for pod in ("p1", "p2")]
     pods.append(pod_answer("p3", {"nccl": answer("p3", "Socket")}, ""))
-    found = merged_lines(pods)
+    found = NcclLines.together(each.nccl for each in pods)
     assert found.networks == {"IB": 2, "Socket": 1}
     assert found.node_counts == (2,)
     assert found.evidence["network IB"].startswith("p1:")

@@ -126,6 +126,11 @@ END_S = int(NOW_S) - 30
         (TMUX, pane(is_dead=False, status=0), "gone"),
         (TMUX, pane(id="%4", status=0), "gone"),
         (TMUX, pane(pid=78, status=0), "gone"),  # respawn-pane started another command in it
+        (
+            TMUX,
+            pane(pid=None, status=3),
+            JobEnd("FAILED", exit_code=3, end_s=int(NOW_S)),
+        ),  # as tmux 3.8 prints it
         (TMUX, replace(pane(status=0), **REBOOTED), "NODE_FAIL the host was restarted"),
         # a command of jobmon: its exit code, its processes, and at most one start
         (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.hosts.keep import KEEP_DAYS, may_be_removed
+from jobmon_core.domain.hosts.judge import KEEP_DAYS, may_be_removed
 from jobmon_core.domain.hosts.model import HostJob, JobEnd
 
 NOW_S = 2_000_000_000.0

@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.launch.facts import LaunchFacts, WorkerLogs
 from jobmon_core.domain.launch.judge import launch_events
-from jobmon_core.domain.launch.model import FIRST_OUTPUT, LaunchState, Result, Verdict
+from jobmon_core.domain.launch.model import FIRST_OUTPUT, WORKERS, LaunchState, Result, Verdict
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.telemetry.model import (
     AgentReport,
@@ -89,7 +89,7 @@ def test_a_launch_with_all_workers_and_gpus_passes_once_at_the_end_of_the_window
         ),
         (
             (report(workers=(worker(),), gpus=(gpu(0, 100), replace(gpu(1), is_mig=True))),),
-            "launched: 1 worker, 1/1 GPUs in use",
+            "launched: 1 worker, 1/1 GPU in use",
         ),
     ],
 )
@@ -171,6 +171,11 @@ def test_what_is_missing_is_reported_once_with_its_proof(
 def test_what_cannot_be_seen_neither_passes_nor_fails(facts: LaunchFacts) -> None:
     state, events = follow(facts, until_s=900.0)
     assert (state.verdict, events) == (Verdict.NOT_KNOWN, [])
+
+
+def test_an_agent_that_has_not_reported_yet_is_not_called_missing() -> None:
+    item = next(each for each in follow(seen(), until_s=30.0)[0].items if each.name == WORKERS)
+    assert (item.result, item.text) == (Result.NOT_KNOWN, "workers: no agent beside the job has reported yet")
 
 
 def test_workers_that_are_processes_of_one_program_are_counted() -> None:
@@ -273,7 +278,7 @@ def test_a_worker_that_has_ended_does_not_count_as_running() -> None:
 
 def test_the_user_may_name_the_gpus_that_count() -> None:
     facts = seen(report(workers=(worker(),), gpus=(gpu(0, 100), gpu(1))), gpu_ids=(0,))
-    assert texts(facts) == ["launched: 1 worker, 1/1 GPUs in use"]
+    assert texts(facts) == ["launched: 1 worker, 1/1 GPU in use"]
 
 
 def test_a_driver_that_hides_processes_leaves_the_gpus_unknown() -> None:
@@ -285,3 +290,11 @@ def test_the_list_shows_each_check() -> None:
     state, _ = follow(seen(report(torch(0, 1, 2)), has_output=False))
     assert result_of(state, FIRST_OUTPUT) is Result.WARNING
     assert [item.name for item in state.of(Result.FAILED)] == ["workers"]
+
+
+def test_a_worker_that_was_lost_after_the_window_dates_the_failure() -> None:
+    waits = seen(report(srun(0, 1, 2, 3), gpus=(gpu(0), gpu(1))), worker_logs=WorkerLogs(1), num_workers=4)
+    before = LaunchState(START_S, START_S, failing_since_s=START_S + 75)
+    lost = replace(waits, reports=(report(torch(0, 1, 2, ended=(3,))),), now_s=START_S + 108)
+    _, (event,) = launch_events(before, lost)
+    assert event.text.startswith("launch failed, 1m 15s after its start: only 3 of 4 workers are running")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.launch.repeats import without_repeats
+from jobmon_core.domain.launch.judge import without_repeats
 from jobmon_core.domain.progress.events.event import Event, EventKind
 
 ERROR = Event(10.0, EventKind.ERROR, "CUDA out of memory", "3", subject="cuda_oom")

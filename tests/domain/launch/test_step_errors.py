@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.launch.step_errors import step_errors
+from jobmon_core.domain.launch.workers import step_errors
 
 
 def test_the_ranks_of_failed_tasks_are_those_that_srun_names() -> None:

@@ -158,3 +158,14 @@ def test_a_silent_scheduler_is_shown() -> None:
 
 def test_a_suspended_job_is_no_running_one() -> None:
     assert card(job_of(Task("", JobState.SUSPENDED))).title == "train (12) is suspended"
+
+
+def test_the_time_without_progress_goes_on_in_steps_of_five_minutes() -> None:
+    lasting = replace(STALLED, lasting_s=(600.0,))
+    shown = [
+        card(RUNNING, replace(HALF, events=(lasting,)), now_s=lasting.at_s + 60 * minutes).text.splitlines()[
+            -1
+        ]
+        for minutes in (0, 4, 6, 22)
+    ]
+    assert shown == [f"⚠️ no progress for {minutes}m" for minutes in (10, 10, 15, 30)]

@@ -94,6 +94,6 @@ def test_the_card_of_a_stage_that_never_starts_says_why() -> None:
 
 def test_a_pending_stage_that_slurm_will_remove_causes_no_alert() -> None:
     pending = Task("", JobState.PENDING, JobState.PENDING, f"({NEVER})")
-    later = replace(stage(2, JobState.PENDING, Outcome.UNKNOWN), tasks={"": pending})
+    later = replace(stage(2, JobState.PENDING, Outcome.UNKNOWN), tasks={"": pending}, answered_s=NOW_S + 60.0)
     assert not list(stuck_alerts(later, NOW_S))
     assert list(stuck_alerts(replace(later, settings=None), NOW_S))

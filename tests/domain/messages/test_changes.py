@@ -74,7 +74,7 @@ def test_further_events_are_told_once_if_the_user_wants_them() -> None:
     events = (
         Event(200.0, EventKind.LAUNCHED, "all 8 workers run"),
         Event(300.0, EventKind.CHECKPOINT, "saved step-1000.pt"),
-        Event(400.0, EventKind.MILESTONE, "25 % done"),
+        Event(400.0, EventKind.MILESTONE, "25% done"),
         Event(500.0, EventKind.STALLED, "no progress for 12m"),
     )
     assert with_further_events(RUNNING, events, (), 510.0) == RUNNING
@@ -82,7 +82,7 @@ def test_further_events_are_told_once_if_the_user_wants_them() -> None:
     assert with_further_events(job, events, ("checkpoint", "progress"), 540.0) == job
     assert [(entry.message.title, entry.message.level) for entry in job.outbox] == [
         ("train (12): saved step-1000.pt", Level.INFO),
-        ("train (12): 25 % done", Level.PROGRESS),
+        ("train (12): 25% done", Level.PROGRESS),
     ]
     warned = with_progress_alerts(job, events, 510.0)
     assert [entry.message.level for entry in warned.outbox][2:] == [Level.WARNING]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
+from jobmon_core.domain.telemetry.measured_use import MeasuredUse
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import Play, record, row, sacct_row
 
@@ -85,6 +88,36 @@ def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> N
     play.accounting(replace(sacct_row("12", "OUT_OF_MEMORY"), usage=Usage(3 * 2**30, 4 * 2**30)))
     memory = next(field for field in play.job.outbox[0].message.fields if field.name == "Peak RAM")
     assert memory.value == "over 4.0 GiB (3.0 GiB when last sampled)"
+
+
+_MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("sampled", "measured", "cause", "shown"),
+    [
+        (18, 28, None, "28.0 MiB of 60.0 MiB"),
+        (28, 18, None, "28.0 MiB of 60.0 MiB"),
+        (None, 28, None, "28.0 MiB of 60.0 MiB"),
+        (3, None, "host_oom_kill", "over 60.0 MiB (3.0 MiB when last sampled)"),
+        (3, 28, "host_oom_kill", "over 60.0 MiB (28.0 MiB when last sampled)"),
+        (3, None, "host_oom_kill.killed", "3.0 MiB of 60.0 MiB"),
+    ],
+)
+def test_the_peak_of_the_memory_is_the_highest_that_any_source_measured(
+    sampled: int | None, measured: int | None, cause: str | None, shown: str
+) -> None:
+    job = Play().ends(("12", "FAILED", 1)).job
+    task = job.tasks[""]
+    assert task.end
+    usage = Usage(sampled and sampled * _MIB, 60 * _MIB)
+    use = MeasuredUse(node_peak_bytes=measured * _MIB) if measured else None
+    found = Diagnosis(cause, "Out of memory", "", "", is_proved=True, measured=use)
+    task = replace(task, end=replace(task.end, usage=usage), diagnosis=None).diagnosed(found)
+    (message,) = job_ended_messages(replace(job, tasks={"": task}), 0, per_task=False)
+    assert next(field.value for field in message.fields if field.name == "Peak RAM") == shown
+    efficiency = next((field.value for field in message.fields if field.name == "Efficiency"), "")
+    assert cause != "host_oom_kill" or "memory over 60.0 MiB" in efficiency or not efficiency
 
 
 def test_an_exit_code_from_sacct_alone_names_both_possible_codes() -> None:
@@ -210,10 +243,10 @@ def test_a_success_whose_log_ends_in_a_failure_goes_to_the_configured_route() ->
 
 
 def test_a_message_says_how_far_the_job_came() -> None:
-    reached = replace(_KEY_ERROR, work="reached step 4,200 of 10,000 (42 %)")
+    reached = replace(_KEY_ERROR, work="reached step 4,200 of 10,000 (42%)")
     done = Diagnosis(None, "Completed", "", "", work="100,000 items, 245.8 items/s on average")
     for message, text in (
-        (ended("FAILED", reached, 1), "Reached step 4,200 of 10,000 (42 %)"),
+        (ended("FAILED", reached, 1), "Reached step 4,200 of 10,000 (42%)"),
         (ended("COMPLETED", done), "100,000 items, 245.8 items/s on average"),
     ):
         assert [field.value for field in message.fields if field.name == "Work"] == [text]

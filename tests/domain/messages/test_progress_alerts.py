@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Route
+import pytest
+
+from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
@@ -147,3 +149,30 @@ def test_after_its_message_a_short_one_says_that_the_job_goes_on() -> None:
     job = replace(job, outbox=tuple(replace(entry, attempts=1, delivered_s=211.0) for entry in job.outbox))
     job = with_progress_alerts(job, (OUT_OF_MEMORY, GOES_ON), 310.0)
     assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED]
+
+
+def test_what_is_critical_carries_the_mark_of_a_failure() -> None:
+    launch = Event(200.0, EventKind.LAUNCH_FAILED, "launch failed", is_critical=True)
+    no_memory = replace(launch, kind=EventKind.TROUBLE, subject="oom-kill")
+    idle = replace(launch, kind=EventKind.TROUBLE, subject="idle-allocation")
+    outbox = with_progress_alerts(JOB, (launch, no_memory, idle), 210.0).outbox
+    assert [entry.message.tone for entry in outbox] == [Tone.FAILURE, Tone.FAILURE, Tone.ATTENTION]
+    assert [entry.message.level for entry in outbox] == [Level.CRITICAL, Level.CRITICAL, Level.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("job", "command"),
+    [
+        (JOB, "`scancel 12`"),
+        (replace(JOB, remote=True, cluster="north"), "`scancel -M north 12`"),
+        (replace(JOB, backend="local"), "the command that `jobmon handover 12` names"),
+        (
+            replace(JOB, backend="ray", cluster="head:8265", name="r"),
+            "`ray job stop --address http://head:8265 r`",
+        ),
+    ],
+)
+def test_the_command_that_ends_a_job_is_its_own(job: WatchedJob, command: str) -> None:
+    event = Event(200.0, EventKind.LAUNCH_FAILED, "launch failed", advice="`scancel JOBID` ends the job.")
+    (entry,) = with_progress_alerts(job, (event,), 210.0).outbox
+    assert entry.message.advice == f"{command} ends the job."

@@ -81,7 +81,8 @@ def test_what_changed_is_said_once_and_nothing_else(after: dict[str, object], sa
 def test_a_problem_that_lasts_is_no_news_though_its_text_counts_on_and_its_end_is() -> None:
     before = replace(RUNNING, problems=(STALL,))
     assert changes(before, replace(RUNNING, problems=(replace(STALL, text="stalled: for 42m"),))) == ()
-    assert changes(before, RUNNING) == ("over: stalled: no progress for 12m",)
+    assert changes(before, RUNNING) == ("no longer: stalled: no progress for 12m",)
+    assert changes(before, replace(RUNNING, state="FAILED", is_over=True)) == ("RUNNING -> FAILED",)
 
 
 def test_a_marker_that_is_removed_is_news() -> None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.autostart.command import AutostartCommand, marker_for
-from jobmon_core.domain.autostart.crontab_text import cron_lines, our_lines, scrontab_lines, with_lines
-from jobmon_core.domain.autostart.systemd_units import unit_files
+from jobmon_core.domain.autostart.command import (
+    AutostartCommand,
+    cron_lines,
+    marker_for,
+    our_lines,
+    scrontab_lines,
+    unit_files,
+    with_lines,
+)
 from jobmon_core.domain.patrol.schedule import NoSchedule, patrol_command
 
 HOME = marker_for("/h")

@@ -17,6 +17,7 @@ from jobmon_core.domain.slurm.states import JobState
         ("AssocMaxWallDurationPerJobLimit", Category.LIMIT),
         ("MaxJobsPerAccount", Category.LIMIT),
         ("QOSMinGRES", Category.LIMIT),
+        ("MaxCpuRunMinsPerUser", Category.LIMIT),
         ("DependencyNeverSatisfied", Category.DEPENDENCY),
         ("JobHeldAdmin", Category.HELD),
         ("job_requeued_in_held_state", Category.HELD),
@@ -60,6 +61,8 @@ def test_every_category_but_the_unknown_has_words_that_fit_a_column() -> None:
     for reason in reasons:
         assert 0 < len(pending_words(reason)) <= 50, reason
     assert pending_words("AssocGrpCpuLimit") == "limit of its account reached"
+    assert pending_words("MaxCpuRunMinsPerUser") == "limit of its QOS reached"
+    assert pending_words("MpiPortsBusy") == "the ports for MPI are in use"
     assert pending_words("SomethingNew") == ""
 
 

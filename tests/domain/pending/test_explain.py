@@ -226,15 +226,15 @@ class TestPartitions:
     @pytest.mark.parametrize(
         ("reason", "partition", "text"),
         [
-            ("PartitionDown", Partition("gpu", "DOWN"), "Partition gpu is DOWN."),
+            ("PartitionDown", Partition("gpu", state="DOWN"), "Partition gpu is DOWN."),
             (
                 "PartitionTimeLimit",
-                Partition("gpu", "UP", max_time_s=HOUR_S),
+                Partition("gpu", state="UP", max_time_s=HOUR_S),
                 "Partition gpu allows 1h; its time limit is 2h.",
             ),
             (
                 "PartitionNodeLimit",
-                Partition("gpu", "UP", total_nodes=3, max_nodes=8),
+                Partition("gpu", state="UP", total_nodes=3, max_nodes=8),
                 "Partition gpu allows 3 nodes; it asks for 4.",
             ),
         ],

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from jobmon_core.domain.pending.limits import limit_sentences
 from jobmon_core.domain.pending.model import Limit
+from jobmon_core.domain.pending.own_request import limit_sentences
 
 
 def test_limits_that_hold_no_job_back_are_left_out() -> None:

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.progress.early_stop import early_divergence
 from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress
-from jobmon_core.domain.progress.result import with_result
+from jobmon_core.domain.progress.result import early_divergence, with_result
 
 STOPPED = Progress(300, 1000, epoch=3, epochs=10, end_marker="Early stopping triggered at epoch 3")
 

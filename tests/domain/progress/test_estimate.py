@@ -67,7 +67,7 @@ def test_without_a_total_there_are_rates_only() -> None:
 @pytest.mark.parametrize(
     ("progress", "steps", "remaining_s"),
     [
-        (Progress(4, TOTAL, remaining_s=3000.0, rate_per_s=9.0), 4, 3000),  # the log's own words come first
+        (Progress(4, TOTAL, remaining_s=1992.0, rate_per_s=0.5), 4, 1992),
         (Progress(4, TOTAL, rate_per_s=0.5), 4, 1992),
         (Progress(4, TOTAL), 4, 1992),
         (Progress(1, 3, "epoch"), 1, 4),
@@ -80,6 +80,17 @@ def test_until_there_is_an_estimate_what_the_log_says_counts_with_a_wide_range(
     assert (said.remaining_s, said.shortest_s, said.longest_s, said.confidence) == (
         remaining_s, remaining_s / 2, 2 * remaining_s, Confidence.LOW,
     )  # fmt: skip
+
+
+def test_if_the_log_says_two_things_its_own_words_come_first_and_the_range_holds_both() -> None:
+    said = estimate_or_printed(run([2.0] * 4), Progress(4, TOTAL, remaining_s=3000.0, rate_per_s=2.0), 8)
+    assert (said.remaining_s, said.shortest_s, said.longest_s) == (3000, 498 / 2, 6000)
+
+
+def test_a_small_wobble_of_the_speed_is_no_drift() -> None:
+    wobble = [2.0 * (1 + 0.04 * step / 400) for step in range(400)]
+    said = estimate(run(wobble), TOTAL, sum(wobble))
+    assert said.remaining_s == pytest.approx(600 * 2.0 * 1.028, rel=0.01)
 
 
 def test_our_own_estimate_comes_before_what_the_log_says() -> None:

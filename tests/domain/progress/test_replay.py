@@ -80,7 +80,7 @@ def test_healthy_logs_raise_no_alarm(logs: list[Recording]) -> None:
 def test_the_milestones_of_a_run_are_reported(run: Recording) -> None:
     events = [event for event, _ in replay(run, in_parts(run))]
     last = [event.text for event in events if event.kind is EventKind.MILESTONE][-1]
-    assert int(last.split(" %")[0]) >= 90
+    assert int(last.split("%")[0]) >= 90
 
 
 @of_each_trace

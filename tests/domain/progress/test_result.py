@@ -38,15 +38,21 @@ def test_a_success_that_stopped_early_says_of_how_many() -> None:
     assert of_success(Progress(6_000, 10_000)).work == "6,000 of 10,000 steps, 2.0 steps/s on average"
 
 
+def test_the_last_loss_and_the_metrics_of_the_user_are_kept() -> None:
+    progress = Progress(5, 5, loss=0.41234, metrics={"accuracy": 0.93, "tokens_per_s": 12.0})
+    assert of_success(progress).figures == "loss 0.4123, accuracy 0.93"
+    assert of_success(Progress(5, 5)).figures == ""
+
+
 def test_after_one_look_no_average_is_known() -> None:
     assert of_success(Progress(500, 500, "item"), looks=1).work == "500 items"
 
 
 def test_a_failure_says_where_it_stopped() -> None:
-    assert of_failure(Progress(4_200, 10_000)) == "reached step 4,200 of 10,000 (42 %)"
+    assert of_failure(Progress(4_200, 10_000)) == "reached step 4,200 of 10,000 (42%)"
     assert of_failure(Progress(4_200, None, "item")) == "reached item 4,200"
-    assert of_failure(Progress(42, 100, "%")) == "reached 42 %"
-    assert of_failure(Progress(9_999, 10_000)).endswith("(99 %)")
+    assert of_failure(Progress(42, 100, "%")) == "reached 42%"
+    assert of_failure(Progress(9_999, 10_000)).endswith("(99%)")
 
 
 def at_time_limit(idle_s: float, current: float = 4_200) -> Diagnosis:

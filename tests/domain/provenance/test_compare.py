@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.provenance.compare import Aspect, RunFacts, compare
+from jobmon_core.domain.provenance.compare import (
+    Aspect,
+    ComparedRun,
+    changed_lines,
+    compare,
+    summary_line,
+    unified,
+)
 from jobmon_core.domain.provenance.model import (
     GitState,
     PythonEnvironment,
@@ -15,8 +22,7 @@ from jobmon_core.domain.provenance.model import (
     ScriptKind,
     digest,
 )
-from jobmon_core.domain.provenance.summary import summary_line
-from jobmon_core.domain.provenance.text_diff import changed_lines, unified
+from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 def script(text: str, path: str = "/w/train.sbatch") -> Script:
@@ -37,16 +43,25 @@ RECORD = RunRecord(
     environment={"OMP_NUM_THREADS": "1", "LANG": "2"},
     scheduler_version="slurm 23.11.4",
 )
-RUN = RunFacts("8101", RECORD, "n1", "gpu", 3600)
+
+
+def run(
+    record: RunRecord | None, nodes: str = "n1", partition: str = "gpu", limit_s: int = 3600
+) -> ComparedRun:
+    task = Task("", nodes=nodes, limit_s=limit_s)
+    return ComparedRun(WatchedJob("slurm-8123-x", 8123, 0.0, partition=partition), task, record)
+
+
+RUN = run(RECORD)
 
 
 def briefs(**changes: object) -> list[str]:
-    new = replace(RUN, ref="8123", record=replace(RECORD, **changes))  # type: ignore[arg-type]
+    new = run(replace(RECORD, **changes))  # type: ignore[arg-type]
     return [each.brief for each in compare(RUN, new, 3)]
 
 
 def test_the_same_run_on_the_same_node_differs_in_nothing() -> None:
-    assert compare(RUN, replace(RUN, ref="8123")) == ()
+    assert compare(RUN, run(RECORD)) == ()
     assert summary_line("8101", ()) == "nothing that jobmon records since 8101 succeeded"
 
 
@@ -91,7 +106,7 @@ def test_what_only_one_run_knows_is_no_difference(changes: dict[str, object]) ->
 
 
 def test_without_a_record_places_and_limits_are_compared() -> None:
-    other = RunFacts("8123", None, "n2", "gpu-long", 7200)
+    other = run(None, "n2", "gpu-long", 7200)
     assert [each.brief for each in compare(RUN, other)] == [
         "partition gpu -> gpu-long", "time limit 1h -> 2h", "node n1 -> n2",
     ]  # fmt: skip
@@ -100,13 +115,13 @@ def test_without_a_record_places_and_limits_are_compared() -> None:
 def test_the_command_of_a_wrapped_job_is_compared_as_a_script_not_as_an_option() -> None:
     old = replace(RECORD, arguments=("--wrap", "a"), script=replace(script("a", ""), kind=ScriptKind.WRAP))
     new = replace(RECORD, arguments=("--wrap", "b"), script=replace(script("b", ""), kind=ScriptKind.WRAP))
-    (only,) = compare(replace(RUN, record=old), replace(RUN, record=new))
+    (only,) = compare(run(old), run(new))
     assert (only.aspect, only.brief) == (Aspect.SCRIPT, "the command (1 line)")
 
 
 def test_many_packages_are_counted_and_the_first_are_named() -> None:
     many = PythonEnvironment("/envs/a", {f"p{number}": "1" for number in range(60)})
-    (found,) = compare(RUN, replace(RUN, record=replace(RECORD, python=many)))
+    (found,) = compare(RUN, run(replace(RECORD, python=many)))
     assert found.brief == "62 packages: + p0 1, + p1 1, + p2 1, ..."
     assert len(found.lines) == 40
 
@@ -121,13 +136,13 @@ def test_the_line_of_a_message_names_the_first_five_and_is_short() -> None:
         modules=(),
         folder="/v",
     )
-    found = compare(RUN, RunFacts("8123", changed, "n2", "gpu", 3600), 3)
+    found = compare(RUN, run(changed, "n2"), 3)
     line = summary_line("8101", found)
     assert line == (
         "since 8101 succeeded: train.sbatch (1 line), arguments --lr 2e-5 -> none, options - --time 60, "
-        "train.py, commit a1b2c3d -> 9f8e7d6 (3 commits), and 3 more"
+        "train.py, commit a1b2c3d -> 9f8e7d6 (3 commits) and 3 more"
     )
-    only_node = compare(RUN, replace(RUN, nodes="n2"))
+    only_node = compare(RUN, run(RECORD, "n2"))
     assert summary_line("8101", only_node) == "only the node n1 -> n2 since 8101 succeeded"
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.provenance.environment import loaded_modules, variable_digests
 from jobmon_core.domain.provenance.log_kinds import kind_of, new_kinds
-from jobmon_core.domain.provenance.script_references import named_files, python_prefix
+from jobmon_core.domain.provenance.script_references import (
+    loaded_modules,
+    named_files,
+    python_prefix,
+    variable_digests,
+)
 
 VARIABLES = {
     "HOME": "/home/me",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.report.series import (
-    Measured,
+    Point,
     Series,
     Window,
     downsampled,
@@ -21,8 +21,8 @@ from jobmon_core.domain.report.series import (
 WINDOW = Window(1000.0, 4600.0)
 
 
-def measured(at_s: float, value: float, span_s: float = 5.0) -> Measured:
-    return Measured(1000.0 + at_s, span_s, value, value, value)
+def measured(at_s: float, value: float, span_s: float = 5.0) -> Point:
+    return Point(1000.0 + at_s, value, value, value, span_s)
 
 
 def test_a_short_series_is_kept_as_it_is() -> None:
@@ -76,7 +76,7 @@ def test_a_table_has_empty_cells_where_a_series_has_a_gap() -> None:
 
 def test_scaled_values_keep_their_times() -> None:
     series = scaled(downsampled([measured(60, 10)], WINDOW), 4)
-    assert series.points[0] == (1060, 2.5, 2.5, 2.5)
+    assert series.points[0] == Point(1060, 2.5, 2.5, 2.5)
 
 
 def test_a_mean_without_weights_is_the_plain_one() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, compact, parse_listed, ref_of
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, compact, each_task, parse_listed, ref_of
 
 numbers = st.integers(0, 2**32 - 1)
 refs = (
@@ -39,6 +39,21 @@ def test_a_job_id_is_read_as_people_and_slurm_write_it(text: str, ref: JobRef) -
 def test_what_names_no_single_job_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not the id of one job"):
         JobRef.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("12_[1-3]", ["12_1", "12_2", "12_3"]),
+        ("12_[1,5-9:2%4]", ["12_1", "12_5", "12_7", "12_9"]),
+        ("12_3", ["12_3"]),
+        ("12_[]", ["12_[]"]),
+        ("12_[0-99999]", ["12_[0-99999]"]),
+        ("--name=a_[1]", ["--name=a_[1]"]),
+    ],
+)
+def test_pending_tasks_as_squeue_lists_them_are_named_one_by_one(word: str, words: list[str]) -> None:
+    assert each_task(word) == words
 
 
 @given(refs)

@@ -7,39 +7,31 @@ from hypothesis import strategies as st
 from jobmon_core.domain.slurm.sbatch_options import (
     OPTIONS,
     Argument,
-    array_expression,
+    UnknownOption,
     misplaced_options,
+    read_with_unknown,
     reads_stdin,
     script_directives,
     script_of,
+    spelled_out,
 )
+
+# as sbatch 22.05 and the plugin pyxis print their options
+_HELP = """\
+  -A, --account=name          charge job to specified account
+  -k, --no-kill               do not kill job on node failure
+      --nice[=value]          decrease scheduling priority by value
+
+Options provided by plugins:
+      --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH
+                              [pyxis] the image to use
+      --container-writable    [pyxis] make the container filesystem writable
+      --container-remap[=who] [pyxis] remap users
+"""
 
 
 def _script(*lines: str) -> str:
     return "\n".join(("#!/bin/bash", *lines, "echo run", "#SBATCH -o late.out"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "environment", "expression"),
-    [
-        (["--array=1-4", "job.sh"], {"SBATCH_ARRAY_INX": "5"}, "1-4"),
-        (["-a1-4%2", "job.sh"], {}, "1-4%2"),
-        (["-a", "1", "--array", "2", "--wrap", "true"], {}, "2"),
-        (["-n1", "job.sh", "--array=9"], {"SBATCH_ARRAY_INX": "5"}, "5"),
-        (["job.sh"], {}, "7-8"),
-        (["--wrap", "true"], {}, ""),
-        ([], {}, ""),
-        (["--unheard-of", "job.sh"], {}, ""),
-        (["--container-image=a.sqsh", "job.sh"], {}, "7-8"),
-        (["--tasks-per-node", "4", "--batch=gpu", "-a1-2", "job.sh"], {}, "1-2"),
-        (["--array=1-2", "-!", "job.sh"], {}, ""),
-    ],
-)
-def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_the_script(
-    arguments: list[str], environment: dict[str, str], expression: str
-) -> None:
-    scripts = {"job.sh": _script("#SBATCH -a 7-8")}
-    assert array_expression(arguments, environment, lambda path: scripts[path]) == expression
 
 
 @pytest.mark.parametrize(
@@ -49,6 +41,56 @@ def test_the_script_is_found_behind_an_option_of_a_site_or_of_a_newer_sbatch(opt
     words = [option, "--out=a.log", "train.sh", "-p", "big", "--output-dir=x"]
     assert script_of(words) == "train.sh"
     assert misplaced_options(words) == ("train.sh", ["-p"])
+
+
+@pytest.mark.parametrize(
+    ("line", "script", "options"),
+    [
+        ("-n1 : -n2 het.sh a : b", "het.sh", {"ntasks": "1"}),
+        ("--gres=gpu:1 -J a : -n2 -d afterok:5 : -c2 het.sh", "het.sh",
+         {"gres": "gpu:1", "job-name": "a", "ntasks": "2", "dependency": "afterok:5", "cpus-per-task": "2"}),
+        ("-J : het.sh : x", "het.sh", {"job-name": ":"}),
+        ("-n1 : -n2 --wrap true", "", {"ntasks": "1", "wrap": "true"}),
+    ],
+)  # fmt: skip
+def test_the_components_of_a_het_job_stand_between_colons_and_the_first_one_decides(
+    line: str, script: str, options: dict[str, str]
+) -> None:
+    words = line.split()
+    assert script_of(words) == script
+    assert dict(read_with_unknown(words)[0]) == options
+
+
+def test_a_het_job_on_stdin_is_one() -> None:
+    assert reads_stdin(["-n1", ":", "-n2"])
+
+
+@pytest.mark.parametrize("option", ["--stepmgr", "--spread-segments", "--requeue=expedite", "--requeue"])
+def test_the_options_of_new_versions_are_known(option: str) -> None:
+    assert script_of([option, "run.sh", "-p", "big"]) == "run.sh"
+
+
+@pytest.mark.parametrize(
+    ("words", "spelled"),
+    [
+        ("-n1 --container-writable run.sh --lr 1", "-n1 --container-writable= run.sh --lr 1"),
+        ("--container-image a.sqsh run.sh", "--container-image=a.sqsh run.sh"),
+        ("--container-im a.sqsh --container-rem run.sh",
+         "--container-image=a.sqsh --container-remap= run.sh"),
+        ("--container-image", "--container-image"),
+        ("--container- a run.sh", "--container- a run.sh"),
+        ("--new run.sh", "--new run.sh"),
+        ("-p", "-p"),
+    ],
+)  # fmt: skip
+def test_sbatchs_own_help_tells_which_options_take_a_value(words: str, spelled: str) -> None:
+    assert spelled_out(words.split(), _HELP) == spelled.split()
+
+
+def test_an_option_that_only_sbatch_may_know_is_named() -> None:
+    with pytest.raises(UnknownOption, match="option --new not recognized") as caught:
+        read_with_unknown(["-n1", "--new", "run.sh"])
+    assert caught.value.name == "new"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import Outcome
@@ -53,6 +56,58 @@ def test_disabled_accounting_is_not_queried_every_second() -> None:
     assert play.asks_accounting()
     play.no_accounting()
     assert not play.later(1).asks_accounting()
+
+
+_FOREIGN: dict[str, dict[str, Any]] = {
+    "unreadable Submit": {"submit_s": None},
+    "future Submit": {"submit_s": 1_086_400},
+    "another User": {"user": "you"},
+    "another name": {"name": "eval"},
+    "another WorkDir": {"workdir": "/home/you"},
+}
+
+
+def _gone() -> Play:
+    """Return a job that left the queue, whose record slurmctld has shown, but forgotten meanwhile."""
+    known = replace(record("12", "RUNNING"), user="me")
+    return Play().queue(row("12", "RUNNING")).record(known).later(30).queue().record().later(3)
+
+
+@pytest.mark.parametrize("kind", _FOREIGN)
+def test_a_damaged_row_or_one_of_another_job_proves_no_end(kind: str) -> None:
+    play = _gone().accounting(replace(sacct_row("12", "COMPLETED"), **_FOREIGN[kind]))
+    assert not play.job.ended
+    assert (play.job.name, play.job.workdir) == ("train", "/w")
+    told = replace(sacct_row("12", "FAILED", 3), user="me", name="train", workdir="/w")
+    assert play.accounting(told).later(30).end().outcome is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user": "", "workdir": ""},  # hidden, or not recorded yet
+        {"user": "nobody"},
+        {"name": "allocation"},
+        {"name": "train\nbehind the line break"},
+        {"workdir": "/w/"},
+    ],
+)
+def test_a_row_that_says_the_same_in_other_words_proves_the_end(fields: dict[str, Any]) -> None:
+    told = replace(sacct_row("12", "COMPLETED"), user="me", name="train", workdir="/w")
+    assert _gone().accounting(replace(told, **fields)).later(30).end().outcome is Outcome.SUCCESS
+
+
+def test_a_row_counts_although_this_hosts_clock_was_set_back() -> None:
+    play = _gone()
+    play.now_s -= 7200
+    play.accounting(sacct_row("12", "COMPLETED"))
+    assert play.later(7300).end().outcome is Outcome.SUCCESS
+
+
+def test_an_array_task_may_have_renamed_itself() -> None:
+    play = Play().queue(row("12_1", "RUNNING")).record(record("12_1", "RUNNING")).later(30).queue().record()
+    play.later(3).accounting(replace(sacct_row("12_1", "COMPLETED"), name="run 1")).later(30)
+    assert play.job.outcome is Outcome.SUCCESS
 
 
 def test_an_older_job_with_the_same_id_proves_nothing() -> None:

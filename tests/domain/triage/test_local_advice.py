@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.telemetry.model import Memory, Node, Sample
-from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.local_advice import advised_for
+from jobmon_core.domain.triage.judge import advised_for, judge
 from tests.support.situations import GIB, gpu, sample, situation, worker
 
 _OF_SLURM = ("--mem", "--exclu", "scancel", "more cores")

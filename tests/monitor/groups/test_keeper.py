@@ -16,11 +16,13 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.groups.model import Group, GroupSettings, Member, MemberMessages
 from jobmon_core.monitor.groups import actions
 from jobmon_core.monitor.groups.keeper import GroupKeeper
-from jobmon_core.store.groups.group_files import GroupStore
+from jobmon_core.store.group_files import GroupStore
 from jobmon_core.store.home import Home
 from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 from tests.support.job_records import JOB, OOM, failed, succeeded
+from tests.support.lineages import NODE_FAIL, attempt, job_of_attempt, lineage_of
+from tests.support.lineages import save as save_lineage
 from tests.support.waiting import eventually
 
 IDS = ("slurm-1-x", "slurm-2-x")
@@ -261,3 +263,24 @@ def test_the_command_that_holds_members_uses_the_same_home(
     actions.perform_saved(ctx, replace(watch.group, hold=True), {})
     ((_, _, environment),) = started
     assert environment["JOBMON_HOME"] == str(watch.ctx.home.root)
+
+
+def test_a_member_follows_the_newest_attempt_of_its_lineage(watch: Watch) -> None:
+    first = replace(job_of_attempt(0, NODE_FAIL, restart_due_s=watch.clock.now() + 60), id=IDS[0])
+    watch.ctx.store.save(first)
+    second = replace(JOB, id=IDS[1], job_id=2, tasks={"": succeeded()}, concluded_s=watch.clock.now())
+    watch.ctx.store.save(second)
+    watch.keeper.run_due(None)
+    assert watch.group.complete_s is None  # a restart is due: the first attempt has not failed the group
+    assert watch.group.members["a"].outcome is None
+
+    attempts = (replace(attempt(0), state_id=IDS[0]), attempt(1))
+    save_lineage(watch.ctx, lineage_of(*attempts), replace(first, restart_due_s=None), job_of_attempt(1))
+    watch.keeper.run_due(None)
+    assert (watch.group.complete_s, watch.group.members["a"].state_id) == (None, "slurm-8124-x")
+
+    watch.ctx.store.save(job_of_attempt(1, succeeded()))
+    watch.keeper.run_due(None)
+    counts = json.loads(watch.ctx.groups.summary_path("sweep1").read_text())["counts"]
+    assert counts == {"completed": 2}
+    assert "failed" not in watch.log_text()

@@ -6,7 +6,8 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Field, Tone
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.cards import DiscordCards
+from jobmon_core.notify.discord.channel import DiscordCards
+from jobmon_core.notify.discord.settings import DiscordSettings
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 from tests.support.fake_discord import FakeDiscord
@@ -18,7 +19,7 @@ SUPPRESS_NOTIFICATIONS = 4096
 
 
 def cards(discord: FakeDiscord, thread: str = "") -> DiscordCards:
-    return DiscordCards(Webhook.parse(discord.success_url + thread), timeout_s=30.0)
+    return DiscordCards(DiscordSettings(Webhook.parse(discord.success_url + thread)), timeout_s=30.0)
 
 
 def posted(discord: FakeDiscord) -> str:

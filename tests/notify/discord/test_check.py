@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.check import WebhookCheck, check_webhook
+from jobmon_core.notify.discord.channel import WebhookCheck, check_webhook
 from jobmon_core.notify.discord.inbox import Inbox
 from tests.support.fake_discord import FakeDiscord
 from tests.support.loopback import Loopback, QuietHandler

@@ -10,7 +10,8 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.system.http import HttpRequest, HttpResponse, post
+from jobmon_core.system import http
+from jobmon_core.system.http import HttpRequest, HttpResponse
 from tests.support import discord_answers as answers
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 from tests.support.fake_discord import FakeDiscord
@@ -68,7 +69,8 @@ TAKEN = [
 
 
 def send(payload: object, url: str) -> HttpResponse:
-    answer = post(HttpRequest(Webhook.parse(url).url, "fake", json.dumps(payload).encode(), "test"), 5)
+    request = HttpRequest(Webhook.parse(url).url, "fake", json.dumps(payload).encode(), "test")
+    answer = http.send("POST", request, 5)
     assert isinstance(answer, HttpResponse)
     return answer
 

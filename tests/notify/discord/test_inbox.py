@@ -12,11 +12,11 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.cards import DiscordCards
-from jobmon_core.notify.discord.channel import DiscordChannel
+from jobmon_core.notify.discord.channel import DiscordCards, DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.settings import DiscordSettings
-from jobmon_core.system.http import HttpRequest, HttpResponse, post
+from jobmon_core.system.http import HttpRequest, HttpResponse
+from jobmon_core.system.http import send as send_request
 
 HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
 
@@ -28,7 +28,7 @@ def inbox() -> Iterator[Inbox]:
 
 
 def send(url: str, body: bytes) -> HttpResponse:
-    answer = post(HttpRequest(Webhook.parse(url).url, "inbox", body, "test"), 5)
+    answer = send_request("POST", HttpRequest(Webhook.parse(url).url, "inbox", body, "test"), 5)
     assert isinstance(answer, HttpResponse)
     return answer
 
@@ -60,7 +60,7 @@ def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
 
 
 def test_a_card_is_edited_as_in_discord(inbox: Inbox) -> None:
-    cards = DiscordCards(Webhook.parse(inbox.success_url))
+    cards = DiscordCards(DiscordSettings(Webhook.parse(inbox.success_url)))
     posted = cards.post_card(Card(CardTone.RUNNING, "it is running"), 1_754_500_000)
     receipt = cards.edit_card(posted.message_id, Card(Tone.SUCCESS, "it completed"), 1_754_500_060)
     assert receipt.outcome is DeliveryOutcome.DELIVERED

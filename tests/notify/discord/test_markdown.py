@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.notify.clean_text import clean, cut_middle
-from jobmon_core.notify.discord.markdown import code_block, code_span, escape, prose, prose_with_code
+from jobmon_core.notify.discord.payload import code_block, code_span, escape, prose, prose_with_code
 from tests.support.discord_markdown import parse
 
 MARKED = st.lists(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.agent.node import read_disk
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
@@ -57,6 +58,16 @@ def test_a_folder_counts_where_folders_do(tmp_path: Path) -> None:
     assert names(tmp_path, "checkpoint-*/", folders=True) == {"checkpoint-500", "checkpoint-1000"}
     assert names(tmp_path, "checkpoint-*/") == set()
     assert names(tmp_path, "checkpoint-*", folders=True) >= {"checkpoint-500", "checkpoint-notes.txt"}
+
+
+def test_a_folder_has_the_time_of_the_last_write_to_a_file_in_it(tmp_path: Path) -> None:
+    touch(tmp_path, "last/weights/model.pt", "last/config.json")
+    os.utime(tmp_path / "last" / "config.json", (1000, 1000))
+    os.utime(tmp_path / "last" / "weights" / "model.pt", (3000, 3000))  # overwritten in place
+    for folder in (tmp_path / "last" / "weights", tmp_path / "last"):
+        os.utime(folder, (2000, 2000))
+    (found,) = list_files(str(tmp_path), ["last/"], folders=True).files
+    assert (found.modified_s, found.owner) == (3000, os.geteuid())
 
 
 def test_of_several_names_of_one_file_one_counts(tmp_path: Path) -> None:
@@ -131,3 +142,11 @@ def test_the_disk_is_that_of_the_folder(tmp_path: Path) -> None:
     assert 0 <= disk.free_inodes <= disk.total_inodes
     assert disk.total_bytes == pytest.approx(usage.used + usage.free, rel=0.001)
     assert disk_of(str(tmp_path / "none")) is None
+
+
+def test_an_agent_and_a_monitor_agree_on_the_share_that_is_free(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    by_monitor, by_agent = disk_of(folder), read_disk(folder)
+    assert by_monitor is not None
+    assert by_agent is not None
+    assert by_agent.total == pytest.approx(by_monitor.total_bytes, rel=0.001)

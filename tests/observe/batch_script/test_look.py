@@ -11,8 +11,7 @@ import pytest
 from jobmon_core.domain.batch_script.activation import Activation, Kind
 from jobmon_core.domain.checks.facts import PathKind, Quota
 from jobmon_core.observe.batch_script.environments import conda_environment, missing_packages, venv_of
-from jobmon_core.observe.batch_script.look import free_room, look_at, read_text
-from jobmon_core.observe.batch_script.quota import read_quota
+from jobmon_core.observe.batch_script.look import existing_folder, look_at, read_quota, read_text
 from jobmon_core.system.runner import Runner
 
 _HEAD = "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace\n"
@@ -50,10 +49,8 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
 
 
 def test_the_room_of_a_folder_that_does_not_exist_is_that_above_it(tmp_path: Path) -> None:
-    found = free_room(str(tmp_path / "no" / "such"))
-    assert found is not None
-    assert found.folder == str(tmp_path)
-    assert 0 < found.free_bytes <= found.total_bytes
+    assert existing_folder(str(tmp_path / "no" / "such")) == str(tmp_path)
+    assert existing_folder(str(tmp_path)) == str(tmp_path)
 
 
 def test_packages_are_looked_for_and_not_run(tmp_path: Path) -> None:

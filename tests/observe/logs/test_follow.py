@@ -49,6 +49,25 @@ def test_of_a_progress_bar_only_the_last_state_is_returned(log: Path) -> None:
     assert follower.read() == NewText(("done",))
 
 
+def test_a_state_of_a_progress_bar_that_is_written_in_part_is_not_returned(log: Path) -> None:
+    follower = LogFollower(str(log))
+    states = [f"\rtrain: {n:3}%|{'#' * n:100}| {n}/100 [{n:02}:00]" for n in range(0, 101, 10)]
+    shown: set[str] = set()
+    for piece in ("".join(states)[start : start + 25] for start in range(0, len("".join(states)), 25)):
+        write(log, piece)
+        shown.add(follower.read().unfinished)
+    whole = {state.strip() for state in states}
+    assert len(shown & whole) >= 9
+    assert shown - whole == {text for text in shown if text.startswith("train:   0%")} - whole, (
+        "the first state"
+    )
+    write(log, "\r" + " " * 125 + "\r")
+    assert follower.read().unfinished == ""
+    write(log, "100%|##########|\rout of memory")
+    assert follower.read().unfinished == "100%|##########|"
+    assert rest(follower) == ["out of memory"], "nothing follows"
+
+
 def test_a_truncated_file_is_read_from_its_start(log: Path) -> None:
     write(log, "a long first line\nunfinished")
     follower = LogFollower(str(log))

@@ -4,10 +4,12 @@ import os
 import pwd
 import socket
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from jobmon_core.observe.logs.open_file import regular_file
 from jobmon_core.observe.logs.read import read_head, read_tail
 
 
@@ -63,3 +65,67 @@ def test_circular_links_and_invalid_names_are_problems(tmp_path: Path) -> None:
     assert read_tail("a\x00b").problem.startswith("cannot be read")
     assert read_tail("a\ud800b").problem.startswith("cannot be read")
     assert read_tail("").problem
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_that_another_user_made_is_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "home" / "diary"
+    secret.parent.mkdir()
+    secret.write_text("dear diary\n")
+    group = tmp_path / "group"
+    group.mkdir()
+    group.chmod(0o775)
+    link, folder = group / "slurm-7.out", group / "logs"
+    link.symlink_to(secret)
+    folder.symlink_to(secret.parent)
+    for mine in (link, folder / "diary"):
+        assert read_tail(str(mine)).excerpt.texts == ("dear diary",)
+    for each in (link, folder):
+        os.chown(each, 4711, -1, follow_symlinks=False)
+    for path, place in ((link, link), (folder / "diary", folder)):
+        part = read_tail(str(path))
+        assert part.excerpt.texts == ()
+        assert part.problem == f"is not read: {place} is a symbolic link that another user made"
+    (tmp_path / "own").symlink_to(link)  # a link of one's own to one of someone else
+    assert read_tail(str(tmp_path / "own")).excerpt.texts == ()
+    os.chown(group, 4711, -1)  # who owns the folder made the link
+    assert read_tail(str(link)).excerpt.texts == ("dear diary",)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_on_the_way_that_an_administrator_made_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "lustre").mkdir()
+    (tmp_path / "lustre" / "a.log").write_text("text\n")
+    (tmp_path / "scratch").symlink_to("lustre")
+    os.chown(tmp_path / "scratch", 4711, -1, follow_symlinks=False)
+    assert read_tail(str(tmp_path / "scratch" / "a.log")).excerpt.texts == ("text",)
+
+
+def test_relative_paths_and_links_to_them_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "x.log").write_text("text\n")
+    (tmp_path / "a" / "l").symlink_to("../a/./b/")
+    for path in ("a/l/x.log", "./a/../a/l/../b/x.log", f"{tmp_path}//a/l/x.log"):
+        assert read_tail(path).excerpt.texts == ("text",), path
+
+
+def test_a_removed_file_is_read_by_its_descriptor() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(b"text\n")
+        file.flush()
+        assert read_tail(f"/dev/fd/{file.fileno()}").excerpt.texts == ("text",)
+
+
+def test_a_short_file_takes_little_memory_however_much_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 3_000_000)
+    tracemalloc.start()
+    try:
+        with regular_file(str(path)) as file:
+            assert len(file.read_at(1, 2**30)) == 2_999_999
+        assert tracemalloc.get_traced_memory()[1] < 12 * 2**20
+    finally:
+        tracemalloc.stop()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import tempfile
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
+from jobmon_core.domain.own_files import Origin, OwnFiles
+from jobmon_core.observe.logs.rank_logs import rank_logs, read_error_file, read_rank_log
 
 JOB = 8123
 
@@ -51,6 +53,31 @@ def test_the_index_of_an_array_task_is_not_taken_for_a_small_job_id(tmp_path: Pa
     put(tmp_path / "slurm-91000_1.out")
     rank = put(tmp_path / "slurm-1_91000.out")
     assert rank_logs([str(main)], 1, []) == (str(rank),)
+
+
+@pytest.mark.parametrize("name", ["eval-step-8123.txt", "epoch_8123.log", "ckpt8123.out", "tcp-port8123.err"])
+def test_a_number_that_counts_something_else_is_no_job_id(tmp_path: Path, name: str) -> None:
+    put(tmp_path / name)
+    assert found(tmp_path) == []
+
+
+def test_a_job_may_be_named_like_a_counter(tmp_path: Path) -> None:
+    main = put(tmp_path / "step-8123.out")
+    rank = put(tmp_path / "step-8123-rank1.err")
+    put(tmp_path / "step-81234.err")
+    assert rank_logs([str(main)], JOB, []) == (str(rank),)
+
+
+def test_only_files_of_the_run_are_found_however_they_are_named(tmp_path: Path) -> None:
+    main = put(tmp_path / "slurm-8123.out", 2000)
+    old_run = tmp_path / "old" / "none_abc"
+    put(old_run / "attempt_0" / "0" / "error.json", 900)
+    for name, modified in (("a", 900), ("b", 1500), ("c", 2500)):
+        put(tmp_path / f"slurm-8123_{name}.err", modified)
+        put(tmp_path / "8123" / f"{name}.err", modified)
+    texts = [f"log directory set to: {old_run}"]
+    paths = rank_logs([str(main)], JOB, texts, OwnFiles(1000.0, 2000.0, Origin.FOUND))
+    assert [str(Path(path).relative_to(tmp_path)) for path in paths] == ["8123/b.err", "slurm-8123_b.err"]
 
 
 def test_without_a_job_id_no_names_are_searched(tmp_path: Path) -> None:
@@ -208,3 +235,99 @@ def test_no_text_and_no_path_raises(logs: list[str], job_id: int | None, texts: 
         hostile = [f"{words}: {text}" for text in texts for words in ("log directory set to", "error_file")]
         hostile += [f"error_file: {text}/error.json" for text in texts]
         assert rank_logs(paths, job_id, hostile) == ()
+
+
+CALLSTACK = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 3, in main\n'
+    "    raise ValueError(bad)\n"
+    "ValueError: bad\n"
+)
+
+
+def lines_of(folder: Path, record: object) -> tuple[str, ...] | None:
+    path = folder / "error.json"
+    path.write_text(record if isinstance(record, str) else json.dumps(record))
+    found = read_error_file(str(path))
+    return found.texts if found else None
+
+
+def test_the_traceback_of_a_worker_is_read_as_lines(tmp_path: Path) -> None:
+    record = {
+        "message": {
+            "message": "ValueError: bad",
+            "extraInfo": {"py_callstack": CALLSTACK, "timestamp": "1700000000"},
+            "errorCode": 1,
+        }
+    }
+    assert lines_of(tmp_path, record) == tuple(CALLSTACK.splitlines())
+
+
+def test_a_message_missing_from_the_traceback_follows_it(tmp_path: Path) -> None:
+    record = {"message": {"message": "Signal 11", "extraInfo": {"py_callstack": CALLSTACK}}}
+    found = lines_of(tmp_path, record)
+    assert found
+    assert (found[0], found[-1]) == ("Traceback (most recent call last):", "Signal 11")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"message": "ValueError: bad"},
+        {"message": {"message": "ValueError: bad"}},
+        {"message": {"message": "ValueError: bad", "extraInfo": None}},
+        {"message": {"extraInfo": {"py_callstack": "ValueError: bad"}, "message": 3}},
+        '"ValueError: bad"',
+    ],
+)
+def test_a_message_without_traceback_is_read_in_every_known_form(tmp_path: Path, record: object) -> None:
+    assert lines_of(tmp_path, record) == ("ValueError: bad",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[1, 2]",
+        "{}",
+        '{"message": {}}',
+        '{"message": "\\u0000\\n "}',
+        "[" * 100_000,
+        "9" * 5000,
+        json.dumps({"message": "x" * 2**20}),
+    ],
+    ids=range(10),
+)
+def test_an_empty_or_invalid_record_gives_no_excerpt(tmp_path: Path, text: str) -> None:
+    assert lines_of(tmp_path, text) is None
+
+
+def test_the_text_of_a_record_is_cleaned_like_a_log(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, '{"message": "\\u001b[31mbad\\u001b[0m\\u0000 \\ud800"}') == ("bad ?",)
+
+
+def test_a_pipe_and_a_missing_file_give_no_excerpt(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "error.json")
+    assert read_error_file(str(tmp_path / "error.json")) is None
+    assert read_error_file(str(tmp_path / "gone" / "error.json")) is None
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.text(), st.integers()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["message", "extraInfo", "py_callstack", "x"]), inner, max_size=3),
+    ),
+)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.one_of(st.binary(), JSON.map(lambda record: json.dumps(record).encode())))
+def test_no_record_raises(data: bytes) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        found = read_error_file(file.name)
+    assert found is None or any(found.texts)

@@ -157,3 +157,14 @@ def test_line_numbers_are_those_of_the_file(lines: list[str], max_bytes: int) ->
         for number, text in numbered(part):
             assert number is not None
             assert text in shown[number - 1]
+
+
+def test_a_private_key_is_hidden_although_only_its_last_lines_are_read(tmp_path: Path) -> None:
+    log, line = tmp_path / "job.log", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+    key = [f"[rank0]: -----BEGIN {'PRIVATE'} KEY-----", *[f"[rank0]: {line}"] * 20, "[rank0]: QIDAQAB="]
+    end = f"[rank0]: -----END {'PRIVATE'} KEY-----"
+    log.write_text("\n".join([*key, end, "ValueError: bad decrypt"]), encoding="ascii")
+    texts = read_tail(str(log), 400).excerpt.texts
+    assert 4 <= len(texts) < 10
+    assert texts == ("[rank0]: [hidden]",) * (len(texts) - 2) + (end, "ValueError: bad decrypt")
+    assert not any(line in text for text in read_head(str(log), 400).excerpt.texts)

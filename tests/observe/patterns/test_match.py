@@ -72,9 +72,13 @@ def test_a_match_stays_within_its_line(regex: str) -> None:
 @given(st.lists(st.sampled_from([case.values[1] for case in (*CASES, *COUNTERS)] + ["", "  ", "[rank1]: x"])))
 def test_a_line_matches_the_same_patterns_alone_and_among_others(texts: list[str]) -> None:
     alone = [
-        (match.pattern.id, n) for n, text in enumerate(texts) for match in MATCHER.every_match(log(text))
+        (match.pattern.id, n)
+        for n, text in enumerate(texts)
+        for match in MATCHER.find_matches(log(text), limit=None)
     ]
-    assert [(match.pattern.id, match.position) for match in MATCHER.every_match(log(*texts))] == alone
+    assert [
+        (match.pattern.id, match.position) for match in MATCHER.find_matches(log(*texts), limit=None)
+    ] == alone
 
 
 def test_a_regex_without_literals_is_tried_on_every_line() -> None:
@@ -87,7 +91,10 @@ def test_a_regex_without_literals_is_tried_on_every_line() -> None:
 def test_the_first_of_several_matching_patterns_is_found() -> None:
     rules = parse_patterns(document(entry(id="first"), entry(id="second")), "own.json").patterns
     assert [match.pattern.id for match in Matcher(rules).find_matches(log("boom"))] == ["first"]
-    assert [match.pattern.id for match in Matcher(rules).every_match(log("boom"))] == ["first", "second"]
+    assert [match.pattern.id for match in Matcher(rules).find_matches(log("boom"), limit=None)] == [
+        "first",
+        "second",
+    ]
 
 
 def test_a_regex_with_catastrophic_backtracking_is_matched_in_linear_time() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.observe.patterns.load import load_patterns
-from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
+from jobmon_core.observe.patterns.prefilter import ignores_case, literals_of, needed_literals
 from jobmon_core.observe.patterns.re2_regex import compile_matcher
 
 REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
@@ -81,3 +81,15 @@ def test_non_ascii_digits_are_not_a_quantifier() -> None:
 @given(st.text(alphabet=r"ab(?:|)[^]{1,2}\.*+?$^-dwx", max_size=30))
 def test_no_expression_raises(regex: str) -> None:
     needed_literals(regex)
+
+
+def test_the_literals_of_a_shipped_expression_are_known() -> None:
+    for pattern in load_patterns():
+        for regex in pattern.regex:
+            assert literals_of(regex) == needed_literals(regex), regex
+
+
+def test_those_of_any_other_expression_are_worked_out() -> None:
+    assert literals_of("my program (stopped|died) early") == needed_literals(
+        "my program (stopped|died) early"
+    )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from jobmon_core.domain.progress.model import Progress
-from jobmon_core.observe.progress.load import formats_path
+from jobmon_core.observe.progress.load import FILE_NAME
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 from jobmon_core.observe.progress.updates import split_updates
+from jobmon_core.system.files import shipped_file
 from tests.support.ray_recordings import RAY_RECORDINGS, recorded
 
 MATCHER = FormatMatcher.with_patterns({})
 EXAMPLES = [
     example["text"]
-    for entry in json.loads(Path(formats_path()).read_text(encoding="utf-8"))["formats"]
+    for entry in json.loads(shipped_file(FILE_NAME).read_bytes())["formats"]
     for example in entry["examples"]
 ]
 # as Ray prints them: on the driver's node, from another node, and for many at once

@@ -25,6 +25,10 @@ MATCHER = FormatMatcher.with_patterns({})
             {"n": "7", "eta": "1.05m"},
         ),
         ("| Iter | loss | mode |", "| 20 | 0.3 | warm |", {"n": "20", "loss": "0.3"}),
+        ('#"Progress (%)"\t"Step"\t"Speed"', "6.5%\t3250\t41.4", {"percent": "6.5"}),
+        ("#Timestep/Total-steps dt time_s", "2000/9000 4.00e-03 1.2", {"n": "2000", "total": "9000"}),
+        ("state\tJoint\tclock.rate", "2000\t-14.1\t7.5E-5\t0.51 hours/million states", {"n": "2000"}),
+        ("   Sample   posterior   prior", "   2000   -76.2   -5.3 1m12s/Msamples", {"n": "2000"}),
         (
             "epoch         loss          step",
             "5.3364485981  0.0412        300.0000000",

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.progress.log.totals import with_total_of_checkpoint
+from jobmon_core.domain.own_files import OwnFiles
+from jobmon_core.domain.progress.log.judge import with_total_of_checkpoint
 from jobmon_core.domain.progress.model import Progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state, read_trainer_state
 
@@ -92,11 +93,11 @@ def test_of_several_checkpoints_the_newest_of_this_run_counts(tmp_path: Path) ->
     ):
         saved(tmp_path / name, max_steps=max_steps)
         os.utime(tmp_path / name, (saved_s, saved_s))
-    found = newest_trainer_state(str(tmp_path), 1500.0)
+    found = newest_trainer_state(str(tmp_path), OwnFiles(1500.0))
     assert found
     assert found.total == 2
-    assert newest_trainer_state(str(tmp_path), 2500.0) is None
-    assert newest_trainer_state(str(tmp_path / "missing"), 0.0) is None
+    assert newest_trainer_state(str(tmp_path), OwnFiles(2500.0)) is None
+    assert newest_trainer_state(str(tmp_path / "missing"), OwnFiles(0.0)) is None
 
 
 def test_a_checkpoint_that_is_being_saved_or_was_just_removed_hides_no_total(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_a_checkpoint_that_is_being_saved_or_was_just_removed_hides_no_total(tmp
     os.utime(tmp_path / "checkpoint-10", (1000, 1000))
     (tmp_path / "checkpoint-20").mkdir()
     (tmp_path / "checkpoint-5").symlink_to(tmp_path / "removed")
-    found = newest_trainer_state(str(tmp_path), 500.0)
+    found = newest_trainer_state(str(tmp_path), OwnFiles(500.0))
     assert found
     assert found.total == 3000
 

@@ -47,13 +47,13 @@ def test_the_commit_the_branch_and_the_changed_files_are_named(repository: Path)
     state, problem = git_state(str(repository), Runner())
     assert state
     assert (problem, state.root, state.commit, state.branch) == ("", str(repository), commit, "main")
-    assert state.is_dirty is False
+    assert state.changed == ()
     (repository / "sub").mkdir()
     (repository / "train.py").write_text("changed\n", encoding="ascii")
     (repository / "untracked.py").write_text("x", encoding="ascii")
     changed, _ = git_state(str(repository / "sub"), Runner())
     assert changed
-    assert (changed.changed, changed.is_dirty) == (("train.py",), True)
+    assert changed.changed == ("train.py",)
     (repository / "train.py").write_text("changed again\n", encoding="ascii")
     again, _ = git_state(str(repository), Runner())
     assert again
@@ -112,5 +112,5 @@ def test_a_filter_whose_name_cannot_be_turned_off_leaves_the_changed_files_unkno
     git(repository, "config", "filter.a=b.clean", "false")
     state, problem = git_state(str(repository), Runner())
     assert state
-    assert (state.changed, state.is_dirty) == (None, None)
+    assert state.changed is None
     assert "filter" in problem

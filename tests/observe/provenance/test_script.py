@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, ScriptKind, digest
-from jobmon_core.observe.provenance.packages import python_environment
-from jobmon_core.observe.provenance.script import changed_files, file_digests, read_file, script_of
+from jobmon_core.observe.provenance.script import (
+    changed_files,
+    file_digests,
+    python_environment,
+    read_file,
+    script_of,
+)
 
 
 def test_a_script_is_read_from_its_folder_else_from_the_search_path(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.local.client import job_status_rows
 from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, new_job_dir, new_task_id
-from jobmon_core.scheduler.local.status import job_status_rows
 from jobmon_core.system.process import ProcessId
 
 # the files of a job of the first release

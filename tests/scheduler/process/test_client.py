@@ -18,9 +18,8 @@ from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.scheduler.process.client import ProcessScheduler
+from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
 from jobmon_core.scheduler.process.find import find_process
-from jobmon_core.scheduler.process.group import Process, ProcessGroup
 
 _A_DAY_S = 86_400
 
@@ -89,6 +88,21 @@ def test_several_processes_are_tasks_and_end_one_by_one(
     child.kill()
     child.wait()
     assert [row.ref.task for row in queue(scheduler, os.getpid())] == [0]
+
+
+def test_the_processes_of_one_job_are_one_row_until_the_last_of_them_ends(
+    scheduler: ProcessScheduler, child: subprocess.Popen[bytes]
+) -> None:
+    first = replace(found(child.pid), started_s=found(child.pid).started_s + 100)
+    other = replace(first, id=replace(first.id, boot_id="another"))
+    scheduler.add(ProcessGroup("train", (first, found(os.getpid()), other), is_one_job=True))
+    (row,) = queue(scheduler, child.pid)
+    assert (row.ref.task, row.state, row.start_s) == (None, JobState.RUNNING, found(os.getpid()).started_s)
+    child.kill()
+    child.wait()
+    assert [row.state for row in queue(scheduler, child.pid)] == [JobState.RUNNING]
+    scheduler.add(ProcessGroup("train", (first,), is_one_job=True))
+    assert queue(scheduler, child.pid) == ()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.scheduler.process.program_names import runs_program
+from jobmon_core.scheduler.process.find import runs_program
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.scheduler.ray.address import dashboard_url, find_service
+from jobmon_core.scheduler.ray.address import find_service
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_a_cluster_is_named_by_its_dashboard(
     address: str, environment: dict[str, str], service: str, url: str
 ) -> None:
     assert find_service(address, environment) == service
-    assert dashboard_url(service) == url
+    assert url_of(service) == url
 
 
 @pytest.mark.parametrize(

@@ -67,4 +67,4 @@ def test_without_nodes_nothing_is_known() -> None:
 
 def test_many_demands_are_counted() -> None:
     tasks = [{**task(GPU=float(number)), "name": f"t{number}"} for number in range(5, 10)]
-    assert "the task t7 asks for GPU 7 and 2 more." in shortage(demands_of([], tasks, []), NODES)
+    assert "the task t7 asks for GPU 7; and 2 more." in shortage(demands_of([], tasks, []), NODES)

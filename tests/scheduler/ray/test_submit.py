@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.restart.processes_left import why_alive
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
-from jobmon_core.scheduler.ray.client import RayScheduler
+from jobmon_core.scheduler.ray.client import RayScheduler, processes_left
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder
 from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
-from jobmon_core.scheduler.ray.submission import submit
-from jobmon_core.scheduler.ray.submission.package import package_of
-from jobmon_core.scheduler.ray.submission.submit import Fate, RaySubmission, Submitted, send
+from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, Submitted, package_of, send
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 
 JOB = {"submission_id": "jobmon-1", "entrypoint": "python train.py"}
@@ -262,3 +262,32 @@ def test_a_record_holds_no_secret_of_the_environment(ray: FakeRay, folder: Path)
     RaySubmission(ray_resources(folder), ray.service, job).record()
     assert "k3y" not in (folder / "1" / "job.json").read_text()
     assert json.loads((folder / "1" / "job.json").read_text())["name"] == "jobmon-1"
+
+
+@pytest.mark.parametrize("step", ["recorded", "sent"])
+def test_a_submission_that_was_cut_off_is_made_again_under_the_same_id(
+    ray: FakeRay, folder: Path, step: str
+) -> None:
+    first = RaySubmission(ray_resources(folder), ray.service, JOB)
+    number = first.record().ref.job_id
+    if step == "sent":
+        assert first.submit().fate is Fate.ACCEPTED
+    again = RaySubmission(ray_resources(folder), ray.service, JOB, number)
+    assert again.submit().fate is Fate.ACCEPTED
+    assert ray.started == ["jobmon-1"]
+    ray.jobs[0]["metadata"] = {SUBMISSION_KEY: "of another home"}
+    assert again.submit().fate is Fate.REFUSED
+
+
+def test_what_is_left_of_a_job_is_known_only_from_ray(ray: FakeRay, folder: Path) -> None:
+    submission = RaySubmission(ray_resources(folder), ray.service, JOB)
+    number = submission.record().ref.job_id
+    resources = ray_resources(folder)
+    assert "does not know the job any more" in why_alive(processes_left(resources, ray.service, number, ""))
+    ray.jobs = [ray_job("jobmon-1", "FAILED", driver_exit_code=3)]
+    ray.state["workers"] = [{"worker_id": f"05000000{'f' * 48}", "is_alive": True}]
+    assert "its driver runs" in why_alive(processes_left(resources, ray.service, number, ""))
+    ray.state["workers"][0]["is_alive"] = False
+    assert why_alive(processes_left(resources, ray.service, number, "")) == ""
+    ray.refusals["/api/"] = (500, "down")
+    assert "down" in why_alive(processes_left(resources, ray.service, number, ""))

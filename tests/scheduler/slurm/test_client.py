@@ -16,7 +16,7 @@ from jobmon_core.scheduler.slurm.client import TIMEOUT_S, SlurmScheduler
 from jobmon_core.system.runner import Ran, TimedOut
 from tests.recordings.record import PERCENT_FOLDER, WORK
 from tests.support.fake_runner import Answer, FakeRunner, said
-from tests.support.recordings import NEW, OLD, SCENARIOS, VERSIONS, Recordings, job_id, recorded
+from tests.support.recordings import EACH_VERSION, NEW, OLD, SCENARIOS, Recordings, job_id, recorded
 
 NOW_S = 1_000
 
@@ -105,7 +105,7 @@ def expanded(slurm: Recordings, name: str, template: str) -> str:
     return expand(template, PathContext(slurm.job_id(name)))
 
 
-@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+@pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
 class TestLogTemplates:
     def templates(self, slurm: Recordings, name: str) -> LogPaths | None:
         answer = slurm.answer(f"templates-{name}")
@@ -142,7 +142,7 @@ class TestLogTemplates:
 
 
 class TestAccounting:
-    @pytest.mark.parametrize("version", VERSIONS, ids=repr)
+    @pytest.mark.parametrize("version", EACH_VERSION, ids=repr)
     def test_one_question_for_all_jobs_with_the_fields_of_the_version(self, version: Recordings) -> None:
         recording = version.answer("accounting")
         runner = sacct_of(version, recording)

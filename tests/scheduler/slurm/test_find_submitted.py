@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from jobmon_core.domain.errors import CommandBusy
+from jobmon_core.domain.errors import CommandBusy, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands
@@ -39,6 +39,36 @@ class TestSearchingForTheJob:
         assert user.jobs == [submission.job]
         assert "job 5 by its login session" in submission.note
         assert "searching for the job" in user.messages[0]
+
+    @pytest.mark.parametrize("text", ["Your job was sent.", "Remaining hours:\n4711", "5 estimates 2 SUs"])
+    def test_so_is_one_whose_id_stands_in_no_known_form(self, text: str) -> None:
+        runner = FakeRunner().on("sbatch", answers=[said(f"{text}\n")])
+        user = User(runner.on("squeue", answers=[listing((6, MINE))]))
+        submission = user.submit()
+        assert user.jobs == [submission.job] == [Submitted(JobRef(6))]
+        assert "job 6 by its login session" in submission.note
+
+    def test_if_that_one_is_not_found_the_user_hears_that_it_is_not_watched(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[said("Your job was sent.\n")])
+        submission = User(runner.on("squeue", answers=[listing((5, MINE + 1))])).submit()
+        assert submission.job is None
+        assert "the job is not watched" in submission.note
+
+    def test_of_two_sentences_the_last_that_names_a_job_of_this_session_counts(self) -> None:
+        text = "".join(f"Submitted batch job {job}\n" for job in (5, 6, 7))
+        runner = FakeRunner().on("sbatch", answers=[said(text)])
+        queue = listing((5, MINE), (6, MINE), (7, MINE + 1), (9, MINE))
+        user = User(runner.on("squeue", answers=[queue]))
+        assert user.submit().job == Submitted(JobRef(6))
+        assert user.jobs == [Submitted(JobRef(6))]
+
+    def test_if_slurm_knows_none_of_them_the_last_is_watched_and_that_is_said(self) -> None:
+        text = "Submitted batch job 5\nSubmitted batch job 6\n"
+        runner = FakeRunner().on("sbatch", answers=[said(text)])
+        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
+        submission = user.submit()
+        assert user.jobs == [submission.job] == [Submitted(JobRef(6))]
+        assert "watches the last, 6" in submission.note
 
     def test_a_job_that_is_watched_already_is_another(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
@@ -82,6 +112,15 @@ class TestSearchingForTheJob:
         assert "jobmon watch" in note or "submit it again" in note
         assert "it may be on any cluster of -M a,b" in note
         assert user.messages == []
+
+    def test_a_lock_that_cannot_be_used_is_told_and_leaves_sbatchs_code(self) -> None:
+        def unusable() -> AbstractContextManager[None]:
+            raise StorageFailed("/home/me/jobmon/state cannot be used: Permission denied")
+
+        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
+        submission = User(runner.on("squeue", answers=[listing((5, MINE))]), lock=unusable).submit()
+        assert (submission.exit_code, submission.job) == (0, None)
+        assert "state cannot be used" in submission.note
 
     def test_while_another_search_holds_the_lock_slurm_is_not_blamed(self) -> None:
         def busy() -> AbstractContextManager[None]:

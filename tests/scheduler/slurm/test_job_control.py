@@ -6,13 +6,13 @@ import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import Attempt, QueuedJob
-from jobmon_core.scheduler.slurm.control.job_control import SlurmJobControl
+from jobmon_core.scheduler.base import CutOffSubmission, QueuedJob, Untraceable
+from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
 from tests.support.fake_runner import FakeRunner, said
 
 SEP = "\x1f"
 SINCE_S = 1_700_000_000.0
-ATTEMPT = Attempt(4711, "login1", SINCE_S, "/w", ("e.sh",))
+SUBMISSION = CutOffSubmission(4711, "login1", SINCE_S, "/w", ("e.sh",))
 CONFIG = "Configuration data\nMinJobAge               = 300 sec\nMpiDefault = none\n"
 
 
@@ -77,13 +77,13 @@ def test_a_submission_made_no_job_only_if_slurm_would_still_list_it(
     listed: str, later_s: float, config: str, found: JobRef | NotListed | None
 ) -> None:
     runner = FakeRunner().on("squeue", answers=[said(listed)]).on("scontrol", answers=[said(config)])
-    answer = SlurmJobControl(runner).find_attempt(ATTEMPT, {JobRef(7)}, SINCE_S + later_s)
-    assert (None if isinstance(answer, Unreachable) else answer) == found
+    answer = SlurmJobControl(runner).find_submission(SUBMISSION, {JobRef(7)}, SINCE_S + later_s)
+    assert (None if isinstance(answer, Untraceable) else answer) == found
 
 
 def test_a_submission_to_another_cluster_may_have_made_a_job_that_is_not_searched_for() -> None:
     runner = FakeRunner().on("squeue", answers=[said("")]).on("scontrol", answers=[said(CONFIG)])
-    attempt = ATTEMPT._replace(arguments=("--clusters=north", "train.sbatch"))
-    answer = SlurmJobControl(runner).find_attempt(attempt, set(), SINCE_S + 5.0)
-    assert isinstance(answer, Unreachable)
+    named = SUBMISSION._replace(arguments=("--clusters=north", "train.sbatch"))
+    answer = SlurmJobControl(runner).find_submission(named, set(), SINCE_S + 5.0)
+    assert isinstance(answer, Untraceable)
     assert "north" in answer.why

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP, accounting_fields_of
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
 from tests.recordings.record import AWKWARD_NAME, WORK
-from tests.support.recordings import NEW, OLD, VERSIONS, Recordings, job_id, recorded
+from tests.support.recordings import EACH_VERSION, NEW, OLD, Recordings, job_id, recorded
 
 LEDGER = recorded("accounting").stdout
 HEADER = SEP.join(ACCOUNTING_FIELDS)
@@ -35,7 +36,7 @@ def sacct_output(*lines: dict[str, str], fields: tuple[str, ...] = ACCOUNTING_FI
     return "\n".join([SEP.join(fields), *body]) + "\n"
 
 
-@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+@pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
 class TestRecordedAnswers:
     def test_a_signal_is_parsed(self, slurm: Recordings) -> None:
         assert (only(slurm, "killed").exit_code, only(slurm, "killed").signal) == (0, 9)
@@ -248,3 +249,35 @@ class TestGpus:
         main = {**GPUS, "AdminComment": "kept\n7 days", "JobName": "train"}
         (row,) = read_accounting(sacct_output(main, STEP, fields=accounting_fields_of(version)), 7)
         assert (row.name, row.usage.max_rss_bytes) == ("train", 9 << 20)
+
+
+RESIZED = Path(__file__).parents[3] / "../shared/data/slurm26/resized-26.05"
+
+
+@pytest.mark.parametrize(
+    ("name", "job", "run_s", "nodes", "peak_kib"),
+    [("memory_resized", 1063, 40, "n1", 320448), ("nodes_resized", 1065, 16, "n1", 5376)],
+)
+def test_the_rows_of_a_resized_job_are_one_run(
+    name: str, job: int, run_s: int, nodes: str, peak_kib: int
+) -> None:
+    file = RESIZED / f"{name}-accounting.json"
+    if not file.is_file():
+        pytest.skip("the answers of newer versions of Slurm are not beside this checkout")
+    (row,) = read_accounting(json.loads(file.read_text())["stdout"], job)
+    assert (row.state, row.exit_code, row.elapsed_s, row.nodes) == (JobState.FAILED, 3, run_s, nodes)
+    assert row.start_s is not None
+    assert row.end_s is not None
+    assert row.end_s - row.start_s == run_s
+    assert row.submit_s is not None
+    assert row.submit_s <= row.start_s
+    assert row.usage.max_rss_bytes == peak_kib * 1024
+    assert row.usage.run_s == run_s
+
+
+def test_a_job_that_is_being_resized_runs() -> None:
+    resizing = {**MAIN, "State": "RESIZING"}
+    (row,) = read_accounting(sacct_output(resizing, STEP), 7)
+    assert row.state.is_alive
+    first, other = read_accounting(sacct_output(resizing, {**MAIN, "JobIDRaw": "8"}), 7)
+    assert [first.state, other.state] == [JobState.RESIZING, JobState.from_slurm(MAIN["State"])]

@@ -9,7 +9,7 @@ from jobmon_core.domain.slurm.rows import Record
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.scontrol import defect_of, read_records
 from tests.recordings.record import AWKWARD_LOG, AWKWARD_NAME, PERCENT_FOLDER, WORK
-from tests.support.recordings import NEW, SCENARIOS, VERSIONS, Recordings, recorded
+from tests.support.recordings import EACH_VERSION, NEW, SCENARIOS, VERSIONS, Recordings, recorded
 
 NAMES = (
     "running",
@@ -36,7 +36,7 @@ def only(slurm: Recordings, name: str) -> Record:
     return record
 
 
-@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+@pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
 class TestRecordedAnswers:
     def test_a_name_may_hold_anything_even_a_record(self, slurm: Recordings) -> None:
         record = only(slurm, "running")
@@ -47,6 +47,12 @@ class TestRecordedAnswers:
             "root",
             0,
         )
+
+    def test_a_record_names_the_dependency_and_whether_there_is_a_script(self, slurm: Recordings) -> None:
+        (record,) = records(slurm, "dependency_kill")
+        assert record.dependency.endswith("(failed)")
+        assert record.has_script
+        assert only(slurm, "running").dependency == ""
 
     def test_a_comment_that_looks_like_fields_changes_no_field(self, slurm: Recordings) -> None:
         record = only(slurm, "steps")
@@ -155,7 +161,7 @@ def test_no_option_of_a_new_slurm_changes_the_path_of_the_log(name: str, log: st
     assert (record.workdir, record.stdout, record.stderr) == ("/home/anna/work", f"/home/anna/work/{log}", "")
 
 
-@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+@pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
 def test_a_comment_with_a_workdir_does_not_change_the_workdir(slurm: Recordings) -> None:
     text = slurm.answer("record-steps").stdout
     (imitated,) = read_records(text.replace("   Comment=a ", "   Comment=a SubmitLine=x WorkDir=/evil "))

@@ -8,7 +8,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import QueueRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
-from tests.support.recordings import OLD, VERSIONS, Recordings, job_id, recorded
+from tests.support.recordings import EACH_VERSION, OLD, Recordings, job_id, recorded
 
 QUEUE = recorded("queue").stdout
 
@@ -22,7 +22,7 @@ def only(slurm: Recordings, name: str) -> QueueRow:
     return row
 
 
-@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+@pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
 class TestRecordedRows:
     def test_a_running_job_has_a_start_and_no_end(self, slurm: Recordings) -> None:
         row = only(slurm, "running")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.checks.facts import Partition, SubmissionAnswer
-from jobmon_core.scheduler.slurm.submission.partition import read_partition
-from jobmon_core.scheduler.slurm.submission.test_only import read_test_only
-from jobmon_core.scheduler.slurm.submission.test_only import test_only as ask_test_only
+from jobmon_core.domain.checks.facts import SubmissionAnswer
+from jobmon_core.domain.pending.model import Partition
+from jobmon_core.scheduler.slurm.submission import read_partition, read_test_only
+from jobmon_core.scheduler.slurm.submission import test_only as ask_test_only
 from jobmon_core.system.runner import NotStarted, TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
@@ -25,6 +25,11 @@ def test_an_accepted_job_with_its_estimate() -> None:
         True, "sbatch accepts the job", 1795625866, "n1", "main"
     )
     assert read_test_only(said("", _START_25)).nodes == "n[1-2]"
+
+
+def test_what_else_sbatch_says_about_an_accepted_job() -> None:
+    warning = "sbatch: Warning: can't run 4 processes on 8 nodes, setting nnodes to 4\n"
+    assert read_test_only(said("", warning + _START)).remark == warning[len("sbatch: ") : -1]
 
 
 def test_a_refusal_in_the_words_of_sbatch() -> None:
@@ -67,12 +72,21 @@ def test_the_users_own_variables_of_sbatch_count_and_are_no_arguments() -> None:
 @pytest.mark.parametrize(
     ("names", "found"),
     [
-        ("", Partition("main", 172_800, 3600, "UP")),
+        ("", Partition("main", 172_800, 3600, "UP", is_default=True)),
         ("long", Partition("long", None, None, "UP")),
-        ("main,long", Partition("main,long", None, None, "UP")),
+        ("main,long", Partition("main,long", None, None, "UP", is_default=True)),
         ("old", Partition("old", None, None, "DOWN")),
         ("none", None),
     ],
 )
 def test_the_limits_of_partitions(names: str, found: Partition | None) -> None:
     assert read_partition(_PARTITIONS, names) == found
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("UNLIMITED", 128 * 2**30), ("65536", 64 * 2**30)])
+def test_the_memory_of_a_node_is_what_a_partition_has_of_it_or_allows(limit: str, expected: int) -> None:
+    text = f"PartitionName=gpu State=UP TotalNodes=3 MaxMemPerNode={limit} TRES=cpu=192,mem=384G,node=3\n"
+
+    found = read_partition(text, "gpu")
+    assert found
+    assert (found.total_nodes, found.node_memory_bytes) == (3, expected)

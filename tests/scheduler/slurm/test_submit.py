@@ -41,7 +41,8 @@ class TestSubmitting:
         ],
     )
     def test_if_sbatch_certainly_submitted_nothing_there_is_no_search(self, name: str) -> None:
-        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
+        arguments = ("--version",) if name == "sbatch-version" else ("run.sh",)
+        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]), arguments=arguments)
         assert user.submit() == Submission(recorded(name).exit_code, None)
         assert (len(user.runner.asked), user.jobs, user.messages) == (1, [], [])
 

@@ -14,12 +14,12 @@ from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import SEP
 from jobmon_core.scheduler.slurm.sacct import read_accounting
-from jobmon_core.scheduler.slurm.sbatch_output import announced_job, may_have_been_accepted
+from jobmon_core.scheduler.slurm.sbatch_output import announced_jobs, may_have_been_accepted
 from jobmon_core.scheduler.slurm.scontrol import read_records
 from jobmon_core.scheduler.slurm.squeue import read_queue
 from jobmon_core.system.runner import Ran, TimedOut
 from tests.support.fake_runner import FakeRunner, said
-from tests.support.recordings import NEW, SCENARIOS, VERSIONS, Recordings
+from tests.support.recordings import EACH_VERSION, NEW, SCENARIOS, VERSIONS, Recordings
 
 HEADER = SEP.join(commands.ACCOUNTING_FIELDS)
 SLURM_LOAD = "slurm_load_jobs error: "
@@ -82,7 +82,7 @@ class TestStates:
         reasons = [queue_of(slurm, "killed").reason for slurm in VERSIONS]
         assert reasons == ["JobLaunchFailure", "RaisedSignal:9(Killed)"]
 
-    @pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+    @pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
     def test_a_cancellation_names_its_user_if_known(self, slurm: Recordings) -> None:
         """Nobody cancelled a job whose dependency can never be satisfied."""
         text = slurm.answer("accounting").stdout
@@ -111,7 +111,7 @@ class TestExitCodes:
         assert (row.raw_state, row.exit_code, row.signal) == (state, 1, None)
         assert (record.raw_state, record.exit_code, record.signal) == (state, 0, 1)
 
-    @pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+    @pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
     def test_the_exit_code_of_a_step_is_separate_from_that_of_the_job(self, slurm: Recordings) -> None:
         (row,) = read_accounting(slurm.answer("accounting").stdout, slurm.job_id("steps"))
         assert (row.exit_code, row.derived_exit_code) == (0, 5)
@@ -166,7 +166,7 @@ class TestArrays:
 class TestFields:
     """An unknown field makes the whole call of sacct fail."""
 
-    @pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
+    @pytest.mark.parametrize("slurm", EACH_VERSION, ids=repr)
     def test_only_fields_of_the_version_are_queried(self, slurm: Recordings) -> None:
         version = values.version(slurm.answer("accounting-version").stdout)
         assert version
@@ -261,15 +261,12 @@ class TestSubmitting:
         ],
     )
     def test_each_form_of_the_answer_names_the_job(self, line: str, number: int, cluster: str) -> None:
-        job = announced_job(line)
-        assert job is not None
+        (job,) = announced_jobs([line])
         assert (job.ref, job.cluster) == (JobRef(number), cluster)
 
     def test_the_id_printed_by_test_only_is_not_a_job(self) -> None:
-        assert (
-            announced_job("sbatch: Job 4 to start at 2282-01-01T00:00:00 using 1 processors on nodes vm")
-            is None
-        )
+        line = "sbatch: Job 4 to start at 2282-01-01T00:00:00 using 1 processors on nodes vm"
+        assert announced_jobs([line]) == ()
 
     @pytest.mark.parametrize(
         ("words", "doubt"),

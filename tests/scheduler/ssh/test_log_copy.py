@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.hosts.model import SeenFile, SeenLog
-from jobmon_core.scheduler.ssh import log_copy
-from jobmon_core.scheduler.ssh.log_copy import CopyPosition, add_to_copy, copy_position
+from jobmon_core.scheduler.ssh import client
+from jobmon_core.scheduler.ssh.client import CopyPosition, add_to_copy, copy_position
 from jobmon_core.scheduler.ssh.records import JobFolder
 
 
@@ -60,7 +60,7 @@ def test_what_is_left_out_is_noted_in_the_copy(copy: Copy) -> None:
 
 
 def test_the_copy_is_bounded(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_copy, "MAX_COPY_BYTES", 10)
+    monkeypatch.setattr(client, "MAX_COPY_BYTES", 10)
     copy.add(b"0123456789ab", 0)
     assert copy.add(b"cd", 12) == "cd"
     assert (copy.path.parent / "train.log.1").read_text() == "0123456789ab"

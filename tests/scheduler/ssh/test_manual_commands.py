@@ -22,7 +22,7 @@ def resources(tmp_path: Path) -> BackendResources:
 def test_the_commands_of_a_started_command_show_its_log_and_its_terminal(resources: BackendResources) -> None:
     job = HostJob("box", target=Target(log="/l/out.log"), run_id="r1", command="./train")
     number = HostRecords(resources.folder()).create(job).number
-    found = manual_commands(resources, number)
+    found = manual_commands(resources, "", number, "")
     assert [line.partition("    # ")[2] for line in found.look] == [
         "its log there",
         "its terminal, if tmux runs it; Ctrl-B D leaves it",
@@ -31,6 +31,6 @@ def test_the_commands_of_a_started_command_show_its_log_and_its_terminal(resourc
 
 
 def test_without_a_readable_record_a_note_says_why(resources: BackendResources) -> None:
-    found = manual_commands(resources, 7)
+    found = manual_commands(resources, "", 7, "")
     assert (found.look, found.stop, found.start) == ((), (), "")
     assert found.start_note.startswith("its record cannot be read: ")

@@ -283,9 +283,66 @@ def test_figures_of_memory_disk_and_gpus_are_read() -> None:
     assert (without_limit.memory_used, without_limit.memory_limit) == (3 * 1024, 4 * 1024)
 
 
+def test_a_dead_pane_may_have_no_pid() -> None:
+    (pane,) = read_answer("pane %1||1|3||0|0|train").look.panes
+    assert (pane.pid, pane.is_dead, pane.status, pane.session) == (None, True, 3, "train")
+
+
 @pytest.mark.parametrize(
     ("sent", "number"), [("9", 9), ("kill", 9), ("SIGTERM", 15), ("", None), ("0", None)]
 )
 def test_the_signal_of_a_pane_is_a_number_or_a_name(sent: str, number: int | None) -> None:
     (pane,) = read_answer(f"pane %1|7|1||{sent}|0|0|a|b").look.panes
     assert (pane.signal, pane.status, pane.session, pane.is_dead) == (number, None, "a|b", True)
+
+
+def test_the_processes_of_a_lineage_are_found_by_their_environment(tmp_path: Path) -> None:
+    lineage = f"{os.getpid():x}abc"
+    child = subprocess.Popen(["/bin/sleep", "1000"], env={"JOBMON_LINEAGE": lineage})
+    try:
+        other = subprocess.Popen(["/bin/sleep", "1000"], env={"JOBMON_LINEAGE": f"{lineage}0", "X": lineage})
+        try:
+            found = read_answer(reply(script.examine([script.lineage_line(lineage)]), tmp_path))
+        finally:
+            other.kill()
+            other.wait()
+    finally:
+        child.kill()
+        child.wait()
+    assert found.pids == [child.pid]
+    assert found.has_searched
+    found = read_answer(reply(script.examine([script.lineage_line(lineage)]), tmp_path))
+    assert (found.pids, found.has_searched) == ([], True)
+
+
+def test_without_a_grep_that_reads_environments_nothing_is_claimed(tmp_path: Path) -> None:
+    (tmp_path / "grep").write_text("#!/bin/sh\nexit 2\n")
+    (tmp_path / "grep").chmod(0o755)
+    text = f'PATH="$HOME:$PATH"\n{script.examine([script.lineage_line("abc")])}'
+    assert not read_answer(reply(text, tmp_path)).has_searched
+
+
+def test_the_files_of_a_folder_are_listed_with_its_path_and_their_ends_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / AWKWARD
+    (folder / "checkpoint-2/deep").mkdir(parents=True)
+    (folder / "checkpoint-2/model.pt").write_bytes(b"head" + b"x" * 1000 + b"tail")
+    (folder / "checkpoint-2/deep/a b").write_bytes(b"ab")
+    (folder / "link").symlink_to(folder / "checkpoint-2/model.pt")
+    lines = (
+        script.saved_files_line(7, f"~/{AWKWARD}", 2, 100),
+        script.saved_files_line(8, "~/none", 2, 100),
+        script.ends_line(1, f"{folder}/checkpoint-2/model.pt", 4),
+        script.ends_line(2, f"{folder}/checkpoint-2/deep/a b", 4),
+        script.ends_line(3, f"{folder}/none", 4),
+    )
+    found = read_answer(reply(script.examine(lines), tmp_path))
+    assert found.folders == {7: str(folder)}
+    assert [(file.name, file.size_bytes) for file in found.look.files[7].files] == [
+        ("checkpoint-2/model.pt", 1008)
+    ]
+    assert found.look.files[8].problem == "no such folder yet"
+    assert found.heads == {1: b"head", 2: b"ab"}
+    assert {key: (log.file.size_bytes, log.data) for key, log in found.look.logs.items()} == {
+        1: (1008, b"tail"),
+        2: (2, b"ab"),
+    }

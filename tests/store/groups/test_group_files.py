@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.errors import UnknownGroup
 from jobmon_core.domain.groups.model import Group
-from jobmon_core.store.groups.group_files import GroupStore
+from jobmon_core.store.group_files import GroupStore
 
 
 def test_a_group_that_exists_is_not_replaced(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.groups.model import Group
-from jobmon_core.store.groups.group_files import GroupStore
-from jobmon_core.store.messages.group_names import groups_of_message
+from jobmon_core.store.group_files import GroupStore, groups_of_message
 
 
 @pytest.mark.parametrize(

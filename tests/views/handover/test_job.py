@@ -8,8 +8,7 @@ import pytest
 
 from jobmon.views.handover.job import job_section
 from jobmon.views.handover.page import Setting, handover_page
-from jobmon_core.app.handover.collect import Handover, HandoverJob
-from jobmon_core.app.handover.commands import Resume
+from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
 from jobmon_core.app.patrol.files import JobFiles
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
 from jobmon_core.domain.progress.model import JobProgress

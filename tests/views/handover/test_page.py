@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon.views.handover.page import Setting, handover_page
-from jobmon_core.app.handover.collect import Handover
+from jobmon_core.app.handover_facts import Handover
 from jobmon_core.domain.groups.model import Group, GroupSettings
 from tests.support.job_records import NOW_S
 

@@ -161,10 +161,18 @@ def test_of_very_many_gpus_only_the_mean_the_extremes_and_the_lowest_are_drawn()
 
 def test_the_tasks_of_an_array_are_in_a_table() -> None:
     page = report_html(replace(report_data(), tasks=(succeeded("1"), failed("2"))))
-    assert "2 tasks; this report is about 8123" in page
+    title = "2 tasks: 1 FAILED, 1 COMPLETED; this report is about 8123"
+    assert page.index(title) < page.index("<figure")
     assert " more; " not in page
     page = report_html(replace(report_data(), tasks=tuple(succeeded(str(index)) for index in range(501))))
     assert "<p>and 1 more; <code>jobmon show 8123 --all</code> shows all</p>" in page
+
+
+def test_a_figure_that_was_measured_once_has_no_chart() -> None:
+    nodes = tuple(replace(node, samples=node.samples[:1]) for node in two_nodes())
+    page = report_html(report_data(nodes=nodes))
+    assert page.count("<figure") == report_html(report_data(nodes=())).count("<figure")
+    assert "<h2>Nodes</h2>" in page
 
 
 def test_a_heading_says_that_only_the_latest_events_are_listed() -> None:

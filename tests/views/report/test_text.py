@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.console import Console
-from jobmon.views.report.as_json import report_json
+from jobmon.views.report.facts import report_json
 from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE
@@ -94,7 +94,7 @@ def test_an_agent_that_measured_only_a_part_is_noted() -> None:
 
 def test_the_tasks_of_an_array_are_listed() -> None:
     data = replace(report_data(), tasks=(succeeded("1"), failed("2")))
-    assert "2 tasks; this report is about 8123:" in shown(data)
+    assert "2 tasks: 1 FAILED, 1 COMPLETED; this report is about 8123:" in shown(data)
     assert ["8123_2", "FAILED,", "exit", "code", "1", "1m"] in [
         line.split() for line in shown(data).splitlines()
     ]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from jobmon.views.telemetry.as_json import live_json
+from jobmon.views.telemetry.figures import live_json
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress

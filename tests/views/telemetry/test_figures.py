@@ -5,13 +5,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon.views.telemetry.as_json import live_json
 from jobmon.views.telemetry.figures import (
     cpu_text,
     gpu_marks_texts,
     gpus_short,
     gpus_text,
     is_memory_scarce,
+    live_json,
     memory_text,
     network_text,
     node_parts,

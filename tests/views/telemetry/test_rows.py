@@ -5,10 +5,10 @@ from dataclasses import replace
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.progress.model import JobProgress, Progress, WorkerProgress
+from jobmon_core.domain.telemetry.measured_use import StepUsage
 from jobmon_core.domain.telemetry.model import AgentReport
-from jobmon_core.domain.telemetry.step_usage import StepUsage
-from tests.support.agent_reports import report, sample
+from tests.support.agent_reports import report, sample, worker
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import running_task
 
@@ -37,6 +37,10 @@ def test_everything_that_is_measured_has_a_row() -> None:
         ("memory", "52.0 of 64.0 GiB (81%)"),
         ("workers", "4 running"),
         ("GPUs", "idle: GPU 2"),
+        ("workers", "rank 0: running, GPU 0: 92%, 60.0 GiB"),
+        ("workers", "rank 1: running, GPU 1: 92%, 61.0 GiB"),
+        ("workers", "rank 2: running, GPU 2: 1%, 62.0 GiB"),
+        ("workers", "rank 3: running, GPU 3: 92%, 63.0 GiB"),
         ("CPU", "15.2 of 16 cores, load 12.3 on 16 cores, I/O wait 2%, in 1.2 MiB/s, out 3.0 MiB/s"),
     ]
 
@@ -84,3 +88,21 @@ def test_without_an_agent_the_samples_of_slurm_are_shown_as_such() -> None:
     ]
     unknown = replace(task, agents=task.agents._replace(usage=StepUsage()))
     assert [*telemetry_rows(unknown, NOW_S)] == [("agent", "none: srun: error: Access/permission denied")]
+
+
+def test_each_of_the_first_workers_has_a_row_with_the_speed_in_its_log() -> None:
+    logs = {
+        f"worker_{rank}.log": WorkerProgress(Progress(5, 9, "item", rate_per_s=2.5), NOW_S)
+        for rank in range(9)
+    }
+    nine = live(report(sample((), tuple(worker(rank) for rank in range(9)))))
+    nine = replace(nine, progress=replace(nine.progress, workers=logs))
+    rows = [text for name, text in telemetry_rows(nine, NOW_S) if name == "workers"]
+    assert rows[0] == "9 running"
+    assert rows[8] == "rank 7: running, GPU 7: ?, 2.5 items/s"
+    assert rows[9] == "and 1 more; `jobmon top` shows all"
+
+
+def test_the_row_of_a_worker_without_a_gpu_has_its_cpu() -> None:
+    two = live(report(sample((), tuple(replace(worker(rank), gpus=()) for rank in range(2)))))
+    assert ("workers", "rank 1: running, 103% CPU") in telemetry_rows(two, NOW_S)

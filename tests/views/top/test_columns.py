@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from jobmon.views.console import Style
-from jobmon.views.top.columns import Column, table
-from jobmon.views.top.drawing import Span
-from jobmon.views.top.frame import as_text
+from jobmon.views.top.drawing import Column, Span, table
+from tests.support.styled_lines import as_text
 
 
 def column(header: str, *texts: str, importance: int = 0, is_right_aligned: bool = False) -> Column:

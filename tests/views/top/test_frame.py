@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jobmon.views.console import Style
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE, Symbols
-from jobmon.views.top.frame import Model, as_text, frame, plain
+from jobmon.views.top.frame import Model, frame, plain
 from jobmon.views.top.state import Page, View
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
@@ -31,6 +31,7 @@ from tests.support.agent_reports import gpu, report, sample, worker
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of, succeeded
 from tests.support.live_jobs import jobs, running_task, steady
 from tests.support.records import anything
+from tests.support.styled_lines import as_text
 
 _SCREENS = Path(__file__).parent / "screens"
 _SIZES = ((80, 24), (120, 40), (60, 20))
@@ -198,11 +199,11 @@ def test_old_data_are_marked_and_their_rows_stay() -> None:
     tasks = (replace(fresh.tasks[0], is_stale=True), *fresh.tasks[1:])
     model = Model(replace(fresh, tasks=tasks, stale_since_s=NOW_S - 600), symbols=ASCII)
     lines = screen(model)
-    assert lines[0].endswith("1 STALE since 22:03:20, data of 22:13:15")
+    assert lines[0].endswith("1 STALE since 22:03:20, states of 22:13:15")
     assert styles(model, "STALE") == {Style.BAD}
     assert lines[2].startswith("?  8123")
     fresh_page = View((Page.JOB,), tasks[1].id)
-    assert screen(replace(model, view=fresh_page))[0].endswith("  data of 22:13:15")
+    assert screen(replace(model, view=fresh_page))[0].endswith("  states of 22:13:15")
     old_page = View((Page.JOB,), tasks[0].id)
     assert "  STALE since" in screen(replace(model, view=old_page))[0]
     only = Model(Listing(NOW_S, tasks[:1], None, NOW_S - 600))
@@ -278,3 +279,10 @@ def test_a_pending_job_that_will_not_start_by_itself_says_so() -> None:
     _, _, first, second, *_ = screen(Model(Listing(NOW_S, tuple(tasks))), 80, 10)
     assert first.endswith("PENDING, held by its user (JobHeldUser)")
     assert second.endswith("PENDING, will never start (DependencyNeverSatisfied)")
+
+
+def test_an_ended_job_whose_next_attempt_is_due_says_so() -> None:
+    job = replace(job_of(failed()), restart_due_s=NOW_S + 42)
+    (task,) = live_tasks(status_of(job), JobProgress(), NOW_S)
+    _, _, row, *_ = screen(Model(Listing(NOW_S, (task,))), 80, 10)
+    assert row.endswith("; restart due")

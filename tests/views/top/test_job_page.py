@@ -3,9 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon.views.console import Style
-from jobmon.views.top.drawing import UNICODE
-from jobmon.views.top.frame import as_text
-from jobmon.views.top.job_page import job_lines, log_lines
+from jobmon.views.top.job_page import JobPage, log_lines
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
@@ -27,6 +25,7 @@ from jobmon_core.lifecycle.health import Health
 from tests.support.agent_reports import report, sample, worker
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task, some_artifacts, steady
+from tests.support.styled_lines import as_text
 
 EXPECTED = JobSettings(num_workers=5, log_pattern="worker_*.log")
 LOG = OutputText("/scratch/me/train.log", tuple(f"line {number}" for number in range(100)))
@@ -42,8 +41,7 @@ def tasks(*followed: TaskProgress, events: tuple[Event, ...] = ()) -> list[LiveT
 def page(
     live: LiveTask, others: list[LiveTask] | None = None, height: int = 24, width: int = 80
 ) -> list[str]:
-    lines = job_lines(live, others or [live], LOG, NOW_S, width=width, height=height, symbols=UNICODE)
-    return as_text(lines)
+    return as_text(JobPage(live, others or [live], LOG, NOW_S).lines(width, height))
 
 
 def value(lines: list[str], label: str) -> str:
@@ -100,13 +98,13 @@ def test_error_lines_stand_with_time_log_and_level_the_latest_first() -> None:
         ErrorLine("/w/worker_0.log", Severity.WARNING, "retrying"),
         ErrorLine("/w/worker_1.log", Severity.ERROR, "KeyError:\t'lr'", "03:12:45"),
     )
-    lines = as_text(job_lines(live, [live], LOG, NOW_S, errors=errors, width=80, height=24, symbols=UNICODE))
+    lines = as_text(JobPage(live, [live], LOG, NOW_S, errors).lines(80, 24))
     first = lines.index("Errors") + 1
     assert lines[first : first + 2] == [
         "  [03:12:45] ERROR   worker_1.log: KeyError:       'lr'",
         "  WARNING worker_0.log: retrying",
     ]
-    of_one_log = job_lines(live, [live], LOG, NOW_S, errors=errors[1:], width=80, height=24, symbols=UNICODE)
+    of_one_log = JobPage(live, [live], LOG, NOW_S, errors[1:]).lines(80, 24)
     assert "  [03:12:45] ERROR   KeyError:       'lr'" in as_text(of_one_log)
 
 
@@ -131,10 +129,10 @@ def test_each_worker_has_a_line_the_silent_ones_first() -> None:
     assert value(lines, "Workers") == "4 of 5"
     first = lines.index("Workers") + 1
     assert [line.rstrip() for line in lines[first : first + 4]] == [
-        "  worker_2.log  silent for 5m   ██░░░░░░ 25.0%  100/400 items",
-        "  worker_0.log  running         ██░░░░░░ 25.0%  100/400 items  2.5 items/s",
-        "  worker_1.log  finished        ████████  100%  400/400 items  2.5 items/s",
-        "  worker_3.log  running         no progress yet",
+        "  worker_2.log  silent for 5m  ██░░░░░░ 25.0%  100/400 items",
+        "  worker_0.log  running        ██░░░░░░ 25.0%  100/400 items  2.5 items/s",
+        "  worker_1.log  finished       ████████  100%  400/400 items  2.5 items/s",
+        "  worker_3.log  running        no progress yet",
     ]
     (ended,) = tasks(replace(progress_of(200, 800), workers=workers))
     assert "silent" not in "".join(page(replace(ended, group=Group.FAILED)))
@@ -148,13 +146,13 @@ def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
     lines = page(live)
     first = next(number for number, line in enumerate(lines) if line.startswith("Workers  "))
     assert [line.rstrip() for line in lines[first : first + 3]] == [
-        "Workers     PID  STATUS    LOG            PROGRESS         CPU    MEMORY  GPU",
-        "  rank 0  40200  running   running        ██░░░░░░ 25.0%  103%  12.3 GiB    0",
-        "  rank 1  40201  running   silent for 8m  ██░░░░░░ 25.0%  103%  12.4 GiB    1",
+        "Workers   STATUS    LOG            PROGRESS        GPU  SPEED         CPU",
+        "  rank 0  running                  ██░░░░░░ 25.0%    0  2.5 items/s  103%",
+        "  rank 1  running   silent for 8m  ██░░░░░░ 25.0%    1               103%",
     ]
     wide = page(live, width=130)[first]
     assert wide.split() == [
-        *("Workers", "PID", "STATUS", "LOG", "PROGRESS", "SPEED", "CPU", "MEMORY", "GPU", "ACTIVE", "UP"),
+        *("Workers", "PID", "STATUS", "LOG", "PROGRESS", "GPU", "SPEED", "CPU", "MEMORY", "ACTIVE", "UP"),
         *("CHILDREN", "THREADS"),
     ]
 
@@ -165,7 +163,7 @@ def test_logs_that_belong_to_no_known_rank_have_a_section_of_their_own() -> None
     live = replace(live, agents=TaskAgents((report(sample((), (worker(0), worker(1)))),)))
     lines = page(live, height=40)
     assert value(lines, "Workers") == "2 running, 2 with a log"
-    assert "  loader.log    running         no progress yet" in lines
+    assert "  loader.log    running  no progress yet" in lines
     assert lines.index("Logs of workers") > next(n for n, line in enumerate(lines) if "STATUS" in line)
 
 
@@ -187,7 +185,7 @@ def test_outputs_checkpoints_and_the_disk_are_shown_if_folders_are_named() -> No
     assert value(lines, "Outputs") == "4 files, 960.0 MiB, growing +2.0 MiB/min"
     assert value(lines, "Checkpoints") == "5 saved, last 12m ago, next expected in 18m"
     assert value(lines, "Disk") == "234.0 GiB free (82%)"
-    first = lines.index("Latest outputs") + 1
+    first = lines.index("Outputs:     4 files, 960.0 MiB, growing +2.0 MiB/min") + 1
     assert lines[first : first + 4] == [
         "  output_0.jsonl  245.0 MiB  growing +512.0 KiB/min",
         "  output_1.jsonl  244.0 MiB  growing +512.0 KiB/min",
@@ -199,12 +197,56 @@ def test_outputs_checkpoints_and_the_disk_are_shown_if_folders_are_named() -> No
     assert not any(line.startswith(("Outputs", "Checkpoints", "Disk")) for line in page(live))
 
 
+WORKERS = TaskAgents((report(),))
+
+
+def training(*, agents: TaskAgents = WORKERS) -> LiveTask:
+    """Return a job of four workers on four GPUs, with a log each and four outputs."""
+    shown = Progress(16_800, 25_000, "item", rate_per_s=62.5)
+    workers = {f"worker_{rank}.log": WorkerProgress(shown, NOW_S - 3) for rank in range(4)}
+    (live,) = tasks(replace(progress_of(67_300, 100_000), workers=workers), events=saving(2))
+    return replace(live, artifacts=some_artifacts(), agents=agents)
+
+
+def test_a_window_of_80x24_shows_each_worker_with_its_gpu_and_each_output() -> None:
+    lines = page(training(), height=22)
+    assert len(lines) <= 22
+    first = next(number for number, line in enumerate(lines) if line.startswith("Workers  "))
+    assert [line.rstrip() for line in lines[first : first + 5]] == [
+        "Workers   STATUS    PROGRESS        GPU  UTIL         GPU MEM  SPEED",
+        "  rank 0  running   █████░░░ 67.2%    0   92%        60.0 GiB  62.5 items/s",
+        "  rank 1  running   █████░░░ 67.2%    1   92%        61.0 GiB  62.5 items/s",
+        "  rank 2  running   █████░░░ 67.2%    2    1%  idle  62.0 GiB  62.5 items/s",
+        "  rank 3  running   █████░░░ 67.2%    3   92%        63.0 GiB  62.5 items/s",
+    ]
+    assert sum("output_" in line for line in lines) == 4
+    assert value(lines, "Checkpoints").startswith("5 saved")
+    assert lines[lines.index("Events") + 1].endswith("checkpoint saved (1.pt)")
+    without_agent = page(training(agents=TaskAgents()), height=22)
+    assert sum("worker_" in line and "62.5 items/s" in line for line in without_agent) == 4
+    assert sum("output_" in line for line in without_agent) == 4
+
+
+def test_a_page_that_does_not_fit_can_be_scrolled_to_its_end() -> None:
+    job_page = JobPage(training(), [training()], LOG, NOW_S)
+    most = job_page.scrollable(80, 22)
+    windows = [as_text(job_page.lines(80, 22, down)) for down in range(most + 1)]
+    shown = {line for window in windows for line in window}
+    assert {len(window) for window in windows[1:]} == {22}
+    assert windows[1][0].startswith("Started:")
+    assert windows[-1][-1] == "line 99"
+    assert sum(line.startswith("  n17 ") for line in shown) == 1
+    assert as_text(job_page.lines(80, 22, most + 50)) == windows[-1]
+    assert job_page.scrollable(120, 60) == 0
+
+
 def test_in_a_small_window_the_events_come_before_the_list_of_outputs() -> None:
     (live,) = tasks(progress_of(67_300, 100_000), events=saving(9))
-    lines = page(replace(live, artifacts=some_artifacts()), height=17)
-    assert value(lines, "Outputs") == "4 files, 960.0 MiB, growing +2.0 MiB/min"
-    assert "Latest outputs" not in lines
-    assert lines[lines.index("Events") + 1].endswith("checkpoint saved (8.pt)")
+    small, larger = (page(replace(live, artifacts=some_artifacts()), height=height) for height in (13, 16))
+    assert value(small, "Outputs") == "4 files, 960.0 MiB, growing +2.0 MiB/min"
+    assert not any("output_0" in line for line in small)
+    assert any("output_0" in line for line in larger)
+    assert larger[larger.index("Events") + 1].endswith("checkpoint saved (8.pt)")
 
 
 def test_the_end_of_a_long_name_of_an_output_stays() -> None:
@@ -213,8 +255,8 @@ def test_the_end_of_a_long_name_of_an_output_stays() -> None:
     assert found.outputs is not None
     long = OutputFile("embeddings/" * 9 + "part_07.jsonl", Growth(2**40, NOW_S, NOW_S, 2e9))
     live = replace(live, artifacts=replace(found, outputs=replace(found.outputs, files=(long,))))
-    lines = as_text(job_lines(live, [live], LOG, NOW_S, width=60, height=30, symbols=UNICODE))
-    row = lines[lines.index("Latest outputs") + 1]
+    lines = as_text(JobPage(live, [live], LOG, NOW_S).lines(60, 30))
+    row = next(line for line in lines if "part_07" in line)
     assert row.endswith("part_07.jsonl  1.0 TiB  growing +111.8 GiB/min")
     assert len(row) <= 60
 
@@ -222,7 +264,7 @@ def test_the_end_of_a_long_name_of_an_output_stays() -> None:
 def test_a_checkpoint_that_is_overdue_stands_out() -> None:
     (live,) = tasks(progress_of(67_300, 100_000))
     late = replace(live, artifacts=replace(some_artifacts(), looked_s=NOW_S + 3600))
-    lines = job_lines(late, [late], LOG, NOW_S + 3600, width=80, height=24, symbols=UNICODE)
+    lines = JobPage(late, [late], LOG, NOW_S + 3600).lines(80, 24)
     (line,) = (line for line in lines if line[0].text.startswith("Checkpoints"))
     assert line[1].style is Style.ATTENTION
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from jobmon.views.console import Style
 from jobmon.views.top.drawing import Line, Span, text_line
-from jobmon.views.top.frame import as_text
 from jobmon.views.top.sections import Section, section_lines, titled
+from tests.support.styled_lines import as_text
 
 
 def rows(number: int) -> list[Line]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon.views.top.drawing import UNICODE
-from jobmon.views.top.frame import as_text
 from jobmon.views.top.session import Session
 from jobmon.views.top.state import Key
 from jobmon_core.app.live.jobs import LiveJobs
@@ -22,6 +21,7 @@ from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.job_records import NOW_S, job_of
 from tests.support.live_jobs import progress_of, running_task
+from tests.support.styled_lines import as_text
 
 END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
 

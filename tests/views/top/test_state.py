@@ -113,6 +113,18 @@ def test_q_quits_except_in_a_text() -> None:
 def test_a_log_is_scrolled_between_its_ends() -> None:
     view = after("l")
     for key, lines_back in (("k", 1), (Key.PAGE_UP, 11), ("g", 30), (Key.DOWN, 29), ("G", 0), ("j", 0)):
-        view = press(view, key, ALL, log_lines=30)
+        view = press(view, key, ALL, scrollable=30)
         assert view.lines_back == lines_back
     assert press(view, Key.TAB, ALL).log == 1
+
+
+def test_the_page_of_a_task_is_scrolled_and_starts_at_the_top_again() -> None:
+    view = after(Key.ENTER)
+    for key, lines_down in ((Key.PAGE_DOWN, 10), (Key.PAGE_DOWN, 15), (Key.PAGE_UP, 5)):
+        view = press(view, key, ALL, scrollable=15)
+        assert (view.page, view.lines_down, selected(view)) == (Page.JOB, lines_down, "0")
+    assert press(view, Key.DOWN, ALL, scrollable=15).lines_down == 0  # another task
+    alone = after(Key.ENTER, start=listing(0))
+    for letter, lines_down in (("j", 1), ("G", 15), ("k", 14), ("g", 0)):
+        alone = press(alone, letter, listing(0), scrollable=15)
+        assert alone.lines_down == lines_down

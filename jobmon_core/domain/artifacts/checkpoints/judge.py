@@ -9,11 +9,31 @@ from statistics import median
 
 from jobmon_core.domain.artifacts.checkpoints import ray_train
 from jobmon_core.domain.artifacts.checkpoints.markers import missing_marker, wanted_texts
-from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence, TreeFile
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence
 from jobmon_core.domain.artifacts.checkpoints.parts import missing_part
-from jobmon_core.domain.artifacts.checkpoints.resume import resume_hint
 from jobmon_core.domain.artifacts.file_check import SMALLER, FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.paths import without_digits
 from jobmon_core.domain.humanize import size
+
+_HINTS = {
+    "hf_trainer": "trainer.train(resume_from_checkpoint={path!r})",
+    "ray_train": "trainer.fit() with the same RunConfig(storage_path={storage!r}, name={run!r})",
+    "accelerate": "accelerator.load_state({path!r})",
+    "lightning": "trainer.fit(model, ckpt_path={path!r})",
+    "deepspeed": "engine.load_checkpoint({parent!r}, tag={name!r})",
+    "megatron": "--load {parent} --ckpt-step {step}",
+    "verl": "trainer.resume_mode=resume_path trainer.resume_from_path={path}",
+    "torch_dcp": "torch.distributed.checkpoint.load(state, checkpoint_id={path!r})",
+    "orbax": "CheckpointManager({parent!r}).restore({step})",
+    "tensorflow": "tf.train.Checkpoint(...).read({path!r})",
+    "keras": "keras.models.load_model({path!r})",
+    "torch": "torch.load({path!r}, map_location='cpu')",
+    "flax": "flax.serialization.from_bytes(target, Path({path!r}).read_bytes())",
+    "gromacs": "gmx mdrun -cpi {path} -append",
+}
+_ORBAX_ALONE = "orbax.checkpoint.StandardCheckpointer().restore({path!r})"
+_KERAS_WEIGHTS = ".weights.h5"
 
 _CHECKED = (
     *(".pt", ".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".keras", ".h5", ".hdf5", ".npz", ".npy"),
@@ -37,7 +57,7 @@ def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda each: (-each.saved_s, -(each.step or 0), each.path))
 
 
-def files_to_check(candidate: Candidate) -> list[TreeFile]:
+def files_to_check(candidate: Candidate) -> list[ListedFile]:
     """Return the files of a checkpoint whose format shows whether they are whole."""
     return [file for file in candidate.files if file.name.endswith(_CHECKED)]
 
@@ -75,7 +95,7 @@ def judge(
             Checkpoint(
                 candidate.path, candidate.framework, step, is_complete, why, candidate.size_bytes,
                 candidate.saved_s, resume_hint(candidate, folder),
-                () if candidate.is_folder else tuple(file.path for file in candidate.files),
+                () if candidate.is_folder else tuple(file.name for file in candidate.files),
             )
         )  # fmt: skip
     return tuple(found)
@@ -96,7 +116,7 @@ def _verdict(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
 def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
     """Return what is wrong with a file of the checkpoint; empty if nothing is."""
     for file in candidate.files:
-        check = evidence.checks.get(file.path)
+        check = evidence.checks.get(file.name)
         if check and check.is_bad:
             sizes = _compared(file, candidate, others) if check.verdict is FileVerdict.TRUNCATED else ""
             why = "" if check.verdict is FileVerdict.EMPTY else f": {sizes or check.why}"
@@ -106,29 +126,26 @@ def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
     return ""
 
 
-def _within(file: TreeFile, candidate: Candidate) -> str:
-    return f"{file.path[len(candidate.path) + 1 :]} is " if candidate.is_folder else ""
+def _within(file: ListedFile, candidate: Candidate) -> str:
+    return f"{file.name[len(candidate.path) + 1 :]} is " if candidate.is_folder else ""
 
 
-def _compared(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> str:
+def _compared(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> str:
     """Return how large a file is beside the same file of the other checkpoints, if it is smaller."""
     usual = _usual_size(file, candidate, others)
     return f"{size(file.size_bytes)} of about {size(usual)}" if file.size_bytes < usual else ""
 
 
-def _usual_size(file: TreeFile, candidate: Candidate, others: list[Candidate]) -> float:
+def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> float:
     """Return the median size of the same file in the other checkpoints; 0 if there are none."""
     if candidate.is_folder:
-        name = file.path[len(candidate.path) :]
+        name = file.name[len(candidate.path) :]
         sizes = [size_bytes for other in others if (size_bytes := other.sizes().get(name))]
     else:
-        sizes = [each.size_bytes for each in others if _kind(each.name) == _kind(candidate.name)]
+        sizes = [
+            each.size_bytes for each in others if without_digits(each.name) == without_digits(candidate.name)
+        ]
     return median(sizes) if sizes else 0.0
-
-
-def _kind(name: str) -> str:
-    """Return a name without its numbers."""
-    return "".join(letter for letter in name if not letter.isdecimal())
 
 
 def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
@@ -136,7 +153,7 @@ def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) ->
     if _is_renamed(candidate):
         return ""
     for file in candidate.files:
-        if not _is_unknown(evidence.checks.get(file.path)):
+        if not _is_unknown(evidence.checks.get(file.name)):
             continue
         usual = _usual_size(file, candidate, others)
         if file.size_bytes < _MUCH_SMALLER * usual:
@@ -149,7 +166,9 @@ def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, 
     """Return the verdict where nothing is missing: some content must show that it is whole."""
     if _is_renamed(candidate) or candidate.framework in _MARKED:
         return True, ""
-    checks = [evidence.checks.get(file.path) for file in files_to_check(candidate)]
+    files = files_to_check(candidate)
+    weights = [file for file in files if not file.name.endswith(".json")] or files  # settings prove nothing
+    checks = [evidence.checks.get(file.name) for file in weights]
     if any(check and check.verdict is FileVerdict.VALID for check in checks):
         return True, ""
     first = next(filter(None, checks), None)
@@ -176,3 +195,21 @@ def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
     times = [each.saved_s for each, kind in zip(possible, kinds, strict=True) if kind == kinds[0]]
     intervals = sorted(later - earlier for later, earlier in pairwise(times) if later > earlier)
     return intervals[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None
+
+
+def resume_hint(candidate: Candidate, folder: str) -> str:
+    """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path).
+
+    Empty if that is not known, as for the framework ``weights``.
+    """
+    path = f"{folder}/{candidate.path}"
+    hint = _HINTS.get(candidate.framework, "")
+    if candidate.framework == "orbax" and not candidate.name.isdecimal():  # as flax names them
+        hint = _ORBAX_ALONE
+    if candidate.name.endswith(_KERAS_WEIGHTS):
+        hint = "model.load_weights({path!r})"
+    parent = path.rpartition("/")[0]
+    storage, _, run = parent.rpartition("/")
+    return hint.format(
+        path=path, parent=parent, storage=storage, run=run, name=candidate.name, step=candidate.step
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from jobmon_core.domain.artifacts.checkpoints import ray_train
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
+from jobmon_core.domain.artifacts.paths import name_of
 
 _TRACKERS = {
     "deepspeed": "latest",
@@ -16,6 +18,9 @@ _TRACKERS = {
 }
 # until a checkpoint is saved, NeMo keeps a file whose name is the checkpoint's, followed by this
 _UNFINISHED = "-unfinished"
+# transformers writes the first while it saves at a signal
+_NOT_DONE = re.compile(r"checkpoint-is-incomplete\.txt|(?i:[._]?(?:incomplete|in_progress)(?:\.\w{1,8})?)")
+_DONE = re.compile(r"(?i)[._]?(?:done|complete|completed|success|finished|commit)(?:\.\w{1,8})?")
 _HF_WEIGHTS = re.compile(
     r"(?:model|pytorch_model|adapter_model|tf_model|diffusion_pytorch_model)[\w.-]*\.(?:safetensors|bin|h5|index\.json)"
     r"|.*/.*"  # of FSDP or DeepSpeed, or of a pipeline with several models
@@ -31,14 +36,26 @@ def wanted_texts(candidate: Candidate) -> Iterator[str]:
     if candidate.framework == ray_train.FRAMEWORK:
         yield ray_train.snapshot_path(candidate)
     for file in candidate.files:
-        if file.name.endswith(".index.json") or file.name == "trainer_state.json":
-            yield file.path
+        if file.name.endswith(".index.json") or name_of(file.name) == "trainer_state.json":
+            yield file.name
 
 
 def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
     """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``; else ""."""
     rule = _RULES.get(candidate.framework)
-    return rule(candidate, others, evidence) if rule else ""
+    return (rule(candidate, others, evidence) if rule else "") or _by_files(candidate, others)
+
+
+def _by_files(candidate: Candidate, others: list[Candidate]) -> str:
+    """Return what the names of marker files show, which programs write themselves; most others have them."""
+    names = candidate.names()
+    if unfinished := next(filter(_NOT_DONE.fullmatch, sorted(names)), ""):
+        return f"is marked as unfinished by {unfinished}"
+    if any(map(_DONE.fullmatch, names)):
+        return ""
+    usual = Counter(name for other in others for name in other.names() if _DONE.fullmatch(name))
+    missing = next((name for name, number in sorted(usual.items()) if 2 * number > len(others)), "")
+    return f"lacks {missing}, which most others have" if missing else ""
 
 
 def _beside(candidate: Candidate, name: str) -> str:

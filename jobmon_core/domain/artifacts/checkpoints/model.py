@@ -11,19 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.file_check import FileCheck
-
-
-class TreeFile(NamedTuple):
-    """A regular file below the folder."""
-
-    path: str  # with / between its parts
-    size_bytes: int
-    modified_s: float
-
-    @property
-    def name(self) -> str:
-        """The last part of its path."""
-        return self.path.rpartition("/")[2]
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.paths import name_of
 
 
 class Candidate(NamedTuple):
@@ -31,7 +20,7 @@ class Candidate(NamedTuple):
 
     path: str
     framework: str  # e.g. ``lightning``, as `recognize` names it
-    files: tuple[TreeFile, ...]
+    files: tuple[ListedFile, ...]
     is_folder: bool
     step: int | None = None
     is_temporary: bool = False  # by its name, it is not finished
@@ -56,13 +45,20 @@ class Candidate(NamedTuple):
         """When its last file was modified."""
         return max((file.modified_s for file in self.files), default=0.0)
 
+    @property
+    def owner(self) -> int | None:
+        """The uid of the owner of that file."""
+        return max(self.files, key=lambda file: file.modified_s).owner if self.files else None
+
     def names(self) -> set[str]:
         """Return the paths of its files, relative to it."""
-        return {file.path[len(self.path) + 1 :] if self.is_folder else file.name for file in self.files}
+        return {
+            file.name[len(self.path) + 1 :] if self.is_folder else name_of(file.name) for file in self.files
+        }
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of its files; the keys are their paths without its own path at the start."""
-        return {file.path[len(self.path) :]: file.size_bytes for file in self.files}
+        return {file.name[len(self.path) :]: file.size_bytes for file in self.files}
 
 
 class Evidence(NamedTuple):
@@ -89,13 +85,20 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class FoundCheckpoints:
-    """The checkpoints below a folder, the newest first."""
+    """The checkpoints below a folder, the newest first; of a run, only those that it saved."""
 
-    folder: str
+    folder: str  # empty if it is not known where a run saves them
     checkpoints: tuple[Checkpoint, ...] = ()
     interval_s: float | None = None  # the median time between two that are complete, or may be
     is_partial: bool = False  # there is more in the folder than was looked at
     problem: str = ""  # why the list is empty, e.g. "no such folder yet"
+    machine: str = ""  # the folder is on this machine; empty: on this one, or one that shares it
+    others: int = 0  # checkpoints in the folder that the run is not known to have saved, if it has none
+
+    @property
+    def place(self) -> str:
+        """The folder with its machine, if that is another one."""
+        return f"{self.machine}:{self.folder}" if self.machine else self.folder
 
     @property
     def newest_complete(self) -> Checkpoint | None:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
+from jobmon_core.domain.humanize import listed
 
 _SHARD = re.compile(r"(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<total>\d{4,6})(?P<end>\D*)")
 _WORLD = re.compile(r"(?P<stem>.*)world_size_(?P<total>\d+)_rank_(?P<number>\d+)(?P<end>.*)")
@@ -67,8 +68,9 @@ def _missing_of_index(candidate: Candidate, names: set[str], evidence: Evidence)
             return f"has a damaged index {name}"
         missing = sorted(shard for shard in shards if (f"{folder}/{shard}" if folder else shard) not in names)
         if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            return f"lacks {missing[0][:60]}{more} of the {len(shards)} shards in its index"
+            return (
+                f"lacks {listed([each[:60] for each in missing], 1)} of the {len(shards)} shards in its index"
+            )
     return ""
 
 
@@ -93,8 +95,8 @@ def _missing_rank(names: set[str], others: list[set[str]]) -> str:
         gaps = set(range(min(max(numbers, default=0), _MAX_TOTAL))) if 0 in numbers else set()
         missing = sorted((least | gaps) - numbers)
         if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            return f"lacks the file of rank {missing[0]}{more} ({key[0].rpartition('/')[2]}N{key[1]})"
+            ranks = listed([str(each) for each in missing], 1)
+            return f"lacks the file of rank {ranks} ({key[0].rpartition('/')[2]}N{key[1]})"
     return ""
 
 

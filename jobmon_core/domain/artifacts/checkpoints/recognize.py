@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from jobmon_core.domain.artifacts.checkpoints import ray_train
-from jobmon_core.domain.artifacts.checkpoints.model import Candidate, TreeFile
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate
+from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.paths import name_of
 
 # names that a framework, a copy or an editor gives to what it has not finished
 _TEMPORARY = re.compile(
@@ -85,25 +88,39 @@ _NO_CHECKPOINT = re.compile(
 )
 
 
-def recognize(files: Iterable[TreeFile]) -> list[Candidate]:
-    """Return the checkpoints among the files, in no order."""
+def recognize(files: Iterable[ListedFile], pattern: str = "") -> list[Candidate]:
+    """Return the checkpoints among the files, in no order: those of frameworks, and by the user's glob."""
     found: list[Candidate] = []
-    _recognize_in("", list(files), found)
-    return found
+    every = list(files)
+    _recognize_in("", every, found)
+    return [*found, *_matching(every, pattern.rstrip("/"), [each.path for each in found])]
 
 
-def is_checkpoint(name: str, files: Sequence[TreeFile]) -> bool:
+def _matching(files: Iterable[ListedFile], pattern: str, known: Sequence[str]) -> Iterator[Candidate]:
+    """Yield the files and folders whose paths a glob matches, unless they are or hold one that is known."""
+    grouped: defaultdict[str, list[ListedFile]] = defaultdict(list)
+    for file in files if pattern else ():
+        path = "/".join(file.name.split("/")[: pattern.count("/") + 1])
+        if fnmatchcase(path, pattern):
+            grouped[path].append(file)
+    for path, parts in grouped.items():
+        if not any(each == path or each.startswith(f"{path}/") for each in known):
+            framework = next((each for each, rule in _FILES if rule.fullmatch(name_of(path))), "files")
+            yield _candidate(path, framework, parts, is_folder=parts[0].name != path)
+
+
+def is_checkpoint(name: str, files: Sequence[ListedFile]) -> bool:
     """Whether a folder of this name, with these files below it, is a checkpoint itself."""
     return bool(_framework_of(name, "", files))
 
 
-def _recognize_in(folder: str, files: Sequence[TreeFile], found: list[Candidate]) -> None:
+def _recognize_in(folder: str, files: Sequence[ListedFile], found: list[Candidate]) -> None:
     """Add the checkpoints in a folder, or the folder itself; ``files`` are all below it."""
     prefix = f"{folder}/" if folder else ""
-    here: list[TreeFile] = []
-    below: defaultdict[str, list[TreeFile]] = defaultdict(list)
+    here: list[ListedFile] = []
+    below: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
-        first, slash, _ = file.path[len(prefix) :].partition("/")
+        first, slash, _ = file.name[len(prefix) :].partition("/")
         below[first].append(file) if slash else here.append(file)
     if folder and (framework := _framework_of(folder, prefix, files)):
         found.append(_candidate(folder, framework, files, is_folder=True))
@@ -113,11 +130,11 @@ def _recognize_in(folder: str, files: Sequence[TreeFile], found: list[Candidate]
         _recognize_in(prefix + name, inner, found)
 
 
-def _framework_of(folder: str, prefix: str, files: Sequence[TreeFile]) -> str:
-    name = folder.rpartition("/")[2]
+def _framework_of(folder: str, prefix: str, files: Sequence[ListedFile]) -> str:
+    name = name_of(folder)
     if _ORBAX_TEMPORARY in name:
         return "orbax"
-    inner = [file.path[len(prefix) :] for file in files[:_MAX_LOOKED_AT]]
+    inner = [file.name[len(prefix) :] for file in files[:_MAX_LOOKED_AT]]
     for framework, folder_rule, file_rule in _FOLDER_RULES:
         if folder_rule.fullmatch(_plain(name)) and any(map(file_rule.fullmatch, inner)):
             return framework
@@ -131,17 +148,18 @@ def _plain(name: str) -> str:
     return _ADDED.sub("", name)
 
 
-def _single_files(files: Sequence[TreeFile]) -> Iterator[Candidate]:
+def _single_files(files: Sequence[ListedFile]) -> Iterator[Candidate]:
     """Yield the checkpoints that are files; one of TensorFlow consists of several."""
-    grouped: defaultdict[str, list[TreeFile]] = defaultdict(list)
+    grouped: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
-        framework = _framework_of_file(_plain(file.name)) or _framework_of_file(file.name)
+        name = name_of(file.name)
+        framework = _framework_of_file(_plain(name)) or _framework_of_file(name)
         if framework == "tensorflow":
-            grouped[_TENSORFLOW_PART.sub("", file.path)].append(file)
+            grouped[_TENSORFLOW_PART.sub("", file.name)].append(file)
         elif framework:
-            yield _candidate(file.path, framework, [file], is_folder=False)
+            yield _candidate(file.name, framework, [file], is_folder=False)
     for path, parts in grouped.items():
-        if len(parts) > 1 or _SAVED_NAME.search(path.rpartition("/")[2]):
+        if len(parts) > 1 or _SAVED_NAME.search(name_of(path)):
             yield _candidate(path, "tensorflow", parts, is_folder=False)
 
 
@@ -152,8 +170,8 @@ def _framework_of_file(name: str) -> str:
     return framework if framework in _ALWAYS_SAVED or _SAVED_NAME.search(name) else ""
 
 
-def _candidate(path: str, framework: str, files: Sequence[TreeFile], *, is_folder: bool) -> Candidate:
-    name = path.rpartition("/")[2]
+def _candidate(path: str, framework: str, files: Sequence[ListedFile], *, is_folder: bool) -> Candidate:
+    name = name_of(path)
     is_temporary = _TEMPORARY.search(name) is not None
     return Candidate(path, framework, tuple(files), is_folder, step_of(_plain(name)), is_temporary)
 
@@ -164,3 +182,10 @@ def step_of(name: str) -> int | None:
         return None
     found = _PREFERRED.search(name) or _STEP.search(name) or _NUMBER.search(name)
     return int(found[1]) if found else None
+
+
+def counts_epochs(path: str) -> bool:
+    """Whether the number in the name of a checkpoint is that of an epoch, not of a step."""
+    name = _plain(name_of(path))
+    found = None if _PREFERRED.search(name) else _STEP.search(name)
+    return found is not None and found[0].lower().startswith("epoch")

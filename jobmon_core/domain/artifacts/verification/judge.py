@@ -15,9 +15,9 @@ from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.paths import name_of, suffix_of
 from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
 from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
-from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.humanize import count, listed, size
 
-_NAMED = 4  # at most so many damaged files are named in an explanation, and twice as many missing ones
+_NAMED, _NAMED_MISSING = 4, 8  # at most so many damaged files are named in an explanation
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")
 _MARKS_ITS_END = (  # suffixes of formats that say how long a file is, or end with a mark
     *(".safetensors", ".npz", ".npy", ".pt", ".pth", ".ckpt", ".keras", ".zip"),
@@ -114,10 +114,9 @@ def _gap(shards: ShardSet, found: Found) -> _Gap:
     stale = {*_numbers(shards, found.stale)} - shards.numbers
     what = f"{shards.missing} of {shards.total} shards {'is' if shards.missing == 1 else 'are'}"
     numbers = shards.missing_numbers
+    missing = listed([str(each) for each in numbers], _NAMED_MISSING)
     if numbers and len(stale & {*numbers}) == shards.missing:
-        return _Gap(
-            f"{what} older than this run", f"Shards {_listed(numbers)} of {shards.pattern} are older."
-        )
+        return _Gap(f"{what} older than this run", f"Shards {missing} of {shards.pattern} are older.")
     detail = (
         f"The run left {len(shards.numbers)} of {shards.total} files of {shards.pattern} in {found.folder}"
     )
@@ -126,7 +125,7 @@ def _gap(shards: ShardSet, found: Found) -> _Gap:
         return _Gap(f"{what} missing", f"{detail}{older}.")
     left = len(stale & {*numbers})
     older = f"; {left} of these are left from before the run" if left else ""
-    return _Gap(f"{what} missing", f"{detail}; missing: {_listed(numbers)}{older}.")
+    return _Gap(f"{what} missing", f"{detail}; missing: {missing}{older}.")
 
 
 def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
@@ -168,9 +167,8 @@ def _damage(damaged: Sequence[FileCheck]) -> str:
 def _reasons(damaged: Sequence[FileCheck]) -> str:
     if not damaged:
         return ""
-    reasons = "; ".join(f"{name_of(check.path)} {check.why}" for check in damaged[:_NAMED])
-    more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
-    return f"{reasons}{more}."
+    reasons = [f"{name_of(check.path)} {check.why}" for check in damaged]
+    return f"{listed(reasons, _NAMED, '; ')}."
 
 
 def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck]) -> str:
@@ -195,9 +193,4 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
 def _are(names: Sequence[str], what: str) -> str:
     if len(names) == 1:
         return f"its result {names[0]} is {what}"
-    return f"{len(names)} of its results are {what} ({_listed(names)})"
-
-
-def _listed(items: Sequence[object]) -> str:
-    shown = ", ".join(map(str, items[: 2 * _NAMED]))
-    return f"{shown} and {len(items) - 2 * _NAMED} more" if len(items) > 2 * _NAMED else shown
+    return f"{len(names)} of its results are {what} ({listed(names, _NAMED_MISSING)})"

@@ -15,20 +15,16 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 def workers(facts: Facts) -> Item:
     """As many workers are started as GPUs are asked for."""
-    name, gpus = "gpus", facts.request.gpus_per_node
+    gpus = facts.request.gpus_per_node
     if facts.request.is_het_job:
-        return not_applicable(name, "the components of a het job are not compared")
+        return not_applicable("the components of a het job are not compared")
     items = [item for program in facts.work if (item := _of_program(facts, program, gpus))]
     for status in (Status.FAIL, Status.WARN, Status.PASS):
         if found := next((item for item in items if item.status is status), None):
             return found
     if not gpus:
-        return not_applicable(
-            name, "the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known"
-        )
-    return not_applicable(
-        name, f"the script does not show how many of the {count(gpus, 'GPU')} the program uses"
-    )
+        return not_applicable("the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known")
+    return not_applicable(f"the script does not show how many of the {count(gpus, 'GPU')} the program uses")
 
 
 def _of_program(facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -46,20 +42,17 @@ def _compared(program: Program, started: int, gpus: int | None, option: str, sco
     if gpus == 0:
         if started == 1:
             return None
-        return warned("gpus", f"{place}, but the job asks for no GPU", f"Request them: --gres=gpu:{started}.")
+        return warned(f"{place}, but the job asks for no GPU", f"Request them: --gres=gpu:{started}.")
     if started > gpus:
         return failed(
-            "gpus",
-            f"{place}, but the job asks for {count(gpus, 'GPU')}{scope}",
-            "Make the two numbers equal.",
+            f"{place}, but the job asks for {count(gpus, 'GPU')}{scope}", "Make the two numbers equal."
         )
     if started < gpus:
         return warned(
-            "gpus",
             f"{place}, but the job asks for {count(gpus, 'GPU')}{scope}",
             "Start a worker for each GPU, or ask for fewer, unless a worker uses several.",
         )
-    return passed("gpus", f"{place}, one for each GPU")
+    return passed(f"{place}, one for each GPU")
 
 
 def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
@@ -69,7 +62,7 @@ def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
     each = _number(launcher, "nproc_per_node", "nproc")
     given = launcher.options.get("nproc_per_node", "1")
     if each is None and given in ("gpu", "auto"):
-        return passed("gpus", f"line {program.line}: torchrun starts a worker for each GPU") if gpus else None
+        return passed(f"line {program.line}: torchrun starts a worker for each GPU") if gpus else None
     if each is None and "nproc_per_node" in launcher.options:  # only the job knows it
         return None
     return _compared(program, each or 1, gpus, "torchrun", " per node")
@@ -84,7 +77,7 @@ def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None
         if "num_processes" in launcher.options or "config_file" in launcher.options or not gpus:
             return None
         return passed(
-            "gpus", f"line {program.line}: accelerate takes the number of workers from its own configuration"
+            f"line {program.line}: accelerate takes the number of workers from its own configuration"
         )
     machines = _number(launcher, "num_machines") or 1
     nodes = facts.request.nodes or 1
@@ -100,9 +93,7 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None
         return None
     each = _number(launcher, "num_gpus")
     if each is None:
-        return (
-            passed("gpus", f"line {program.line}: deepspeed starts a worker for each GPU") if gpus else None
-        )
+        return passed(f"line {program.line}: deepspeed starts a worker for each GPU") if gpus else None
     return _compared(program, each, gpus, "deepspeed", " per node")
 
 
@@ -119,7 +110,6 @@ def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
     asked = facts.request.tasks
     if mpi and started and asked and started > asked:
         return failed(
-            "gpus",
             f"line {program.line}: {mpi.name} starts {started} processes; the job has {count(asked, 'task')}",
             f"Ask for --ntasks={started}.",
         )
@@ -149,13 +139,10 @@ def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
     """Warn if a single process, whose source seems to use only one GPU, gets several."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
-        return (
-            passed("gpus", f"the job asks for {_asked(facts, 1)}") if gpus == 1 and program.python else None
-        )
+        return passed(f"the job asks for {_asked(facts, 1)}") if gpus == 1 and program.python else None
     if _may_use_several(facts, program):
         return None
     return warned(
-        "gpus",
         f"line {program.line}: starts one process, which seems to use one GPU, but the job asks for "
         f"{_asked(facts, gpus)}",
         f"Ask for 1 GPU, or start it with `torchrun --nproc_per_node={gpus}`.",
@@ -177,25 +164,22 @@ def _number(launcher: Launcher | None, *names: str) -> int | None:
 
 def gpu_ids(facts: Facts) -> Item:
     """Neither the script nor its programs choose GPUs by number: Slurm chooses them."""
-    name = "gpu_ids"
     gpus = facts.request.gpus_per_node
     chosen = list(_chosen(facts))
     for place, ids, _is_shared in chosen:
         numbers = [int(each) for each in ids.split(",") if each.isdigit()]
         if gpus and any(number >= gpus for number in numbers):
             return failed(
-                name,
                 f"{place}: {_VISIBLE}={ids}, but the job has {_asked(facts, gpus)}, numbered from 0",
                 "Do not set the variable: Slurm sets it.",
             )
     if fixed := [(place, ids) for place, ids, is_shared in chosen if not is_shared]:
         place, ids = fixed[0]
         return warned(
-            name,
             f"{place}: {_VISIBLE}={ids} overrides the GPUs that Slurm chose",
             "Do not set the variable: Slurm sets it.",
         )
-    return passed(name, "Slurm chooses the GPUs") if gpus else not_applicable(name, "the job asks for no GPU")
+    return passed("Slurm chooses the GPUs") if gpus else not_applicable("the job asks for no GPU")
 
 
 def _chosen(facts: Facts) -> Iterator[tuple[str, str, bool]]:

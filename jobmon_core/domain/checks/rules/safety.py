@@ -25,35 +25,38 @@ _SMALL_GPU_HOURS = 24.0
 
 def checkpoints(facts: Facts) -> Item:
     """A long run saves checkpoints, and often enough."""
-    name, limit_s = "checkpoints", facts.time_limit_s
+    limit_s = facts.time_limit_s
     if limit_s is None or limit_s < _LONG_S:
         limit = "not known" if limit_s is None else f"less than {duration(_LONG_S)}"
-        return not_applicable(name, f"the time limit is {limit}")
-    line = " ".join(word for each in facts.work for word in each.arguments if word)
-    if _NEVER.search(line):
-        return warned(
-            name,
-            f"checkpoints are turned off {_with_limit(limit_s)}",
-            "Save them regularly.",
-        )
+        return not_applicable(f"the time limit is {limit}")
+    if saves_never(facts):
+        return warned(f"checkpoints are turned off {_with_limit(limit_s)}", "Save them regularly.")
     intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
     if intervals and intervals[0] > limit_s / 2:
         return warned(
-            name,
-            f"the last run saved every {duration(intervals[0])} {_with_limit(limit_s)}",
-            "Save more often.",
+            f"the last run saved every {duration(intervals[0])} {_with_limit(limit_s)}", "Save more often."
         )
-    if _saves(facts, line):
+    if _saves(facts):
         often = f", every {duration(intervals[0])} in the last run" if intervals else ""
-        return passed(name, f"the program saves checkpoints{often}")
-    sources = [each.source for each in facts.python if each.source and not each.source.fault]
-    if not sources or len(sources) < len([each for each in facts.work if each.python]):
-        return not_applicable(name, "the script does not show whether the program saves checkpoints")
+        return passed(f"the program saves checkpoints{often}")
+    if not saves_nothing(facts):
+        return not_applicable("the script does not show whether the program saves checkpoints")
     return warned(
-        name,
         f"nothing in the program saves a checkpoint {_with_limit(limit_s)}",
         "Save checkpoints regularly: a crash or the time limit loses all work since the last one.",
     )
+
+
+def atomic_saves(facts: Facts) -> Item:
+    """A save that is interrupted leaves the file of the save before it."""
+    for each in facts.python:
+        if each.source and each.source.overwrites:
+            return warned(
+                f"{each.path}, line {each.source.overwrites}: each save writes over the one before; if the "
+                "job ends during a save, neither is whole",
+                "Save under another name in the same folder, then `os.replace` it.",
+            )
+    return not_applicable("no program is seen to write over its own saves")
 
 
 def _with_limit(limit_s: float) -> str:
@@ -64,49 +67,61 @@ def _with_limit(limit_s: float) -> str:
     )
 
 
-def _saves(facts: Facts, line: str) -> bool:
+def saves_never(facts: Facts) -> bool:
+    """Whether an option turns checkpoints off."""
+    return bool(_NEVER.search(_arguments(facts)))
+
+
+def saves_nothing(facts: Facts) -> bool:
+    """Whether the source of every program can be read, and none saves a checkpoint."""
+    sources = [each.source for each in facts.python if each.source and not each.source.fault]
+    is_read = sources and len(sources) >= len([each for each in facts.work if each.python])
+    return bool(is_read) and not _saves(facts)
+
+
+def _arguments(facts: Facts) -> str:
+    return " ".join(word for each in facts.work for word in each.arguments if word)
+
+
+def _saves(facts: Facts) -> bool:
     by_path = bool(facts.checkpoint_dir) or any(use.use is Use.CHECKPOINTS for use in facts.uses)
     return (
         by_path
-        or bool(_SAVING.search(line))
+        or bool(_SAVING.search(_arguments(facts)))
         or any(each.source and each.source.saves for each in facts.python)
     )
 
 
 def signals(facts: Facts) -> Item:
     """The signal of ``--signal`` goes where it can be handled: to a script that traps it, or to the steps."""
-    name = "signals"
     given = facts.request.options.get("signal", "")
     asked = _SIGNAL.fullmatch(given)
     traps = list(_traps(facts))
     in_program = any(each.source and each.source.handles_signals for each in facts.python)
     if asked is None:
         if traps or in_program:
-            return passed(name, "the job handles a signal that ends it")
+            return passed("the job handles a signal that ends it")
         return not_applicable(
-            name, "no trap and no --signal: at the time limit, all work since the last checkpoint is lost"
+            "no trap and no --signal: at the time limit, all work since the last checkpoint is lost"
         )
     to_shell, signal = "B" in (asked[1] or ""), _NUMBERS.get(asked[2], asked[2].upper())
     trapped = any(signal in names for _line, names in traps)
     if to_shell and not trapped:
         return warned(
-            name,
             f"--signal=B:{signal} goes to the script, which has no trap for it and would end",
             f"Add `trap '...' {signal}`, or leave out `B:` so that the program gets it.",
         )
     if trapped and not to_shell:
         return warned(
-            name,
             f"the script traps {signal}, but --signal without `B:` sends it to the steps of srun only",
             f"Use --signal=B:{given.rpartition(':')[2]}.",
         )
     if to_shell and (line := _blocking(facts)):
         return warned(
-            name,
             f"the shell handles {signal} only after the command in line {line} has ended",
             "Start it in the background (`&`), followed by `wait`.",
         )
-    return passed(name, f"{signal} goes to {'the script' if to_shell else 'the steps'} before the time limit")
+    return passed(f"{signal} goes to {'the script' if to_shell else 'the steps'} before the time limit")
 
 
 def _traps(facts: Facts) -> Iterator[tuple[int, set[str]]]:
@@ -127,19 +142,17 @@ def _blocking(facts: Facts) -> int | None:
 
 def past_runs(facts: Facts) -> Item:
     """The time limit is enough for runs like the earlier ones, and the last one did not run out of memory."""
-    name, limit_s = "past_runs", facts.time_limit_s
+    limit_s = facts.time_limit_s
     if not facts.past:
-        return passed(name, "jobmon has watched no earlier run of this script", _small_first(facts))
+        return passed("jobmon has watched no earlier run of this script", _small_first(facts))
     last = facts.past[0]
     if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
         return warned(
-            name,
             f"the last run, {last.job}, ran out of memory ({last.title or last.state})",
             "Lower the batch size or ask for more memory, unless you have done so.",
         )
     if last.state.startswith("TIMEOUT") and limit_s and limit_s <= (last.limit_s or last.elapsed_s or 0):
         return warned(
-            name,
             f"the last run, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
             "Ask for more time, unless it resumes where that one ended.",
         )
@@ -150,16 +163,15 @@ def _compared(facts: Facts, limit_s: float | None) -> Item:
     """Compare the time limit with the longest run that succeeded."""
     done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
     if not done:
-        return passed("past_runs", f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
+        return passed(f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
     longest = max(done, key=lambda run: run.elapsed_s or 0)
     elapsed_s = longest.elapsed_s or 0
     if limit_s is not None and limit_s < elapsed_s * _NARROW:
         return warned(
-            "past_runs",
             f"{longest.job} took {duration(elapsed_s)}, and the time limit is {duration(limit_s)}",
             f"Ask for at least {duration(_rounded(elapsed_s * 1.2))}.",
         )
-    return passed("past_runs", f"the longest completed run, {longest.job}, took {duration(elapsed_s)}")
+    return passed(f"the longest completed run, {longest.job}, took {duration(elapsed_s)}")
 
 
 def _rounded(seconds: float) -> int:
@@ -176,9 +188,8 @@ def _small_first(facts: Facts) -> str:
 
 def running(facts: Facts) -> Item:
     """No other job of the same script is under way."""
-    name = "same_script"
     if not facts.running:
-        return passed(name, "no other watched job of this script is running or pending")
+        return passed("no other watched job of this script is running or pending")
     shared = [use for use in facts.uses if use.use in (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)]
     called = [file.path for file in facts.shell_files]
     advice = "Give each job its own output folder." if shared else ""
@@ -187,6 +198,6 @@ def running(facts: Facts) -> Item:
     job = facts.running[0]
     if shared:
         return warned(
-            name, f"job {job} of the same script has not ended, and writes to {shared[0].path} too", advice
+            f"job {job} of the same script has not ended, and writes to {shared[0].path} too", advice
         )
-    return passed(name, f"job {job} of the same script has not ended", advice)
+    return passed(f"job {job} of the same script has not ended", advice)

@@ -28,40 +28,38 @@ _BY_SHELL = frozenset(_SHELL_NAMES.split())
 _BY_SITE = re.compile(
     r"SLURM.*|SBATCH_.*|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|ZE_AFFINITY_MASK|.*TMP.*|TEMP|"
     r".*SCRATCH.*|XDG_.*|PMI.*|OMPI_.*|PMIX.*|CONDA.*|VIRTUAL_ENV|MODULE.*|LMOD.*|EB[A-Z]+.*|JOB_?TMP.*|DISPLAY|"
-    r"WORK|WORKDIR|PROJECT|LD_LIBRARY_PATH|PYTHONPATH|MANPATH|.*_(?:ROOT|HOME|DIR|BASE)|OMP_.*|LIBRARY_PATH|CPATH"
+    r"LD_LIBRARY_PATH|PYTHONPATH|MANPATH|OMP_.*|LIBRARY_PATH|CPATH"
 )
 _TORCHRUN_NAMES = """
 RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT GROUP_RANK NODE_RANK
 """
 _BY_TORCHRUN = frozenset(_TORCHRUN_NAMES.split())
+_BY_JOBMON = "JOBMON_"
 _POSITIONAL = re.compile(r"[1-9]\d*")
 
 
 def exit_status(facts: Facts) -> Item:
     """A failure of the work makes the job fail."""
-    name = "exit_status"
     work = [each for each in facts.work if not each.command.in_function]
     if not work or not facts.script.is_shell:
-        return not_applicable(name, "the script starts no program whose failure could be missed")
+        return not_applicable("the script starts no program whose failure could be missed")
     if marker(facts).status is Status.WARN:
-        return not_applicable(name, "see the completion marker")
+        return not_applicable("see the completion marker")
     piped = [each for each in work if each.command.operator_after == "|"]
     if piped and not _sets(facts, "pipefail"):
         return warned(
-            name,
             f"line {piped[0].line}: the pipe hides a failure of {piped[0].label}",
             "Put `set -o pipefail` at the top of the script.",
         )
     if _sets(facts, "e"):
-        return passed(name, "set -e: the first failure ends the job")
+        return passed("set -e: the first failure ends the job")
     for program in work:
         if hidden := _hidden(program, facts.script.commands):
             return warned(
-                name,
                 f"line {program.line}: after a failure of {program.label}, {hidden}",
                 "Put `set -eo pipefail` at the top of the script.",
             )
-    return passed(name, "the job ends with the exit status of its program")
+    return passed("the job ends with the exit status of its program")
 
 
 def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
@@ -114,22 +112,20 @@ def _traps_errors(command: Command) -> bool:
 
 def marker(facts: Facts) -> Item:
     """A file that marks success is written only after success."""
-    name = "completion_marker"
     commands = facts.script.commands
     found = [(each, path) for each in commands for path in _marked(facts, each)]
     work, has_errexit = facts.work, _sets(facts, "e")
     if not found:
-        return not_applicable(name, "the script writes no completion marker")
+        return not_applicable("the script writes no completion marker")
     for command, path in found:
         before = [each for each in work if each.line <= command.line and each.command is not command]
         is_guarded = command.operator_before == "&&" or bool(command.within) or has_errexit
         if before and not is_guarded and not _is_checked(before[-1], command, commands):
             return warned(
-                name,
                 f"line {command.line}: {path} is written even if the command in line {before[-1].line} fails",
                 "Join the two commands with `&&`, or put `set -e` at the top of the script.",
             )
-    return passed(name, "the marker is written only after success")
+    return passed("the marker is written only after success")
 
 
 def _is_checked(program: Program, command: Command, commands: tuple[Command, ...]) -> bool:
@@ -151,13 +147,12 @@ def _marked(facts: Facts, command: Command) -> Iterator[str]:
 
 def buffering(facts: Facts) -> Item:
     """The output of Python reaches the log at once."""
-    name = "python_output"
     runs = [each for each in facts.python if each.program.is_work]
     if not runs:
-        return not_applicable(name, "the script starts no Python program")
+        return not_applicable("the script starts no Python program")
     shown = exported(facts.script, facts.values)
     if _FLUSHED in shown or _FLUSHED in facts.environment:
-        return passed(name, f"{_FLUSHED} is set")
+        return passed(f"{_FLUSHED} is set")
     for each in runs:
         run, source, command = each.program.python, each.source, each.program.command
         by_prefix = any(assignment.name == _FLUSHED for assignment in command.assignments)
@@ -166,25 +161,23 @@ def buffering(facts: Facts) -> Item:
         is_short = limit_s is not None and limit_s <= _SHORT_S
         if run and not run.is_unbuffered and not by_prefix and has_prints and not is_short:
             return warned(
-                name,
                 f"line {each.program.line}: Python buffers what it prints, so the log lags behind",
                 f"Use `python -u`, or `export {_FLUSHED}=1`.",
             )
     if any(
         each.source is None and each.program.python and not each.program.python.is_unbuffered for each in runs
     ):
-        return not_applicable(name, "the source of the Python program cannot be read")
-    return passed(name, "output reaches the log at once")
+        return not_applicable("the source of the Python program cannot be read")
+    return passed("output reaches the log at once")
 
 
 def variables(facts: Facts) -> Item:
     """Every variable that the script uses is set."""
-    name = "variables"
     unset = list(dict.fromkeys(_unset(facts)))
     if not unset:
-        return passed(name, "every variable that the script uses is set")
+        return passed("every variable that the script uses is set")
     if facts.sourced_names is None:
-        return not_applicable(name, f"files or modules that the script loads may set {unset[0][0]}")
+        return not_applicable(f"files or modules that the script loads may set {unset[0][0]}")
     variable, place = unset[0]
     what = f"{place}: ${variable} is not set" if not variable.isdigit() else (
         f"{place}: the script uses argument {variable} (${variable}), but gets {len(facts.request.arguments)}"
@@ -196,9 +189,9 @@ def variables(facts: Facts) -> Item:
     )
     if variable in _BY_TORCHRUN and not place.startswith("line"):
         return failed(
-            name, what, "Start the program with torchrun, or read SLURM_PROCID and similar variables instead."
+            what, "Start the program with torchrun, or read SLURM_PROCID and similar variables instead."
         )
-    return warned(name, what, advice)
+    return warned(what, advice)
 
 
 def _unset(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -209,6 +202,8 @@ def _unset(facts: Facts) -> Iterator[tuple[str, str]]:
     for use in uses_of(facts.script):
         if use.is_guarded or use.name in known or _BY_SITE.fullmatch(use.name):
             continue
+        if facts.restart and use.name.startswith(_BY_JOBMON) and not _sets(facts, "u"):
+            continue  # empty in the first attempt
         if _POSITIONAL.fullmatch(use.name):
             is_missing = int(use.name) > len(facts.request.arguments) and not _has_functions(facts)
             if is_missing and not has_own_arguments:

@@ -17,18 +17,20 @@ _RUNNABLE = ("UP", "")
 
 def test_only(facts: Facts) -> Item:
     """The real sbatch accepts the request (``--test-only``)."""
-    name, answer = "sbatch", facts.test_only
+    answer = facts.test_only
     if answer is None:
-        return not_applicable(name, "the job is not for Slurm, or its script cannot be read")
+        return not_applicable("the job is not for Slurm, or its script cannot be read")
     if answer.accepted is None:
-        return not_applicable(name, f"Slurm did not say whether it accepts the job: {answer.text}")
+        return not_applicable(f"Slurm did not say whether it accepts the job: {answer.text}")
     if not answer.accepted:
         return failed(
-            name,
             f"refused: {answer.text}",
-            "Change the option that the message names; sbatch would refuse the job too.",
+            "Change the option that the message names: sbatch refuses such a job, or it never starts.",
         )
-    return passed(name, f"{answer.text}{_start(facts, answer)}")
+    text = f"{answer.text}{_start(facts, answer)}"
+    if "warning" in answer.remark.lower():
+        return warned(f"{text}, but says: {answer.remark}", "The job may not get what you ask for.")
+    return passed(f"{text}; it says: {answer.remark}" if answer.remark else text)
 
 
 def _start(facts: Facts, answer: SubmissionAnswer) -> str:
@@ -43,13 +45,12 @@ def _start(facts: Facts, answer: SubmissionAnswer) -> str:
 
 def time_limit(facts: Facts) -> Item:
     """The time limit is no longer than the partition's."""
-    name, partition = "time_limit", facts.partition
+    partition = facts.partition
     limit_s = math.inf if facts.request.is_unlimited else facts.request.time_limit_s
     if partition is None:
-        return not_applicable(name, "the limits of the partition are not known")
+        return not_applicable("the limits of the partition are not known")
     if partition.state not in _RUNNABLE:
         return warned(
-            name,
             f"partition {partition.name} is {partition.state}: no job starts there",
             "`sinfo -s` lists the partitions that are up.",
         )
@@ -58,25 +59,35 @@ def time_limit(facts: Facts) -> Item:
         default_s = partition.default_time_s or longest_s
         default = duration(default_s) if default_s else "unlimited"
         return passed(
-            name, f"none given; the default of partition {partition.name} is {default}",
-            "A shorter --time may let the job start earlier.",
+            f"none given; the default of partition {partition.name} is {default}",
+            "A shorter --time may let the job start earlier."
         )  # fmt: skip
     limit = "no time limit" if math.isinf(limit_s) else duration(limit_s)
     if longest_s is not None and limit_s > longest_s:
         judged = warned if "qos" in facts.request.options else failed  # a QOS may allow more
         return judged(
-            name,
             f"{limit} is more than partition {partition.name} allows ({duration(longest_s)})",
             f"Ask for at most {duration(longest_s)}, or for another partition (`sinfo -o '%P %l'`).",
         )
-    return passed(name, f"{limit}, within the limit of partition {partition.name}")
+    return passed(f"{limit}, within the limit of partition {partition.name}")
+
+
+def working_folder(facts: Facts) -> Item:
+    """The folder that --chdir names exists."""
+    if "chdir" not in facts.request.options:
+        return not_applicable("no --chdir is given")
+    if not facts.path(facts.folder).is_missing:
+        return passed(f"the job starts in {facts.folder}")
+    return failed(
+        f"{facts.folder}, the folder of --chdir, does not exist here: Slurm would start the job in /tmp",
+        f"Run `mkdir -p {facts.folder}` first, or name another folder.",
+    )
 
 
 def logs(facts: Facts) -> Item:
     """The folders of the job's own output exist, and each task has a file of its own."""
-    name = "logs"
     if not facts.logs:
-        return not_applicable(name, "jobmon does not know where the job's output goes")
+        return not_applicable("jobmon does not know where the job's output goes")
     for template in facts.logs:
         if problem := _log_problem(facts, template):
             return problem
@@ -84,31 +95,29 @@ def logs(facts: Facts) -> Item:
     output = options.get("output", "")
     if facts.request.array and output and not any(each in output for each in ("%a", "%j", "%A_%a", "%b")):
         return warned(
-            name,
-            f"all tasks of the array write to {output}",
-            "Put %A_%a into the name: --output=%x-%A_%a.out.",
+            f"all tasks of the array write to {output}", "Put %A_%a into the name: --output=%x-%A_%a.out."
         )
-    return passed(name, f"the output goes to {facts.logs[0]}")
+    return passed(f"the output goes to {facts.logs[0]}")
 
 
 def _log_problem(facts: Facts, template: str) -> Item | None:
-    if template.startswith("/dev/"):
-        return None
     folder = posixpath.dirname(template)
-    if any(char in folder for char in "%$~"):  # only Slurm knows it, or the item "directives" reports it
+    # only Slurm knows such a folder, or the item "directives" reports it
+    if template.startswith("/dev/") or any(char in folder for char in "%$~"):
         return None
     found = facts.path(folder)
     if found.is_missing:
         return _missing_log_folder(facts, found)
-    if found.kind is PathKind.FILE:
-        return failed("logs", f"{folder} is a file, so no log can be in it", "Name a folder in --output.")
-    if found.kind is PathKind.FOLDER and not found.can_write:
-        return failed(
-            "logs",
-            f"you have no permission to write to {folder}",
-            "Name another folder in --output and --error.",
-        )
-    return None
+    another = "Name another folder in --output and --error."
+    if facts.path(template).kind is PathKind.FOLDER:
+        why, another = f"{template} is a folder, so it cannot be a log", f"Name a file: {template}/%j.out."
+    elif found.kind is PathKind.FILE:
+        why = f"{folder} is a file, so no log can be in it"
+    elif found.kind is PathKind.FOLDER and not found.can_write:
+        why = f"you have no permission to write to {folder}"
+    else:
+        return None
+    return failed(why, another)
 
 
 def _missing_log_folder(facts: Facts, found: PathFact) -> Item | None:
@@ -116,7 +125,6 @@ def _missing_log_folder(facts: Facts, found: PathFact) -> Item | None:
     if (makes_it or not facts.is_slurm) and found.can_write_above:
         return None
     return failed(
-        "logs",
-        f"the folder of the logs, {found.path}, does not exist: the job would fail without a log",
-        f"Run `mkdir -p {found.path}` first; a mkdir inside the script comes too late.",
+        f"the folder of the logs, {found.path}, does not exist here; without it, the job fails",
+        f"Run `mkdir -p {found.path}` before the job starts; a mkdir inside the script comes too late.",
     )

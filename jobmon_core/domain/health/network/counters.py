@@ -14,7 +14,7 @@ from jobmon_core.domain.health.network import advice
 from jobmon_core.domain.health.network.model import NetworkState, NetworkVerdict
 from jobmon_core.domain.health.network.nccl_verdict import TCP
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.telemetry.fabric import Fabric, FabricKind, FabricPort
+from jobmon_core.domain.telemetry.model import Fabric, FabricKind, FabricPort
 
 _FLAT_PER_S = 1e5  # bytes; the management of a fabric and ssh sessions cause far less
 _MUCH_PER_S = 5e6  # bytes in each direction; logs and metrics are far less

@@ -38,7 +38,8 @@ def network_verdict(facts: NetworkFacts) -> NetworkVerdict:
     if counted is not None and counted.state is not NetworkState.UNKNOWN:
         return counted
     if said is not None:
-        return _without_fabric(said) if _is_known_to_lack_one(facts, fabric) else said
+        lacks_one = not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
+        return _without_fabric(said) if lacks_one else said
     return counted or _unknown(facts, fabric)
 
 
@@ -49,10 +50,6 @@ def _confirmed(said: NetworkVerdict, counted: NetworkVerdict | None) -> NetworkV
     if counted.state is NetworkState.DEGRADED:
         return replace(counted, transport=said.transport, evidence=(*said.evidence, *counted.evidence))
     return said
-
-
-def _is_known_to_lack_one(facts: NetworkFacts, fabric: str) -> bool:
-    return not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
 
 
 def _without_fabric(said: NetworkVerdict) -> NetworkVerdict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -57,3 +59,25 @@ class NcclLines:
     def is_empty(self) -> bool:
         """Whether there is no line that says anything about the network."""
         return not (self.evidence or self.settings)
+
+    @classmethod
+    def together(cls, parts: Iterable[NcclLines]) -> NcclLines:
+        """Return what lines, or logs, say together; of a setting the last counts, of a proof the first."""
+        channels, networks, providers = Counter[str](), Counter[str](), Counter[str]()
+        settings, evidence = dict[str, str](), dict[str, str]()
+        nodes, rdma_channels, has_nvlink, gdr = set[int](), 0, False, None
+        for part in parts:
+            channels.update(part.channels)
+            networks.update(part.networks)
+            providers.update(part.providers)
+            nodes.update(part.node_counts)
+            settings |= part.settings
+            evidence = part.evidence | evidence
+            rdma_channels += part.rdma_channels
+            has_nvlink = has_nvlink or part.multi_node_nvlink
+            gdr = gdr or part.gdr if part.gdr is not None else gdr
+        ordered = tuple(sorted(nodes))
+        return cls(
+            dict(channels), rdma_channels, dict(networks), dict(providers), ordered, has_nvlink, gdr,
+            settings, evidence,
+        )  # fmt: skip

@@ -7,9 +7,7 @@ plugin/net.cc, init.cc, transport/net.cc) and of aws-ofi-nccl 1.4 to 1.17 (nccl_
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from jobmon_core.domain.health.network.model import NcclLines
 
@@ -47,96 +45,62 @@ _FACTS = (
 )
 
 
-class _Collector:
-    """Collects what the lines say; each method takes a match and returns its key in `NcclLines.evidence`."""
-
-    def __init__(self) -> None:
-        self.channels: Counter[str] = Counter()
-        self.networks: Counter[str] = Counter()
-        self.providers: Counter[str] = Counter()
-        self.rdma_channels = 0
-        self.nodes: set[int] = set()
-        self.gdr: bool | None = None
-        self.settings: dict[str, str] = {}
-        self.evidence: dict[str, str] = {}
-
-    def add_channel(self, match: re.Match[str]) -> str:
-        self.channels[match[1]] += 1
-        self.rdma_channels += match[2] is not None
-        return f"{CHANNEL} {match[1]}"
-
-    def add_network(self, match: re.Match[str]) -> str:
-        self.networks[match[1].strip()] += 1
-        return f"{NETWORK} {match[1].strip()}"
-
-    def add_provider(self, match: re.Match[str]) -> str:
-        self.providers[match[1]] += 1
-        return f"{PROVIDER} {match[1]}"
-
-    def add_node_count(self, match: re.Match[str]) -> str:
-        self.nodes.add(int(match[1]))
-        return ONE_NODE if int(match[1]) == 1 else SEVERAL_NODES
-
-    def add_ring_gdr(self, match: re.Match[str]) -> str:
-        self.gdr = bool(self.gdr) or match[1] != "0"
-        return RINGS
-
-    def add_setting(self, match: re.Match[str]) -> str:
-        self.settings[match[1]] = match[2].strip().strip("\"'")
-        return match[1]
-
-    def result(self) -> NcclLines:
-        return NcclLines(
-            dict(self.channels),
-            self.rdma_channels,
-            dict(self.networks),
-            dict(self.providers),
-            tuple(sorted(self.nodes)),
-            NVLINK in self.evidence,
-            self.gdr,
-            self.settings,
-            self.evidence,
-        )
+def _channel(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines({match[1]: 1}, int(match[2] is not None), evidence={f"{CHANNEL} {match[1]}": line})
 
 
-class _LineFormat(NamedTuple):
-    """A format of a line, and the method that collects what it says."""
-
-    regex: re.Pattern[str]
-    collect: Callable[[_Collector, re.Match[str]], str]
+def _network(match: re.Match[str], line: str) -> NcclLines:
+    name = match[1].strip()
+    return NcclLines(networks={name: 1}, evidence={f"{NETWORK} {name}": line})
 
 
-_LINE_FORMATS = (
-    _LineFormat(_NET_CHANNEL, _Collector.add_channel),
-    _LineFormat(_CHOSEN, _Collector.add_network),
-    _LineFormat(_ASSIGNED, _Collector.add_network),
-    _LineFormat(_NODES, _Collector.add_node_count),
-    _LineFormat(_RING_USE, _Collector.add_ring_gdr),
-    _LineFormat(_PROVIDER, _Collector.add_provider),
-    _LineFormat(_SETTING, _Collector.add_setting),
+def _provider(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines(providers={match[1]: 1}, evidence={f"{PROVIDER} {match[1]}": line})
+
+
+def _node_count(match: re.Match[str], line: str) -> NcclLines:
+    number = int(match[1])
+    return NcclLines(node_counts=(number,), evidence={ONE_NODE if number == 1 else SEVERAL_NODES: line})
+
+
+def _ring(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines(gdr=match[1] != "0", evidence={RINGS: line})
+
+
+def _setting(match: re.Match[str], line: str) -> NcclLines:
+    value = match[2].strip().strip("\"'")
+    return NcclLines(settings={match[1]: value}, evidence={match[1]: line})
+
+
+_FORMATS = (  # the first that matches tells what a line says
+    (_NET_CHANNEL, _channel),
+    (_CHOSEN, _network),
+    (_ASSIGNED, _network),
+    (_NODES, _node_count),
+    (_RING_USE, _ring),
+    (_PROVIDER, _provider),
+    (_SETTING, _setting),
 )
 
 
 def read_nccl(lines: Iterable[str]) -> NcclLines:
     """Return what the lines of a log say; lines of other programs are skipped."""
-    collector = _Collector()
-    for line in lines:
-        mark = _MARK.search(line)
-        if mark is not None:
-            _read(collector, _plain(line[mark.start() :]), _plain(line))
-    return collector.result()
+    return NcclLines.together(said for line in lines for said in _said_by(line))
+
+
+def _said_by(line: str) -> Iterator[NcclLines]:
+    mark = _MARK.search(line)
+    if mark is None:
+        return
+    message, shown = _plain(line[mark.start() :]), _plain(line)[:_MAX_CHARS]
+    for regex, said in _FORMATS:
+        if match := regex.search(message):
+            yield said(match, shown)
+            break
+    for key, regex in _FACTS:
+        if regex.search(message):
+            yield NcclLines(multi_node_nvlink=key == NVLINK, evidence={key: shown})
 
 
 def _plain(line: str) -> str:
     return _REPEATED.sub("", _TERMINAL_CODES.sub("", line)).strip()
-
-
-def _read(collector: _Collector, message: str, line: str) -> None:
-    keys = []
-    for each in _LINE_FORMATS:
-        if match := each.regex.search(message):
-            keys.append(each.collect(collector, match))
-            break
-    keys += [key for key, regex in _FACTS if regex.search(message)]
-    for key in keys:
-        collector.evidence.setdefault(key, line[:_MAX_CHARS])

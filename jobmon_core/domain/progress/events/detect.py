@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.humanize import duration, number, plural
-from jobmon_core.domain.progress.events.divergence import bound_exceeded, is_below, is_not_finite
+from jobmon_core.domain.humanize import duration, plural
+from jobmon_core.domain.progress import figures
+from jobmon_core.domain.progress.curve import median
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
 from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress
+from jobmon_core.domain.restart.end_facts import STALL_CANCELLED
+
+_NEWEST = 3  # their median counts: a single spike is normal
+_MIN_PAST = 20
+# the bound is the median of the past, plus
+_SPREADS = 4  # times the distance between its 10th and 90th percentile, plus
+_SHARE = 0.5  # of that median, since the past may hardly vary
+_LOWEST, _HIGHEST = 0.1, 0.9
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST_FACTOR, _STALL_MEDIAN_FACTOR = 300.0, 3, 10
@@ -30,8 +39,13 @@ class Observation:
     history: History
     outlook: LimitOutlook | None = None
     idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if there was output
+    quiet_s: float = 0.0  # for how long nothing was written
     stall_timeout_s: float | None = None  # set by the user; replaces `stall_after_s`
+    stall_is_failure_s: float | None = (
+        None  # set by the user: after a stall for so long, the job is cancelled
+    )
     slowdown_percent: float | None = None  # set by the user: a speed lower by this much is reported
+    has_finished_workers: bool = False  # their sum grows more slowly, since some have done their share
 
 
 def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
@@ -53,7 +67,7 @@ def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownPr
         )
         if previous.run_started_s is not None:
             events.append(
-                Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")
+                Event(seen.now_s, EventKind.RESTARTED, f"started again ({figures.position(seen.progress)})")
             )
     for problem, detect in _DETECTORS.items():
         change = detect(known, seen)
@@ -61,7 +75,12 @@ def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownPr
             known, kind, text = change
             ended = problem if kind is EventKind.RECOVERED else None
             if kind:
-                events.append(Event(seen.now_s, kind, text, ended=ended))
+                is_stall, is_failure = kind is EventKind.STALLED, known.stall_is_failure
+                lasting_s = (seen.now_s - samples[-1].at_s, seen.quiet_s) if is_stall else ()
+                subject = STALL_CANCELLED if is_stall and is_failure else ""
+                events.append(
+                    Event(seen.now_s, kind, text, ended=ended, subject=subject, lasting_s=lasting_s)
+                )
     return known, tuple(events)
 
 
@@ -80,13 +99,13 @@ _Change = tuple[KnownProblems, EventKind | None, str] | None
 
 def _detect_stall(known: KnownProblems, seen: Observation) -> _Change:
     last_s = seen.history.samples[-1].at_s
-    position = _position(seen.progress)
+    position = figures.position(seen.progress)
     if known.stalled_since_s is not None:
         if last_s <= known.stalled_since_s:
-            return None
+            return _detect_failure(known, seen, seen.now_s - last_s)
         pause = duration(last_s - known.stalled_since_s)
         text = f"moves again after {pause} without progress ({position})"
-        return replace(known, stalled_since_s=None), EventKind.RECOVERED, text
+        return replace(known, stalled_since_s=None, stall_is_failure=False), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
     at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # no progress is logged after this
     pauses_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
@@ -101,9 +120,19 @@ def _detect_stall(known: KnownProblems, seen: Observation) -> _Change:
     return replace(known, stalled_since_s=last_s), EventKind.STALLED, text
 
 
+def _detect_failure(known: KnownProblems, seen: Observation, idle_s: float) -> _Change:
+    """Check a known stall: whether neither progress nor output came for as long as the user allows."""
+    limit_s, is_silent = seen.stall_is_failure_s, bool(seen.idle_sign)
+    if limit_s is None or known.stall_is_failure or not is_silent or min(idle_s, seen.quiet_s) < limit_s:
+        return None
+    position = figures.position(seen.progress)
+    text = f"no progress for longer than the {duration(limit_s)} that you allow ({position})"
+    return replace(known, stall_is_failure=True), EventKind.STALLED, text
+
+
 def _detect_slowdown(known: KnownProblems, seen: Observation) -> _Change:
     paces = compare_paces(seen.history, seen.progress.total)
-    if paces is None:
+    if paces is None or seen.has_finished_workers:
         return None
     factor = 1 / (1 - (seen.slowdown_percent or _SLOWER_PERCENT) / 100)
     if known.usual_pace is None:
@@ -133,7 +162,7 @@ def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: flo
         return None
     share, unit = 1 - paces.best / paces.now, seen.progress.unit
     text = (
-        f"{100 * share:.0f} % slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
+        f"{100 * share:.0f}% slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
     )
     healthy = replace(known, slow_since_s=None, slow_bound=None)
     return replace(healthy, usual_pace=paces.usual), EventKind.SLOW, text
@@ -168,7 +197,7 @@ def _has_lasted(since_s: float, seen: Observation) -> bool:
 def _detect_divergence(known: KnownProblems, seen: Observation) -> _Change:
     losses = [sample.loss for sample in seen.history.samples if sample.loss is not None]
     norms = [sample.grad_norm for sample in seen.history.samples if sample.grad_norm is not None]
-    position = _position(seen.progress)
+    position = figures.position(seen.progress)
     if known.diverged:
         if not (is_below(losses, known.loss_bound) and is_below(norms, known.grad_norm_bound)):
             return None
@@ -198,8 +227,8 @@ def _detect_milestone(known: KnownProblems, seen: Observation) -> _Change:
     milestone = _milestone(seen.progress)
     if milestone <= known.milestone:
         return None
-    done = f"{_percent(seen.progress)} % done"
-    text = done if seen.progress.unit == "%" else f"{done} ({_position(seen.progress)})"
+    done = f"{math.floor(100 * (seen.progress.fraction or 0.0))}% done"
+    text = done if seen.progress.unit == "%" else f"{done} ({figures.position(seen.progress)})"
     return replace(known, milestone=milestone), EventKind.MILESTONE, text
 
 
@@ -217,21 +246,32 @@ def _milestone(progress: Progress) -> int:
     return max((milestone for milestone in MILESTONES if milestone <= done), default=0)
 
 
-def _percent(progress: Progress) -> int:
-    """Return the completed percentage, rounded down."""
-    return math.floor(100 * (progress.fraction or 0.0))
-
-
-def _position(progress: Progress) -> str:
-    """Return e.g. ``step 1,200 of 5,000`` or ``42 %``."""
-    if progress.unit == "%":
-        return f"{number(progress.current)} %"
-    text = f"{progress.unit} {number(progress.current)}"
-    return text if progress.total is None else f"{text} of {number(progress.total)}"
-
-
 def _pace(seconds: float, unit: str) -> str:
     """Format a speed in the usual unit: units per second if that is more than one, else seconds per unit."""
     if seconds >= 1 or seconds <= 0:
         return f"{seconds:.3g} s per {unit}"
     return f"{1 / seconds:.3g} {plural(unit)} per s"
+
+
+def is_not_finite(values: Sequence[float], newest: int) -> bool:
+    """Return whether each of the ``newest`` values is nan or infinite; False with fewer values."""
+    return len(values) >= newest and not any(map(math.isfinite, values[-newest:]))
+
+
+def bound_exceeded(values: Sequence[float]) -> float | None:
+    """Return the bound, from the recent past, that the median of the newest values exceeds, else None."""
+    finite = [value for value in values if math.isfinite(value)]
+    past, newest = finite[:-_NEWEST], finite[-_NEWEST:]
+    past = past[-max(_MIN_PAST, len(past) // 2) :]  # a loss falls quickly at the start
+    if len(past) < _MIN_PAST:
+        return None
+    ordered = sorted(past)
+    spread = ordered[int(_HIGHEST * (len(ordered) - 1))] - ordered[int(_LOWEST * (len(ordered) - 1))]
+    bound = median(past) + _SPREADS * spread + _SHARE * abs(median(past))
+    return bound if median(newest) > bound else None
+
+
+def is_below(values: Sequence[float], bound: float | None) -> bool:
+    """Return whether the newest values are finite and, in the median, not above ``bound``."""
+    newest = values[-_NEWEST:]
+    return all(map(math.isfinite, newest)) and (bound is None or not newest or median(newest) <= bound)

@@ -13,7 +13,8 @@ from typing import Final
 from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.progress.events.event import Event, EventKind
 
-HOLD_S: Final = 3.0  # from the look that found a failure to the one that reports it
+# from the look that found a failure to the one that reports it: a program whose end follows gets one message
+HOLD_S: Final = 10.0
 _MAX_GROWTHS = 20  # if a log has grown at so many looks since a failure, the program goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
 _MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which is loaded only to analyse a log

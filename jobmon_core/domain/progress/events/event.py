@@ -24,6 +24,9 @@ class EventKind(StrEnum):
     MILESTONE = "milestone"
     CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
+    RESUMED = "resumed"  # an attempt of a lineage went on from its checkpoint
+    NOT_RESUMED = "not resumed"  # or it did not, or may not have
+    LATE_WRITER = "late writer"  # an earlier attempt of its lineage still changes a checkpoint
     RECOVERED = "recovered"  # from one of the `WARNINGS`
 
 
@@ -42,10 +45,22 @@ class Event:
     evidence: tuple[str, ...] = ()  # the lines or figures that prove it
     title: str = ""  # what happened, without its details; empty for the usual words about this kind
     is_quiet: bool = False  # only shown, without a message
+    lasting_s: tuple[float, ...] = ()  # durations in its text and evidence that go on while it lasts
+    is_permanent: bool = False  # of TROUBLE: it happened, and cannot be over in this run
+
+    @property
+    def name(self) -> str:
+        """Its stable name for programs, e.g. ``memory-leak``, ``time-limit``."""
+        return self.subject if self.kind is EventKind.TROUBLE else self.kind.replace(" ", "-")
+
+    @property
+    def since_s(self) -> float:
+        """Since when it lasts; if that is not known, when it was noticed."""
+        return self.at_s - max(self.lasting_s, default=0.0)
 
 
-# These cause a message unless they are quiet or the user turns them off, and so does a recovery from one of
-# them. LAUNCHED, CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
+# These and RESUMED cause a message unless they are quiet or the user turns them off, and so does a recovery
+# from one of these. LAUNCHED, CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
 WARNINGS = (
     EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,
@@ -55,6 +70,8 @@ WARNINGS = (
     EventKind.DIVERGED,
     EventKind.ERROR,
     EventKind.TROUBLE,
+    EventKind.NOT_RESUMED,
+    EventKind.LATE_WRITER,
 )
 
 

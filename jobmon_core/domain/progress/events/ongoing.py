@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.event import Event, EventKind
 
 if TYPE_CHECKING:
@@ -63,6 +65,15 @@ def ongoing_events(events: Iterable[Event], task: str = "") -> tuple[Event, ...]
         elif event.kind is EventKind.RECOVERED:
             current = {key: each for key, each in current.items() if not ends(event, each)}
     return tuple(sorted(current.values(), key=lambda event: LASTING.index(event.kind)))
+
+
+def brought_up_to(event: Event, now_s: float) -> Event:
+    """Return an event that still lasts at ``now_s``, with the durations in its text up to then."""
+    text, evidence, passed_s = event.text, event.evidence, max(0.0, now_s - event.at_s)
+    for lasting_s in event.lasting_s:
+        then, now = duration(lasting_s), duration(lasting_s + passed_s)
+        text, evidence = text.replace(then, now), tuple(line.replace(then, now) for line in evidence)
+    return replace(event, text=text, evidence=evidence)
 
 
 def ends(recovery: Event, event: Event) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobmon_core.domain.progress.log.fold import LogState
-from jobmon_core.domain.progress.log.formats import Role
-from jobmon_core.domain.progress.log.tracks import Track
+from jobmon_core.domain.progress.log.formats import BATCHES, OWN, Role
+from jobmon_core.domain.progress.log.tracks import FIRST_SEEN, LAST_SEEN, Track
 
+_BESIDE = 4  # counters on one line, or on lines that follow each other, have readings at most so far apart
 _LIVE_READINGS = 200  # a counter that was updated within the latest so many readings is still in use
 # a bar that takes less is preparation, not a part of the work; an outer bar is not given up sooner
 _MIN_ELAPSED_S = 60.0
@@ -17,6 +18,7 @@ _MANY_ROUNDS = 2  # of an inner counter: by then, an outer one would have moved
 _PATIENCE, _PATIENCE_PER_UPDATE = 10, 3
 _SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead of it by so much
 _STALE_READINGS = 20  # a bar that was not updated within the latest so many readings does not move any more
+_SURE_UPDATES, _LONG_SILENCE = 3, 3.0  # after so many updates, a pause so many times the usual one is long
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 
 
@@ -27,6 +29,8 @@ class ChosenCounters:
     job: Track
     inner: Track
     earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
+    batches: Track | None = None  # counted beside items
+    others: tuple[Track, ...] = ()  # further counters of the job, and lines about its epochs
 
 
 def choose(state: LogState) -> ChosenCounters | None:
@@ -34,17 +38,29 @@ def choose(state: LogState) -> ChosenCounters | None:
     candidates = candidates_of(state.tracks)
     if not candidates:
         return None
+    batches = [track for track in candidates if _counts_batches_of_items(track, candidates)]
+    candidates = [track for track in candidates if track not in batches]
     inner = _innermost(candidates)
     # of bars that take turns in each epoch, e.g. of training and evaluation, the first one is the work
     inner = min(
-        (each for each in candidates if _is_before_in_cycle(each, inner)), key=_first_seen, default=inner
+        (each for each in candidates if _is_before_in_cycle(each, inner)), key=FIRST_SEEN, default=inner
     )
     job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
     same = [track for track in candidates if _are_same_counter(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     slowest = min(live, key=lambda track: track.n or 0.0, default=job)
     earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
-    return ChosenCounters(_moved_on_by(slowest, inner), inner, earlier)
+    latest = max(batches, key=LAST_SEEN, default=None)
+    others = tuple(track for track in (*candidates, *batches) if track != slowest)
+    return ChosenCounters(_moved_on_by(slowest, inner), inner, earlier, latest, others)
+
+
+def _counts_batches_of_items(track: Track, others: list[Track]) -> bool:
+    """Whether a line counts batches or steps beside one that counts the items in them, of a known total."""
+    if track.is_bar or track.n is None or track.unit not in BATCHES:
+        return False
+    items = [each for each in others if each.unit == "item" and each.total is not None and not each.is_bar]
+    return any(abs(each.last_seen - track.last_seen) <= _BESIDE for each in items)
 
 
 def _moved_on_by(job: Track, inner: Track) -> Track:
@@ -58,20 +74,32 @@ def _moved_on_by(job: Track, inner: Track) -> Track:
         return job
     if later <= _SAME_COUNT_RATIO * n:
         return job._replace(n=later)
+    return inner._replace(total=job.total) if _stands_still(job, inner) else job
+
+
+def _stands_still(bar: Track, line: Track) -> bool:
+    """Whether a bar is not printed any more, while lines that count the same went on from it or passed it."""
+    silent = line.last_seen - bar.last_seen
+    if bar.last_seen < line.first_seen and line.updates > 1:
+        step = ((line.n or 0.0) - (line.first_n or 0.0)) / (line.updates - 1)
+        if 0 <= (line.first_n or 0.0) - (bar.n or 0.0) <= step:
+            return True
+    if bar.updates >= _SURE_UPDATES:
+        usual = (bar.last_seen - bar.first_seen) / (bar.updates - 1)
+        return silent >= max(_STALE_READINGS, _LONG_SILENCE * usual)
     # in a log that is overwritten in place, an old bar may stand above the lines: first ahead of them, then
     # passed by them, because it does not move
-    was_ahead = job.first_seen < inner.first_seen and (job.first_n or 0.0) > (inner.first_n or 0.0)
-    is_behind = inner.last_seen - job.last_seen >= _STALE_READINGS
-    return inner._replace(total=job.total) if was_ahead and is_behind else job
+    was_ahead = bar.first_seen < line.first_seen and (bar.first_n or 0.0) > (line.first_n or 0.0)
+    return was_ahead and silent >= _STALE_READINGS
 
 
 def _innermost(candidates: list[Track]) -> Track:
     """Return the counter of the latest reading; if it is a line about an epoch, the latest within that."""
-    latest = max(candidates, key=last_seen)
+    latest = max(candidates, key=LAST_SEEN)
     if not latest.is_epoch_line:
         return latest
     within = [track for track in candidates if track.n is not None and _is_within(track, latest)]
-    return max(within, key=last_seen, default=latest)
+    return max(within, key=LAST_SEEN, default=latest)
 
 
 def _is_before_in_cycle(track: Track, bar: Track) -> bool:
@@ -89,15 +117,6 @@ def _is_within(track: Track, epoch_line: Track) -> bool:
     return track.last_seen > epoch_line.first_seen
 
 
-def _first_seen(track: Track) -> int:
-    return track.first_seen
-
-
-def last_seen(track: Track) -> int:
-    """Return the number of the latest reading."""
-    return track.last_seen
-
-
 def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
     """Return the counters of the job; without any, those of evaluations, then those of loading."""
     for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
@@ -105,6 +124,13 @@ def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
         counting = [track for track in of_role if not _is_lone_mention(track)]
         # a single line may be the first of a count; about evaluations or loading, only if it has a total
         counting = counting or [track for track in of_role if role is Role.MAIN or track.total is not None]
+        if all(track.is_full for track in counting):  # they were a part; what begins now may be the job
+            counting += [track for track in of_role if _has_just_begun(track)]
+        if own := [track for track in counting if track.format.startswith(OWN)]:
+            # beside the user's own count, others only say which epoch it is
+            is_counted = any(track.n is not None for track in own)
+            others = [track for track in counting if track not in own]
+            return own + [track for track in others if track.is_epoch_line or not is_counted]
         if counting:
             return [
                 track for track in counting if not track.fallback and not _is_preparation(track, counting)
@@ -130,12 +156,16 @@ def _is_lone_mention(track: Track) -> bool:
     return not (track.is_bar or has_moved or is_first_epoch or is_count_in_epoch)
 
 
+def _has_just_begun(track: Track) -> bool:
+    return track.total is not None and not track.is_full and _is_lone_mention(track) and (track.n or 0.0) <= 1
+
+
 def _outer(candidates: list[Track], inner: Track) -> Track | None:
     """Return the first counter that ``inner`` may be a part of, if possible one with a total."""
     started_before = [track for track in candidates if track.first_seen < inner.first_seen]
     containing = [
         track
-        for track in sorted(started_before, key=_first_seen)
+        for track in sorted(started_before, key=FIRST_SEEN)
         if not _are_same_counter(track, inner) and _contains(track, inner)
     ]
     with_total = (track for track in containing if (track.epochs or track.total) is not None)
@@ -146,7 +176,7 @@ def _contains(outer: Track, inner: Track) -> bool:
     """Whether ``inner`` may be a part of ``outer``, which started before it and is still in use."""
     if outer.is_epoch_line:
         return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
-    if outer.is_full or outer.total is None:
+    if outer.is_finished or outer.total is None or _is_next_phase(inner, outer):
         return False
     if outer.n == outer.first_n:  # it has not moved yet
         has_just_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
@@ -159,6 +189,12 @@ def _contains(outer: Track, inner: Track) -> bool:
     return inner.updates <= _PATIENCE + _PATIENCE_PER_UPDATE * outer.updates
 
 
+def _is_next_phase(track: Track, before: Track) -> bool:
+    """Whether lines count the same as others that had stopped when they began: steps contain no steps."""
+    are_alike = track.unit == before.unit and not (track.is_bar or before.is_bar)
+    return are_alike and before.last_seen < track.first_seen
+
+
 def _with_total(candidates: list[Track], inner: Track) -> Track | None:
     """Return a counter in use whose total is known, if ``inner`` has none."""
     if inner.total is not None or inner.epochs is not None:
@@ -168,7 +204,7 @@ def _with_total(candidates: list[Track], inner: Track) -> Track | None:
         for track in candidates
         if track.total is not None and not track.is_full and _is_live(track, inner)
     ]
-    return max(found, key=last_seen, default=None)
+    return max(found, key=LAST_SEEN, default=None)
 
 
 def _are_same_counter(one: Track, other: Track) -> bool:
@@ -180,11 +216,16 @@ def _is_live(track: Track, other: Track) -> bool:
     return track.last_seen >= other.last_seen - _LIVE_READINGS
 
 
+def is_part_before(track: Track, job: Track) -> bool:
+    """Whether ``track`` is a bar that was full before ``job`` began."""
+    return track.is_bar and job.is_bar and track.is_full and track.last_seen < job.first_seen
+
+
 def _is_earlier_part(track: Track, job: Track) -> bool:
     """Whether ``track`` is a full bar of an earlier part of the same work."""
-    if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
+    if not is_part_before(track, job) or track.total == job.total:
         return False
-    if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:
+    if (track.format, track.label) != (job.format, job.label):
         return False
     if not track.rate_per_s or (track.elapsed_s or 0.0) < _MIN_ELAPSED_S:
         return False

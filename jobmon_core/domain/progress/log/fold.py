@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jobmon_core.domain.progress.log.formats import Reading, Role
-from jobmon_core.domain.progress.log.tracks import Track, falls_back, is_stray, moved, next_round, started
+from jobmon_core.domain.progress.log.tracks import (
+    LAST_SEEN,
+    Track,
+    falls_back,
+    is_stray,
+    moved,
+    next_round,
+    restarted,
+    started,
+)
 
 _MAX_TRACKS = 24
 _MAX_ANNOUNCED = 8
@@ -93,7 +102,7 @@ class _Fold:
         else:
             self._note(reading)
         if reading.role is Role.METRICS and reading.rate_per_s is not None:
-            self._rate = reading.rate_per_s, reading.unit
+            self._rate = reading.rate_per_s, reading.noun or reading.unit
         if reading.role is not Role.EVALUATION:
             self._measure(reading)
 
@@ -148,7 +157,7 @@ class _Fold:
             self._replace(overrun[-1], moved(overrun[-1], reading, self._readings))
         elif not same:
             self._add(started(reading, self._readings))
-        elif self._is_in_new_epoch(latest := max(same, key=_last_seen), reading):
+        elif self._is_in_new_epoch(latest := max(same, key=LAST_SEEN), reading):
             self._replace(latest, next_round(latest, reading, self._readings))
         elif reading.epoch is not None or (reading.elapsed_s is None and not reading.format.is_bar):
             self._move_single(latest, reading)
@@ -170,16 +179,16 @@ class _Fold:
             ended = [each for each in self._tracks if track.is_epoch_line and _is_epoch_before(each, track)]
             self._new_run()
             self._tracks = [each._replace(rounds=0, round_units=0.0) for each in ended]
-            self._add(started(reading, self._readings))
+            self._add(restarted(track, reading, self._readings))
         else:
-            self._replace(track, started(reading, self._readings))
+            self._replace(track, restarted(track, reading, self._readings))
 
     def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
-        """Whether a reading starts a counter again: it is not ahead, and an epoch line came between them."""
+        """Whether a reading starts a counter again: it is not ahead, and an epoch began between them."""
         if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
             return False
-        lines = [each for each in self._tracks if each.is_epoch_line and not each.fallback]
-        return any(each.last_seen > track.last_seen for each in lines)
+        lines = [each for each in self._tracks if not (each.fallback or each.is_bar)]
+        return any(each.new_epoch > track.last_seen for each in lines)
 
     def _move_one_of(self, same: list[Track], reading: Reading) -> None:
         """Move the bar of one process on; a reading that continues none is of a new round, run or process."""
@@ -191,7 +200,7 @@ class _Fold:
             if after.updates == _NEW_RUN_UPDATES:
                 self._drop_earlier_runs(after, [each for each in same if each is not track])
             return
-        latest = max(same, key=_last_seen)
+        latest = max(same, key=LAST_SEEN)
         if (latest.is_full or latest.resets) and _starts_over(latest, reading):
             self._replace(latest, next_round(latest, reading, self._readings))
         else:
@@ -209,7 +218,7 @@ class _Fold:
     def _add(self, track: Track) -> None:
         if len(self._tracks) >= _MAX_TRACKS:
             full = [each for each in self._tracks if each.is_full or each.role is not Role.MAIN]
-            self._tracks.remove(min(full or self._tracks, key=_last_seen))
+            self._tracks.remove(min(full or self._tracks, key=LAST_SEEN))
         self._tracks.append(track)
 
 
@@ -230,14 +239,5 @@ def _of_latest_run(tracks: list[Track]) -> list[Track]:
     return [track for track in tracks if track.last_seen >= started]
 
 
-def _last_seen(track: Track) -> int:
-    return track.last_seen
-
-
 def _position(track: Track) -> tuple[float, int]:
     return track.n or 0.0, track.last_seen
-
-
-def with_totals(state: LogState, totals: dict[str, float]) -> LogState:
-    """Return the state with totals that another log of the job announced."""
-    return replace(state, totals={**totals, **state.totals})

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+BATCHES = ("step", "batch")  # the units of counts beside which items may be counted
+OWN = "own:"  # so begin the ids of the user's own patterns
+
 
 class Role(StrEnum):
     """What a matching update is about."""
@@ -21,10 +24,11 @@ class Role(StrEnum):
 
 
 # what the named groups of an expression in a format file may be; `other`: what shows that a match is not a
-# metric of training, e.g. `eval`
+# metric of training, e.g. `eval`; `rest`: what is left of the total. An `n` that matches nothing is 0. A `n`
+# with a `percent` of it gives the total
 GROUPS = frozenset({
-    "n", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed", "eta",
-    "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
+    "n", "rest", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed",
+    "eta", "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
     "step_ms", "step_s", "tokens_per_s", "latency_ms", "latency_s",
 })  # fmt: skip
 # groups that are further metrics: the name of the metric, and the factor for its unit
@@ -53,6 +57,7 @@ class Format:
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
     steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
+    beside: bool = False  # it may count items beside the batches or steps of the same line
     counter: str = ""  # the id of the format whose counter it advances; empty: its own
     metrics: tuple[str, ...] = ()  # of the user's own patterns: what their groups m0, m1 ... find
     literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
@@ -69,6 +74,8 @@ class Reading(NamedTuple):
     epoch: float | None = None
     epochs: float | None = None
     unit: str = "step"
+    noun: str = ""  # the word for the unit, where the log has one: iteration, step, file
+    at_s: float | None = None  # by the time stamp of the line
     elapsed_s: float | None = None
     remaining_s: float | None = None
     rate_per_s: float | None = None

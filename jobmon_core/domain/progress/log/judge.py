@@ -8,15 +8,19 @@ from jobmon_core.domain.progress.log.choose import (
     ChosenCounters,
     candidates_of,
     choose,
+    is_part_before,
     is_per_epoch,
-    last_seen,
 )
+from jobmon_core.domain.progress.log.contradictions import contradiction
 from jobmon_core.domain.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.progress.log.fold import LogState
-from jobmon_core.domain.progress.log.tracks import Track
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.progress.log.tracks import LAST_SEEN, Track
+from jobmon_core.domain.progress.log.values import counted_unit
+from jobmon_core.domain.progress.model import COUNTERS, Progress
 
+_PARTS = 2  # after so many full bars, a further one that is full need not be the last
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
+_SAME_SPEED = 2.0  # speeds of the same thing differ by less
 _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units to which a total of steps does not apply
 
 
@@ -26,11 +30,16 @@ def judge(state: LogState) -> Progress | None:
     if chosen is None:
         return None
     progress = _nested(chosen, state) or _single(chosen, state)
+    innermost = chosen.batches or chosen.inner
+    if chosen.job.is_full and sum(is_part_before(each, chosen.job) for each in chosen.others) >= _PARTS:
+        progress = replace(progress, total=None)  # one of many parts is done
+    if unclear := contradiction(chosen.job, progress, chosen.others):
+        progress = replace(progress, total=None, remaining_s=None, unclear=unclear)
     return replace(
         progress,
-        batch=chosen.inner.n,
-        batches=chosen.inner.total if chosen.inner.n is not None else None,
-        rate_per_s=_rate(progress, state),
+        batch=innermost.n,
+        batches=innermost.total if innermost.n is not None else None,
+        rate_per_s=_rate(chosen, progress, state),
         loss=state.loss,
         learning_rate=state.learning_rate,
         grad_norm=state.grad_norm,
@@ -42,10 +51,24 @@ def judge(state: LogState) -> Progress | None:
     )
 
 
-def _rate(progress: Progress, state: LogState) -> float | None:
-    """Return the speed by the counter, else the latest metric of a speed in the same unit."""
-    metric = state.rate_per_s if state.rate_unit == progress.unit else None
-    return progress.rate_per_s or metric
+def _rate(chosen: ChosenCounters, progress: Progress, state: LogState) -> float | None:
+    """Return the speed by the counter, else by a metric in the same unit, else by the time of its lines.
+
+    A speed in words may be that of something else, e.g. steps of an environment beside iterations: one that
+    differs much from the time that a step takes is not used.
+    """
+    job, metric = chosen.job, None
+    if counted_unit(state.rate_unit) == progress.unit and (
+        progress.unit != "step" or job.noun[:2] in ("", state.rate_unit[:2])  # "it" for it, iter, iteration
+    ):
+        metric = state.rate_per_s
+    step_s = state.metrics.get("step_time_s") if progress.unit == "step" else None
+    if step_s and not (metric and 1 / _SAME_SPEED < metric * step_s < _SAME_SPEED):
+        metric = 1 / step_s
+    pace = job.pace_per_s
+    if pace and job.unit != progress.unit:
+        pace = pace * chosen.inner.total if job.is_epoch_line and chosen.inner.total else None
+    return progress.rate_per_s or metric or pace or None
 
 
 def _nested(chosen: ChosenCounters, state: LogState) -> Progress | None:
@@ -105,40 +128,44 @@ def _within(epoch_line: Track, inner: Track) -> Track:
 
 
 def _single(chosen: ChosenCounters, state: LogState) -> Progress:
+    """Return the progress by one counter, with the epochs that it or other lines show."""
     track = chosen.job
-    latest = max((each for each in state.tracks if each.is_epoch_line), key=last_seen, default=None)
+    of_batches = chosen.batches if chosen.batches and chosen.batches.epoch is not None else None
+    latest = max((each for each in state.tracks if each.is_epoch_line), key=LAST_SEEN, default=of_batches)
     if track.epoch is not None:
-        is_behind = latest and latest.last_seen > track.last_seen and (latest.epoch or 0.0) > track.epoch
-        if latest and is_behind and track.n is not None and not track.counts_on:
-            track = track._replace(epoch=latest.epoch, n=0.0)  # its lines are rarer than the epochs
-        return _of_epochs(track, state)
-    if latest and not latest.fallback and _is_ended_by(track, latest):
+        return _of_epochs(_in_later_epoch(track, latest), state)
+    if latest is None:
+        return _of_rounds(chosen, state)
+    if not latest.fallback and _is_ended_by(track, latest):
         return _of_ended_epochs(track, latest, state)
-    n = track.n or 0.0
-    if latest and not latest.fallback and track.rounds > 0 and not track.is_bar:
+    if not latest.fallback and track.rounds > 0 and not track.is_bar:
         per_epoch = track.round_units / track.rounds
         return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
+    epochs = epochs_of(latest, state, is_zero_based=counts_from_zero(latest))
+    return replace(_of_rounds(chosen, state), epoch=latest.epoch, epochs=epochs)
+
+
+def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
+    """Return a counter at the start of the epoch of a later line, if its own lines are rarer than epochs."""
+    if epoch_line is None or track.n is None or track.counts_on:
+        return track
+    is_behind = epoch_line.last_seen > track.last_seen and (epoch_line.epoch or 0.0) > (track.epoch or 0.0)
+    return track._replace(epoch=epoch_line.epoch, n=0.0) if is_behind else track
+
+
+def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
+    """Return the progress of a counter without epochs: of all its rounds, and of equal bars before it."""
+    track, n = chosen.job, chosen.job.n or 0.0
+    common = Progress(current=n, unit=track.unit, rate_per_s=track.rate_per_s)
     base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in chosen.earlier)
-    epochs = state.totals.get("epoch")
-    if base == 0:
+    epochs = state.totals.get("epoch") or 0.0
+    if base == 0 or track.unit == "%":  # a percentage that starts again is that of another part
         total = track.total if track.total is not None else _announced(track, state, n)
-        if track.resets and not (epochs or 1) <= 1:
-            total = track.total * epochs if track.total is not None and epochs else total
-        elapsed, remaining = track.elapsed_s, track.remaining_s
-    else:
-        fits = epochs and track.total and not chosen.earlier and track.rounds < epochs
-        total = track.total * epochs if fits and track.total and epochs else None
-        elapsed, remaining = None, None
-    return Progress(
-        epoch=latest.epoch if latest else None,
-        epochs=epochs_of(latest, state, is_zero_based=counts_from_zero(latest)) if latest else None,
-        current=base + n,
-        total=total,
-        unit=track.unit,
-        rate_per_s=track.rate_per_s,
-        elapsed_s=elapsed,
-        remaining_s=remaining,
-    )
+        if track.resets and track.total is not None and epochs > 1:
+            total = track.total * epochs
+        return replace(common, total=total, elapsed_s=track.elapsed_s, remaining_s=track.remaining_s)
+    fits = track.total is not None and not chosen.earlier and track.rounds < epochs
+    return replace(common, current=base + n, total=(track.total or 0.0) * epochs if fits else None)
 
 
 def _is_ended_by(track: Track, epoch_line: Track) -> bool:
@@ -212,3 +239,26 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
         unit=track.unit,
         remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
     )
+
+
+def with_total(progress: Progress | None, total: float | None) -> Progress | None:
+    """Return the progress with the user's total of items, if it counts items or the log shows no total.
+
+    A batch, a step or an epoch may stand for many items, so its own total stays.
+    """
+    if progress is None or total is None or (progress.total is not None and progress.unit in COUNTERS):
+        return progress
+    return replace(progress, total=float(total), unclear=())
+
+
+def with_total_of_checkpoint(progress: Progress | None, saved: Progress | None) -> Progress | None:
+    """Return the progress with the total in the same unit that a checkpoint names, if the log shows none.
+
+    A total that is below the progress is ignored.
+    """
+    if progress is None or saved is None:
+        return progress
+    total = {"step": saved.total, "epoch": saved.epochs}.get(progress.unit)
+    if progress.total is not None or total is None or total < progress.current:
+        return progress
+    return replace(progress, total=total, unclear=())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.progress.log.fold import LogState, with_totals
+from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.model import Progress
 
@@ -15,18 +15,23 @@ _FROM_OTHERS = (
 )  # fmt: skip
 
 
-def merged(logs: Sequence[tuple[str, LogState]]) -> Progress | None:
+def merged(logs: Sequence[tuple[str, LogState]], worker_logs: Collection[str] = ()) -> Progress | None:
     """Return the progress of the job by its logs, each with its path; None if they show none.
 
-    If at least two logs show progress, and all of these are logs of workers (``worker_0.log``), they are
-    summed. Otherwise one log decides: one with a total, then one that does not count epochs, then the longest
-    run; the others fill in what it lacks.
+    If at least two of ``worker_logs`` show progress, these are summed; likewise if at least two logs show
+    progress, and all of these are logs of workers by their names (``worker_0.log``). Otherwise one log
+    decides: one with a total, then one that does not count epochs, then the longest run; the others fill in
+    what it lacks.
     """
     totals: dict[str, float] = {}
     for _, state in logs:
-        totals = {**totals, **state.totals}
-    found = [(path, judge(with_totals(state, totals))) for path, state in logs]
+        totals |= state.totals
+    # one log may announce the totals of what another one counts
+    found = [(path, judge(replace(state, totals=totals | state.totals))) for path, state in logs]
     shown = [(path, progress) for path, progress in found if progress is not None]
+    known = [progress for path, progress in shown if path in worker_logs]
+    if len(known) > 1:
+        return _summed(known)
     workers = [progress for path, progress in shown if _WORKER in path.rpartition("/")[2]]
     if len(workers) > 1 and len(workers) == len(shown):
         return _summed(workers)

@@ -6,6 +6,7 @@ several processes. Each reading moves one counter on.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import NamedTuple
 
 from jobmon_core.domain.progress.log.formats import Reading, Role
@@ -16,6 +17,7 @@ _OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, the b
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
 _NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
 _STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
+_HALF = 0.5  # of its total: a counter below it is far from its end
 _SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
 
 
@@ -44,13 +46,18 @@ class Track(NamedTuple):
     rounds: int = 0  # how often it started again, e.g. in each epoch
     round_units: float = 0.0  # units of the rounds that have ended
     last_round: int = 0  # number of the last reading of the latest round that has ended
+    noun: str = ""  # the word for the unit
+    first_at_s: float | None = None  # by the time stamps of its lines
+    at_s: float | None = None
     elapsed_s: float | None = None
     remaining_s: float | None = None
     rate_per_s: float | None = None
     first_seen: int = 0  # number of the reading in the log
     last_seen: int = 0
     last_change: int = 0  # number of the latest reading with another count; 0 if an older jobmon read it
+    new_epoch: int = 0  # number of the latest reading of another epoch; 0 if an older jobmon read it
     updates: int = 0
+    has_fallen: bool = False  # it started again before it had ever risen
 
     @property
     def is_epoch_line(self) -> bool:
@@ -63,6 +70,11 @@ class Track(NamedTuple):
         return self.n is not None and self.total is not None and self.n >= self.total
 
     @property
+    def is_finished(self) -> bool:
+        """Whether it has reached its total, and in the last epoch if it shows that there are several."""
+        return self.is_full and not (self.epochs and (self.epoch or 0.0) < self.epochs)
+
+    @property
     def is_nearly_full(self) -> bool:
         """Whether it may have reached its total since its latest reading."""
         return self.n is not None and self.total is not None and self.n >= _NEARLY * self.total
@@ -70,13 +82,32 @@ class Track(NamedTuple):
     @property
     def may_count(self) -> bool:
         """Whether its numbers look like a count, if its format alone does not show that they are one."""
-        rises = self.updates >= _STEADY_UPDATES and (self.n or 0.0) > (self.first_n or 0.0)
-        return rises or not self.steady
+        if self.steady:
+            return self.updates >= _STEADY_UPDATES and (self.n or 0.0) > (self.first_n or 0.0)
+        return not self._counts_down
+
+    @property
+    def _counts_down(self) -> bool:
+        """Whether lines show ever smaller numbers: what is left, perhaps, but not what is done."""
+        is_plain = not self.is_bar and self.epoch is None and self.rounds == 0
+        return is_plain and (self.n or 0.0) < (self.first_n or 0.0) + (1 if self.has_fallen else 0)
 
     @property
     def counts_on(self) -> bool:
         """Whether the count goes on over the epochs, so that it is that of the whole job."""
         return self.carried >= (1 if self.total is None else _SURELY_CARRIED)
+
+    @property
+    def pace_per_s(self) -> float | None:
+        """Its units per second since its first line, by the time stamps of its lines."""
+        span_s = (self.at_s or 0.0) - (self.first_at_s or self.at_s or 0.0)
+        if span_s <= 0:
+            return None
+        epochs = 0.0 if self.counts_on else (self.epoch or 0.0) - (self.first_epoch or 0.0)
+        if self.n is None:
+            return epochs / span_s
+        done = self.round_units + epochs * (self.total or self.units_per_epoch or 0.0)
+        return max(0.0, done + self.n - (self.first_n or 0.0)) / span_s
 
     def continues(self, reading: Reading) -> bool:
         """Whether the reading can be a later one of the same bar in the same process."""
@@ -91,7 +122,9 @@ class Track(NamedTuple):
         if self.format != counter_of(reading) or self.role != reading.role:
             return False
         if not self.is_bar:
-            return self.label == reading.label
+            # one format reads counts of several nouns; not every line of a counter names its noun
+            is_same_noun = self.unit == reading.unit or self.total == reading.total is not None
+            return self.label == reading.label and is_same_noun
         if self.epoch is not None or reading.epoch is not None:
             return self.label == reading.label and None not in (self.epoch, reading.epoch)
         # a bar may get its name after its first update, and processes cut each other's text off
@@ -110,6 +143,9 @@ class Track(NamedTuple):
             and self.n >= _OVERRUN * self.total
             and self.continues(reading)
         )
+
+
+FIRST_SEEN, LAST_SEEN = attrgetter("first_seen"), attrgetter("last_seen")  # to sort tracks by
 
 
 def counter_of(reading: Reading) -> str:
@@ -134,9 +170,15 @@ def started(reading: Reading, number: int) -> Track:
         steady=origin.steady,
         first_n=reading.n,
         first_epoch=reading.epoch,
+        first_at_s=reading.at_s,
         first_seen=number,
     )
     return moved(track, reading, number)
+
+
+def restarted(track: Track, reading: Reading, number: int) -> Track:
+    """Return the track that begins with this reading, in place of one that is ahead of it."""
+    return started(reading, number)._replace(has_fallen=(track.n or 0.0) <= (track.first_n or 0.0))
 
 
 def moved(track: Track, reading: Reading, number: int) -> Track:
@@ -154,11 +196,14 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
         epochs=track.epochs if reading.epochs is None else reading.epochs,
         units_per_epoch=per_epoch,
         carried=carried,
+        noun=reading.noun or track.noun,
+        at_s=track.at_s if reading.at_s is None else reading.at_s,
         elapsed_s=track.elapsed_s if reading.elapsed_s is None else reading.elapsed_s,
         remaining_s=reading.remaining_s,
         rate_per_s=track.rate_per_s if reading.rate_per_s is None else reading.rate_per_s,
         last_seen=number,
         last_change=track.last_change if reading.n in (None, track.n) else number,
+        new_epoch=track.new_epoch if reading.epoch in (None, track.epoch) else number,
         updates=track.updates + 1,
     )
 
@@ -177,8 +222,12 @@ def _total(track: Track, reading: Reading) -> float | None:
 
 
 def _carried(track: Track, n: float) -> int:
-    has_fallen_back = track.carried < 0 or n <= (track.n or 0.0)
-    return -1 if has_fallen_back else track.carried + 1
+    before, first = track.n or 0.0, track.first_n or 0.0
+    if track.carried < 0 or n <= before:
+        return -1
+    # an epoch that ended far below the total shows that the total is not that of an epoch
+    was_far = 0 < 2 * first <= before < _HALF * (track.total or 0.0)
+    return track.carried + (_SURELY_CARRIED if was_far else 1)
 
 
 def next_round(track: Track, reading: Reading, number: int) -> Track:

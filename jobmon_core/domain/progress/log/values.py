@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import timegm
 
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "B": 1.0}
+_STAMP = re.compile(r"\b(20\d\d)[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?!\d)")
 _DAYS = re.compile(r"(\d{1,6}) days?,? ?")
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _WITH_UNITS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|secs?|min|[smhd])")
@@ -19,6 +21,9 @@ _PREFIXES = re.compile(
 )
 _NUMBERS = re.compile(r"[-+]?\d[\d.,:e+/-]*%?")
 _SYMBOLS = re.compile(r"[^\w()@. ]+|_|\s+")
+BYTE = "byte"  # the unit of `5.2MB/s` and `13.1MiB/s`
+_BYTES = re.compile(r"[kmgt]?i?b(?:ytes?)?")
+_MOST_INEXACT = 0.05  # a percentage whose rounding leaves a total open by more gives none
 # units of rates and of counts
 _ITEMS = frozenset({
     "file", "image", "img", "example", "ex", "sample", "request", "req", "prompt", "task", "item", "seq",
@@ -53,6 +58,20 @@ def count_of(text: str) -> float | None:
     return value if value is not None and abs(value) <= _LARGEST else None
 
 
+def total_of_share(n: float, percent: str) -> float | None:
+    """Return the total of which ``n`` is the printed share, the roundest that fits; None if it is open."""
+    share, half = count_of(percent), 0.5 * 10.0 ** -len(percent.partition(".")[2])
+    if n <= 0 or not share or share <= half:
+        return None
+    least, most = 100 * n / (share + half), 100 * n / (share - half)
+    if most - least > max(1.0, _MOST_INEXACT * most):
+        return None
+    step = 10.0 ** math.floor(math.log10(most))
+    while step >= 1 and math.floor(most / step) * step < least:
+        step /= 10
+    return math.floor(most / step) * step if step >= 1 else float(round(100 * n / share))
+
+
 def duration_s(text: str) -> float | None:
     """Return the seconds of ``02:05``, ``1 day, 2:40:00``, ``12.5``, ``36 s`` or ``1h 2m``; else None."""
     text = text.strip()
@@ -74,6 +93,14 @@ def duration_s(text: str) -> float | None:
     return total + sum(float(value) * _UNITS_S[unit] for value, unit in found)
 
 
+def stamp_s(text: str) -> float | None:
+    """Return the first time stamp with a date, in seconds; without a time zone, so only differences count."""
+    found = _STAMP.search(text)
+    if found is None or not "01" <= found[2] <= "12":  # timegm accepts no other month
+        return None
+    return float(timegm(tuple(map(int, found.groups()))))
+
+
 def rate_per_s(value: str, unit: str) -> float | None:
     """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``, per second; None without such a value."""
     rate = count_of(value)
@@ -90,6 +117,8 @@ def counted_unit(text: str) -> str:
         return "step"
     if name == "batches":
         return "batch"
+    if _BYTES.fullmatch(name):
+        return BYTE
     singular = name.removesuffix("s") if len(name) > 2 else name  # noqa: PLR2004 - "us", "B"
     return "item" if singular in _ITEMS else singular
 

@@ -1,4 +1,4 @@
-"""Which processes of a node belong to a task, from the process table."""
+"""Which processes of a node belong to a task, from the process table, and how much they use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
 
 _SLURM_STEP_DAEMON = "slurmstepd"
 
@@ -93,3 +94,51 @@ def _is_of_agent(process: Process, target: Target) -> bool:
     """Whether a process belongs to the step of the agent, or is the daemon that runs a step."""
     step = (process.environment or {}).get("SLURM_STEP_ID")
     return process.command == _SLURM_STEP_DAEMON or bool(target.own_step and step == target.own_step)
+
+
+Key = tuple[int, int]
+
+
+def cpu_seconds(before: Mapping[Key, Usage], now: Iterable[Process], new_since_ticks: int) -> float:
+    """Return the CPU time that processes used since an earlier look, with children that ended meanwhile.
+
+    When a child ends, its parent's counter of children grows by all that the child has used, and the child's
+    own counter disappears: the change of the sum of both is what it used since the look. If the parent is not
+    there to count it, the sum falls; what the others used is then the better figure. A process that started
+    before ``new_since_ticks`` (since boot) and was not looked at contributes nothing.
+    """
+    pairs, gone = _since(before, tuple(now), new_since_ticks)
+    own = sum(usage.own_s - earlier.own_s for usage, earlier in pairs)
+    children = sum(usage.children_s - earlier.children_s for usage, earlier in pairs)
+    ended = sum(usage.own_s + usage.children_s for usage in gone)
+    return max(own, own + children - ended, 0.0)
+
+
+def bytes_moved(
+    before: Mapping[Key, Usage], now: Iterable[Process], new_since_ticks: int
+) -> tuple[int | None, int | None]:
+    """Return the bytes that processes read and wrote since an earlier look; None if the kernel hides them.
+
+    The counters of a process include those of its ended children, as with `cpu_seconds`.
+    """
+    pairs, gone = _since(before, tuple(now), new_since_ticks)
+    if all(usage.read is None for usage, _ in pairs):
+        return None, None
+    read = sum((usage.read or 0) - (earlier.read or 0) for usage, earlier in pairs)
+    written = sum((usage.written or 0) - (earlier.written or 0) for usage, earlier in pairs)
+    read -= sum(usage.read or 0 for usage in gone)
+    written -= sum(usage.written or 0 for usage in gone)
+    return max(read, 0), max(written, 0)
+
+
+def _since(
+    before: Mapping[Key, Usage], now: Sequence[Process], new_since_ticks: int
+) -> tuple[list[tuple[Usage, Usage]], list[Usage]]:
+    """Return the usage of each process with its earlier one, and the earlier one of those that have ended."""
+    pairs = []
+    for process in now:
+        is_new = process.start_ticks >= new_since_ticks
+        start = Usage(read=0, written=0) if is_new else process.usage
+        pairs.append((process.usage, before.get(process.key, start)))
+    present = {process.key for process in now}
+    return pairs, [usage for key, usage in before.items() if key not in present]

@@ -44,6 +44,7 @@ _WRAPPERS = {
     *("conda", "mamba", "micromamba", "poetry", "pipenv", "pixi", "uv", "uvx"),
     *("apptainer", "singularity", "starter", "starter-suid", "enroot", "docker", "podman", "conmon", "pyxis"),
 }
+_POOLS = {"xargs", "make", "gmake", "parallel", "ninja"}  # they say themselves which of their programs failed
 _HELPERS = {"tee", "cat", "tail", "head", "grep", "sed", "awk", "gawk", "mawk", "sleep", "ts", "inotifywait"}
 _INTERPRETERS = ("python", "perl", "ruby", "julia", "Rscript", "java", "node", "pypy")
 
@@ -65,6 +66,11 @@ def is_launcher(argv: tuple[str, ...], command: str) -> bool:
     """Return whether a process is a launcher, e.g. ``torchrun``, which starts several workers."""
     script = _script(argv).removeprefix("-m ")
     return _program(argv, command) in _LAUNCHERS or script in _LAUNCHERS
+
+
+def is_pool(argv: tuple[str, ...], command: str) -> bool:
+    """Return whether a process starts a new program whenever one of its programs has ended."""
+    return _program(argv, command) in _POOLS or _script(argv) in _POOLS
 
 
 def is_helper(argv: tuple[str, ...], command: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import Disk
-from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
+from jobmon_core.domain.triage.situation import NodeView, Situation
 
 _HORIZON_S, _URGENT_S = 86_400.0, 3600.0
 _GB_BYTES = 2**30
@@ -28,13 +29,13 @@ class _Room(NamedTuple):
     full_in_s: float | None  # at the speed at which it shrinks
 
 
-def disk_full(situation: Situation) -> Verdict | None:
+def disk_full(situation: Situation) -> Event | None:
     """Find a disk that is nearly full, or will be full within a day and before the time limit of the task."""
     rooms = [
         room
         for node in situation.nodes
         for disk in node.latest.disks
-        for room in (_bytes_left(situation, node, disk), _inodes_left(situation, node, disk))
+        for room in _left(situation, node, disk)
     ]
     limit_s = situation.limit_s
     horizon_s = _HORIZON_S if limit_s is None else min(_HORIZON_S, limit_s - situation.now_s)
@@ -48,35 +49,39 @@ def disk_full(situation: Situation) -> Verdict | None:
         found, key=lambda room: (not room.is_low, _HORIZON_S if room.full_in_s is None else room.full_in_s)
     )
     when = "" if worst.full_in_s is None else f", full in {duration(worst.full_in_s)}"
-    return Verdict(
+    return situation.finding(
         "disk-full",
         "A disk is nearly full",
         f"{worst.text} on {worst.path}{when}",
-        situation.since_s("disk-full", situation.now_s),
         tuple(dict.fromkeys(f"{room.path}: {room.text}" for room in found)),
         "Remove old checkpoints or other files there, or write elsewhere, before a save fails.",
         is_critical=worst.is_low or (worst.full_in_s is not None and worst.full_in_s <= _URGENT_S),
     )
 
 
-def _bytes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
-    percent = _PERCENT * disk.free / disk.total if disk.total else _PERCENT
-    is_low = percent < situation.thresholds.disk_free_percent and disk.free < _small_bytes(situation)
-    text = f"{size(disk.free)} ({percent:.1f} %) free"
-    series = _series(node, disk.path, lambda each: each.free)
-    return _Room(disk.path, text, is_low, _full_in_s(situation, series))
+def _left(situation: Situation, node: NodeView, disk: Disk) -> Iterator[_Room]:
+    """Yield what is left of the bytes and of the inodes of a disk, as an agent measures them."""
+    series = [_series(node, disk.path, lambda each: each.free)]
+    series.append(_series(node, disk.path, lambda each: each.free_inodes) if disk.inodes else [])
+    figures = _figures(situation, disk.free, disk.total, disk.free_inodes, disk.inodes)
+    for (text, is_low), points in zip(figures, series, strict=True):
+        yield _Room(disk.path, text, is_low, _full_in_s(situation, points))
 
 
-def _small_bytes(situation: Situation) -> float:
-    return situation.thresholds.disk_free_gb * _GB_BYTES
-
-
-def _inodes_left(situation: Situation, node: NodeView, disk: Disk) -> _Room:
-    percent = _PERCENT * disk.free_inodes / disk.inodes if disk.inodes else _PERCENT
-    is_low = percent < situation.thresholds.disk_free_percent and disk.free_inodes < _SMALL_INODES
-    text = f"{count(disk.free_inodes, 'inode')} ({percent:.1f} %) free for further files"
-    series = _series(node, disk.path, lambda each: each.free_inodes) if disk.inodes else []
-    return _Room(disk.path, text, is_low, _full_in_s(situation, series))
+def _figures(
+    situation: Situation, free_bytes: int, total_bytes: int, free_inodes: int, inodes: int
+) -> Iterator[tuple[str, bool]]:
+    """Yield a text about the bytes and one about the inodes, each with whether too few are left."""
+    thresholds = situation.thresholds
+    bytes_text = f"{size(free_bytes)} ({{:.1f}}%) free"
+    inodes_text = f"{count(free_inodes, 'inode')} ({{:.1f}}%) free for further files"
+    kinds = (
+        (free_bytes, total_bytes, thresholds.disk_free_gb * _GB_BYTES, bytes_text),
+        (free_inodes, inodes, _SMALL_INODES, inodes_text),
+    )
+    for free, total, small, text in kinds:
+        percent = _PERCENT * free / total if total else _PERCENT
+        yield text.format(percent), percent < thresholds.disk_free_percent and free < small
 
 
 def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tuple[float, int]]:
@@ -112,15 +117,5 @@ def _named_folders(situation: Situation) -> list[_Room]:
     )
     if disk is None or not folder:
         return []
-    rooms = (
-        (disk.free_bytes, disk.total_bytes, _small_bytes(situation), size(disk.free_bytes), "free"),
-        (
-            disk.free_inodes, disk.total_inodes, _SMALL_INODES,
-            count(disk.free_inodes, "inode"), "free for further files",
-        ),
-    )  # fmt: skip
-    return [
-        _Room(folder, f"{text} ({_PERCENT * free / total:.1f} %) {what}", is_low=True, full_in_s=None)
-        for free, total, small, text, what in rooms
-        if total and free < small and _PERCENT * free / total < situation.thresholds.disk_free_percent
-    ]
+    figures = _figures(situation, disk.free_bytes, disk.total_bytes, disk.free_inodes, disk.total_inodes)
+    return [_Room(folder, text, is_low=True, full_in_s=None) for text, is_low in figures if is_low]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import Gpu
-from jobmon_core.domain.triage.situation import Situation, Verdict, XidError
+from jobmon_core.domain.triage.situation import Situation, XidError
 from jobmon_core.domain.triage.windows import (
     GpuKey,
     gpu_average,
@@ -26,17 +27,16 @@ _BROKEN = "Save your work, cancel the job, and report the node to its administra
 _UNKNOWN = XidError("not described by jobmon", "Look it up in NVIDIA's list of Xid errors.")
 
 
-def gpu_lost(situation: Situation) -> Verdict | None:
+def gpu_lost(situation: Situation) -> Event | None:
     """Find a GPU that the driver does not reach any more."""
     lost = [key for key in gpu_keys(situation) if _is(key, lambda gpu: gpu.is_lost)]
     if not lost:
         return None
     names = ", ".join(key.name(situation) for key in lost)
-    return Verdict(
+    return situation.finding(
         "gpu-lost",
         "A GPU is lost",
         f"the driver does not reach {names} any more",
-        situation.since_s("gpu-lost", situation.now_s),
         (f"{names}: lost",),
         _BROKEN,
         is_critical=True,
@@ -49,7 +49,7 @@ def _is(key: GpuKey, condition: Callable[[Gpu], bool]) -> bool:
     return gpu is not None and condition(gpu)
 
 
-def xid_errors(situation: Situation) -> Verdict | None:
+def xid_errors(situation: Situation) -> Event | None:
     """Find the error numbers that the driver reported; the text names a critical one, if there is any."""
     found = [
         (key, number, situation.xids.get(number, _UNKNOWN))
@@ -59,11 +59,10 @@ def xid_errors(situation: Situation) -> Verdict | None:
     if not found:
         return None
     key, number, error = next((each for each in found if each[2].is_critical), found[0])
-    return Verdict(
+    return situation.finding(
         "gpu-error",
         "A GPU reports an error",
         f"{key.name(situation)} reports Xid {number}: {error.title}",
-        situation.since_s("gpu-error", situation.now_s),
         tuple(f"{each.name(situation)}: Xid {xid}, {about.title}" for each, xid, about in found),
         error.advice,
         is_critical=error.is_critical,
@@ -80,17 +79,16 @@ def _risen(situation: Situation, figure: Callable[[Gpu], int | None]) -> Iterato
             yield key, counts[0], counts[-1]
 
 
-def ecc_errors(situation: Situation) -> Verdict | None:
+def ecc_errors(situation: Situation) -> Event | None:
     """Find memory errors of a GPU in this run that could not be corrected."""
     found = next(_risen(situation, lambda gpu: gpu.ecc_errors), None)
     if found is None:
         return None
     key, before, now = found
-    return Verdict(
+    return situation.finding(
         "gpu-memory-error",
         "Memory errors of a GPU",
         f"{key.name(situation)} had {now - before} memory errors that it could not correct",
-        situation.since_s("gpu-memory-error", situation.now_s),
         (f"{key.name(situation)}: uncorrected ECC errors {before} -> {now}",),
         f"Its results may be wrong. {_BROKEN}",
         is_critical=True,
@@ -98,7 +96,7 @@ def ecc_errors(situation: Situation) -> Verdict | None:
     )
 
 
-def worn_gpu(situation: Situation) -> Verdict | None:
+def worn_gpu(situation: Situation) -> Event | None:
     """Find a GPU that remaps rows of its memory, or whose links to other GPUs report errors."""
     counters: tuple[tuple[str, Callable[[Gpu], int | None]], ...] = (
         ("remapped rows", lambda gpu: gpu.remapped_rows),
@@ -106,11 +104,10 @@ def worn_gpu(situation: Situation) -> Verdict | None:
     )
     for name, figure in counters:
         for key, before, now in _risen(situation, figure):
-            return Verdict(
+            return situation.finding(
                 "gpu-worn",
                 "A GPU may soon fail",
                 f"{key.name(situation)} has {now - before} new {name}",
-                situation.since_s("gpu-worn", situation.now_s),
                 (f"{key.name(situation)}: {name} {before} -> {now}",),
                 "Report it to the administrators of the node.",
                 is_quiet=True,
@@ -119,7 +116,7 @@ def worn_gpu(situation: Situation) -> Verdict | None:
     return None
 
 
-def throttled_gpu(situation: Situation) -> Verdict | None:
+def throttled_gpu(situation: Situation) -> Event | None:
     """Find a GPU that is slowed down for long, e.g. because it is too hot."""
     seconds = _LONG * situation.thresholds.must_last_s
     for key in gpu_keys(situation):
@@ -128,13 +125,13 @@ def throttled_gpu(situation: Situation) -> Verdict | None:
         if gpu is None or slowed is None or slowed < _THROTTLED_SHARE or not _reasons(gpu):
             continue
         heat = "" if gpu.temperature_c is None else f", {gpu.temperature_c:.0f} °C"
-        return Verdict(
+        return situation.finding(
             "gpu-throttled",
             "A GPU is slowed down",
             f"{key.name(situation)} is slowed down ({', '.join(_reasons(gpu))}{heat})",
-            situation.since_s("gpu-throttled", situation.now_s - seconds),
-            (f"slowed down {100 * slowed:.0f} % of the last {duration(seconds)}{heat}",),
+            (f"slowed down {100 * slowed:.0f}% of the last {duration(seconds)}{heat}",),
             "Report the node to its administrators if this goes on: its cooling may be faulty.",
+            lasting_s=seconds,
             is_quiet=True,
         )
     return None
@@ -144,7 +141,7 @@ def _reasons(gpu: Gpu) -> tuple[str, ...]:
     return tuple(reason for reason in gpu.throttle_reasons if reason not in _HARMLESS)
 
 
-def odd_gpu(situation: Situation) -> Verdict | None:
+def odd_gpu(situation: Situation) -> Event | None:
     """Find the one GPU that computes far more or less than all others of the task."""
     seconds = _LONG * situation.thresholds.must_last_s
     keys = gpu_keys(situation)
@@ -157,21 +154,21 @@ def odd_gpu(situation: Situation) -> Verdict | None:
         others = [mean for i, mean in enumerate(known) if i != index]
         usual = sum(others) / len(others)
         odd = keys[index].name(situation)
-        return Verdict(
+        return situation.finding(
             "odd-gpu",
             "One GPU differs from the others",
-            f"{odd} is {known[index]:.0f} % busy, the others {usual:.0f} %",
-            situation.since_s("odd-gpu", situation.now_s - seconds),
+            f"{odd} is {known[index]:.0f}% busy, the others {usual:.0f}%",
             tuple(
-                f"{key.name(situation)}: {name} {mean:.0f} %" for key, mean in zip(keys, known, strict=True)
+                f"{key.name(situation)}: {name} {mean:.0f}%" for key, mean in zip(keys, known, strict=True)
             ),
             "Check whether its rank has more or less work, or the GPU is slower (`jobmon show JOBID`).",
+            lasting_s=seconds,
             is_quiet=True,
         )
     return None
 
 
-def shared_gpu(situation: Situation) -> Verdict | None:
+def shared_gpu(situation: Situation) -> Event | None:
     """Find a GPU that others use at the same time."""
     seconds = situation.thresholds.must_last_s
     for key in gpu_keys(situation):
@@ -180,14 +177,14 @@ def shared_gpu(situation: Situation) -> Verdict | None:
         if gpu is None or shared is None or shared < _MOSTLY or not gpu.other_processes:
             continue
         number = f"{gpu.other_processes} other {'process' if gpu.other_processes == 1 else 'processes'}"
-        return Verdict(
+        return situation.finding(
             "gpu-shared",
             "Others use the same GPU",
             f"{number} on {key.name(situation)} for over {duration(seconds)}",
-            situation.since_s("gpu-shared", situation.now_s - seconds),
             (f"{key.name(situation)}: {number}, {len(gpu.own_pids)} of this job",),
             "Is another job of yours there, or did the program choose a GPU by itself? It should use those "
             "that CUDA_VISIBLE_DEVICES names.",
+            lasting_s=seconds,
             is_quiet=True,
         )
     return None

@@ -1,12 +1,16 @@
-"""Rules about a program that makes progress, but slower than its GPUs or cores allow."""
+"""Rules about a program that makes progress, but slower than its GPUs, cores or node would allow."""
 
 from __future__ import annotations
 
-from jobmon_core.domain.humanize import duration, size
+from typing import NamedTuple
+
+from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import Gpu, Sample
-from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.domain.triage.windows import (
     GpuKey,
+    Window,
     average,
     cpu_percents,
     gpu_average,
@@ -20,7 +24,7 @@ from jobmon_core.domain.triage.windows import (
     written_per_s,
 )
 
-_LONG = 2  # times `must_last_s`: speed varies, and epochs end
+_LONG = 2  # times `must_last_s`: speed varies, epochs end, and bursts of other jobs are ordinary
 _GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % busy, within a sample: bursts of work with gaps between
 _MOSTLY = 0.6  # share of the time
 _BUSY_CORES = 0.85  # share of the cores
@@ -29,10 +33,11 @@ _READ_BYTES_PER_S = 1e6
 _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
 _CROWDED_CORES = 0.5  # cores used less than this are not crowded, unless `_MANY_RUNNABLE` threads want them
 _MANY_THREADS = 8  # for each core: most of them must wait
+_OWN_SHARE = 0.5  # of what is used on the node: with more, the job itself fills it
 _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever OMP_NUM_THREADS says
 
 
-def starved_gpus(situation: Situation) -> Verdict | None:
+def starved_gpus(situation: Situation) -> Event | None:
     """Find GPUs that wait while the steps advance, and what they wait for."""
     seconds = _LONG * situation.thresholds.must_last_s
     keys, now_s = _used_gpus(situation), situation.now_s
@@ -46,16 +51,16 @@ def starved_gpus(situation: Situation) -> Verdict | None:
     if busy >= situation.thresholds.gpu_low_percent and not is_gappy:
         return None
     kind, what, advice, sign = _reason(situation, seconds)
-    return Verdict(
+    return situation.finding(
         kind,
         f"The GPUs wait for {what}",
-        f"its GPUs are busy {busy:.0f} % of the time{' in bursts' if is_gappy else ''}: they wait for {what}",
-        situation.since_s(kind, situation.now_s - seconds),
+        f"its GPUs are busy {busy:.0f}% of the time{' in bursts' if is_gappy else ''}: they wait for {what}",
         (
-            f"GPUs: busy {busy:.0f} % over the last {duration(seconds)}, while the steps advance",
+            f"GPUs: busy {busy:.0f}% over the last {duration(seconds)}, while the steps advance",
             *sign,
         ),
         advice,
+        lasting_s=seconds,
     )
 
 
@@ -110,13 +115,13 @@ def _waiting_for_disks(situation: Situation, seconds: float) -> tuple[str, ...]:
     ]
     known = [wait for wait in waits if wait is not None]
     return (
-        (f"disks: the CPUs wait for them {max(known):.0f} % of the time",)
+        (f"disks: the CPUs wait for them {max(known):.0f}% of the time",)
         if max(known, default=0) >= 1
         else ()
     )
 
 
-def checkpoint_overhead(situation: Situation) -> Verdict | None:
+def checkpoint_overhead(situation: Situation) -> Event | None:
     """Find a program that spends much of its time saving checkpoints."""
     saved = situation.artifacts.checkpoints
     if situation.is_starting() or saved is None or not saved.interval_s or not gpu_keys(situation):
@@ -134,21 +139,21 @@ def checkpoint_overhead(situation: Situation) -> Verdict | None:
     known = [each for each in shares if each is not None]
     if not known or 100 * max(known) < situation.thresholds.saving_percent:
         return None
-    return Verdict(
+    return situation.finding(
         "checkpoint-overhead",
         "Saving takes much of the time",
-        f"spends {100 * max(known):.0f} % of its time saving checkpoints",
-        situation.since_s("checkpoint-overhead", situation.now_s - seconds),
+        f"spends {100 * max(known):.0f}% of its time saving checkpoints",
         (
-            f"GPUs: idle while it writes for {100 * max(known):.0f} % of the last {duration(seconds)}",
+            f"GPUs: idle while it writes for {100 * max(known):.0f}% of the last {duration(seconds)}",
             f"checkpoints: one every {duration(saved.interval_s)}",
         ),
         "Save less often, save asynchronously, or save to a faster disk.",
+        lasting_s=seconds,
         is_quiet=True,
     )
 
 
-def oversubscribed(situation: Situation) -> Verdict | None:
+def oversubscribed(situation: Situation) -> Event | None:
     """Find a task with far more threads than its cores can run."""
     seconds = situation.thresholds.must_last_s
     for node in situation.nodes:
@@ -172,17 +177,77 @@ def oversubscribed(situation: Situation) -> Verdict | None:
         )
         if by_setting or by_throttling or by_running:
             limit = max(1, int(cpu.cores / max(1, len(workers))))
-            return Verdict(
+            return situation.finding(
                 "thread-oversubscription",
                 "Too many threads for its cores",
                 f"{threads} threads and processes share {cpu.cores:g} cores",
-                situation.since_s("thread-oversubscription", situation.now_s - seconds),
                 (
                     f"CPU: {used / 100:.1f} of {cpu.cores:g} cores busy over the last {duration(seconds)}",
                     *([f"threads that compute or wait for a core: {runnable:.0f}"] if runnable else []),
-                    *([f"OMP_NUM_THREADS: {wanted} over {len(workers)} workers"] if wanted else []),
-                    *([f"CPU quota: held it back {throttled:.0f} % of the time"] if throttled >= 1 else []),
+                    *([f"OMP_NUM_THREADS: {wanted} over {count(len(workers), 'worker')}"] if wanted else []),
+                    *([f"CPU quota: held it back {throttled:.0f}% of the time"] if throttled >= 1 else []),
                 ),
                 f"Set OMP_NUM_THREADS={limit} (and MKL_NUM_THREADS) for each worker, or ask for more cores.",
+                lasting_s=seconds,
             )
     return None
+
+
+class _Full(NamedTuple):
+    """What others fill, and the figures that show it."""
+
+    text: str
+    node: str
+    job: str
+
+
+def noisy_neighbour(situation: Situation) -> Event | None:
+    """Find a node whose cores or memory are full with the work of others."""
+    seconds = _LONG * situation.thresholds.must_last_s
+    for node in situation.nodes:
+        samples = window(node, situation.now_s, seconds)
+        found = _cores_of_others(situation, node, samples) or _memory_of_others(situation, node, samples)
+        if found:
+            return situation.finding(
+                "noisy-neighbour",
+                "The node is full with other work",
+                found.text,
+                (f"node: {found.node} for {duration(seconds)}", f"this job: {found.job}"),
+                "Ask for whole nodes (`--exclusive`), or exclude this node (`--exclude`) next time.",
+                lasting_s=seconds,
+                is_quiet=True,
+            )
+    return None
+
+
+def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> _Full | None:
+    """Return the cores of a node if others keep them busy."""
+    cores = node.latest.node.cores
+    whole = average(samples, lambda sample: sample.node.cpu_percent)
+    own = average(samples, lambda sample: sample.cpu.used_percent if sample.cpu else None)
+    if not cores or whole is None or own is None or whole < situation.thresholds.node_full_percent:
+        return None
+    if own / cores >= _OWN_SHARE * whole:
+        return None
+    return _Full(
+        f"nearly all cores of {node.name} are busy, only {own / cores:.0f}% by this job",
+        f"{whole:.0f}% of {cores} cores busy",
+        f"{own / cores:.0f}%",
+    )
+
+
+def _memory_of_others(situation: Situation, node: NodeView, samples: Window) -> _Full | None:
+    """Return the memory of a node if others fill it."""
+    total = node.latest.node.memory_total
+    available = average(samples, lambda sample: sample.node.memory_available)
+    own = average(samples, lambda sample: sample.memory.used if sample.memory else None)
+    if not total or available is None or own is None:
+        return None
+    used = total - available
+    if 100 * used < situation.thresholds.node_full_percent * total or own >= _OWN_SHARE * used:
+        return None
+    return _Full(
+        f"the memory of {node.name} is nearly full, only {size(int(own))} by this job",
+        f"{size(int(used))} of {size(total)} of memory used",
+        size(int(own)),
+    )

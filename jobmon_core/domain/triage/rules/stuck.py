@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import Worker
 from jobmon_core.domain.telemetry.summary import SPINNING_PERCENT, power_share
-from jobmon_core.domain.triage.situation import NodeView, Situation, Verdict
+from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.domain.triage.windows import (
     GpuKey,
     cpu_percents,
@@ -19,6 +20,8 @@ from jobmon_core.domain.triage.windows import (
     utilizations,
     worker_average,
 )
+
+_BUSY_PERCENT = 80.0  # of one core, on average of the workers
 
 IDLE_GPU_PERCENT = 5.0
 _LOW_SM_PERCENT = 30.0
@@ -36,7 +39,7 @@ _ENDLESS_COLLECTIVE = (
 _ENDLESS_KERNEL = "Probably it waits for a GPU kernel that does not end; cancel and restart it."
 
 
-def block_buffered(situation: Situation) -> Verdict | None:
+def block_buffered(situation: Situation) -> Event | None:
     """Find a Python program whose log is silent although it works: its output waits in a buffer."""
     idle_s = situation.log_idle_s
     if idle_s is None or not _is_silent(situation, idle_s) or not _may_buffer(situation):
@@ -48,13 +51,13 @@ def block_buffered(situation: Situation) -> Verdict | None:
     if not signs:
         return None
     log = "its log has not grown" if situation.has_output else "its log is empty"
-    return Verdict(
+    return situation.finding(
         "block-buffered-output",
         "Output held in a buffer",
         f"{log} for {duration(idle_s)}, but the program works: {signs[0]}",
-        situation.since_s("block-buffered-output", situation.now_s - idle_s),
         (f"log: no output for {duration(idle_s)}", *signs),
         "Run `python -u`, or set PYTHONUNBUFFERED=1: then each line is in the log at once.",
+        lasting_s=idle_s,
         is_quiet=not (writes and situation.workers),  # what prints nothing, or is not Python, looks the same
     )
 
@@ -84,14 +87,14 @@ def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
     seconds = situation.thresholds.must_last_s
     gpus = utilizations(situation, seconds)
     if gpus and max(gpus) >= situation.thresholds.gpu_busy_percent:
-        return (f"GPUs: busy {max(gpus):.0f} % of the last {duration(seconds)}",)
+        return (f"GPUs: busy {max(gpus):.0f}% of the last {duration(seconds)}",)
     cores = sum(used for used, _ in cpu_percents(situation, seconds))
     if cores >= _BUSY_CPU_PERCENT:
         return (f"CPU: {cores / 100:.1f} cores busy over the last {duration(seconds)}",)
     return ()
 
 
-def stacks_at_stall(situation: Situation) -> Verdict | None:
+def stacks_at_stall(situation: Situation) -> Event | None:
     """Say where the processes were when the task stalled, and which rank did not arrive."""
     taken = situation.stacks
     if taken is None or not (taken.stacks or taken.problems):
@@ -103,11 +106,10 @@ def stacks_at_stall(situation: Situation) -> Verdict | None:
         text = f"where its processes are is not known: {taken.problems[0] if taken.problems else 'no stack'}"
     else:
         text = taken.comparison.text or f"{known[0].name} is at {known[0].frames[0]}"
-    return Verdict(
+    return situation.finding(
         "stacks-at-stall",
         "A rank did not arrive" if odd else "Where its processes are",
         f"no progress; {text}",
-        situation.since_s("stacks-at-stall", situation.now_s),
         (
             *(f"{stack.name} on {stack.node}: {stack.frames[0]}" for stack in known[:_MAX_RANKS]),
             *problems,
@@ -127,7 +129,7 @@ class _Place(NamedTuple):
     writes: bool = False  # e.g. a checkpoint, while the others wait
 
 
-def collective_stuck(situation: Situation) -> Verdict | None:
+def collective_stuck(situation: Situation) -> Event | None:
     """Find the one rank that does something else than all others, which wait for it."""
     pause_s = situation.pause_s
     if pause_s is None:
@@ -139,16 +141,16 @@ def collective_stuck(situation: Situation) -> Verdict | None:
     odd, others = places[index], [place for i, place in enumerate(places) if i != index]
     usual = sum(place.busy_percent for place in others) / len(others)
     doing = "is idle" if odd.busy_percent < usual else "is busy alone"
-    return Verdict(
+    return situation.finding(
         "collective-stuck",
         "One rank holds up the others",
         f"no progress for {duration(pause_s)}: {odd.name} {doing}, the other {len(others)} wait",
-        situation.since_s("collective-stuck", situation.now_s - pause_s),
         (
-            f"{odd.name}: busy {odd.busy_percent:.0f} %",
-            *(f"{place.name}: busy {place.busy_percent:.0f} %" for place in others),
+            f"{odd.name}: busy {odd.busy_percent:.0f}%",
+            *(f"{place.name}: busy {place.busy_percent:.0f}%" for place in others),
         ),
         _STACKS + "All ranks must call the same collective operations in the same order.",
+        lasting_s=pause_s,
         is_critical=True,
     )
 
@@ -190,7 +192,7 @@ def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
     return f"{name} on {node.name}" if len(situation.nodes) > 1 else name
 
 
-def gpu_hang(situation: Situation) -> Verdict | None:
+def gpu_hang(situation: Situation) -> Event | None:
     """Find GPUs that run a kernel all the time and compute nothing, e.g. in a dead collective operation."""
     pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
     gpus = utilizations(situation, seconds)
@@ -199,19 +201,19 @@ def gpu_hang(situation: Situation) -> Verdict | None:
     signs = [_low_work(key, situation, seconds) for key in gpu_keys(situation)]
     if not all(signs):
         return None
-    return Verdict(
+    return situation.finding(
         "gpu-hang",
         "GPUs busy without progress",
-        f"no progress for {duration(pause_s)}, but its GPUs are {min(gpus):.0f} % busy at {signs[0]}",
-        situation.since_s("gpu-hang", situation.now_s - pause_s),
+        f"no progress for {duration(pause_s)}, but its GPUs are {min(gpus):.0f}% busy at {signs[0]}",
         (
             f"log and progress: nothing new for {duration(pause_s)}",
             *(
-                f"{key.name(situation)}: {busy:.0f} % busy, {sign}"
+                f"{key.name(situation)}: {busy:.0f}% busy, {sign}"
                 for key, busy, sign in zip(gpu_keys(situation), gpus, signs, strict=True)
             ),
         ),
         _STACKS + (_ENDLESS_COLLECTIVE if len(situation.living_workers) > 1 else _ENDLESS_KERNEL),
+        lasting_s=pause_s,
         is_critical=True,
     )
 
@@ -220,14 +222,14 @@ def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
     """Return the figure that shows that a busy GPU computes little; empty if none does."""
     sm = gpu_average(key, situation.now_s, seconds, lambda gpu: gpu.sm_percent)
     if sm is not None:
-        return f"{sm:.0f} % of its SMs" if sm < _LOW_SM_PERCENT else ""
+        return f"{sm:.0f}% of its SMs" if sm < _LOW_SM_PERCENT else ""
     power = gpu_average(key, situation.now_s, seconds, power_share)
     if power is None or 100 * power >= situation.thresholds.low_power_percent:
         return ""
-    return f"{100 * power:.0f} % of its power limit"
+    return f"{100 * power:.0f}% of its power limit"
 
 
-def deadlock(situation: Situation) -> Verdict | None:
+def deadlock(situation: Situation) -> Event | None:
     """Find a program all of whose workers are idle, although its work is not done."""
     pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
     cpus, workers = cpu_percents(situation, seconds), len(situation.living_workers)
@@ -243,18 +245,18 @@ def deadlock(situation: Situation) -> Verdict | None:
     )
     if not is_idle or moved is None or moved > STILL_BYTES_PER_S:
         return None
-    return Verdict(
+    return situation.finding(
         "deadlock",
         "All processes are idle",
         f"no progress for {duration(pause_s)}, and everything is idle",
-        situation.since_s("deadlock", situation.now_s - pause_s),
         (
             f"log and progress: nothing new for {duration(pause_s)}",
-            f"CPU: {used:.0f} % of one core by {workers} workers over the last {duration(seconds)}",
+            f"CPU: {used:.0f}% of one core by {count(workers, 'worker')} over the last {duration(seconds)}",
             f"disks: {size(moved)}/s",
-            *([f"GPUs: busy {max(gpus):.0f} %"] if gpus else []),
+            *([f"GPUs: busy {max(gpus):.0f}%"] if gpus else []),
         ),
         _STACKS + "Its processes probably wait for each other, a lock, a queue or the network.",
+        lasting_s=pause_s,
         is_critical=True,
     )
 
@@ -263,7 +265,7 @@ def _has_ranks(situation: Situation) -> bool:
     return sum(worker.rank is not None for _, worker in situation.living_workers) >= _MIN_RANKS
 
 
-def outputs_stopped(situation: Situation) -> Verdict | None:
+def outputs_stopped(situation: Situation) -> Event | None:
     """Find busy GPUs whose results are not saved any more."""
     seconds, gpus = (
         situation.thresholds.must_last_s,
@@ -274,16 +276,16 @@ def outputs_stopped(situation: Situation) -> Verdict | None:
         return None
     if idle_s < max(usual.longest_s, 2 * seconds):
         return None
-    return Verdict(
+    return situation.finding(
         "outputs-stopped",
         "No results are saved any more",
-        f"nothing was saved for {duration(idle_s)}, although its GPUs are {min(gpus):.0f} % busy",
-        situation.since_s("outputs-stopped", situation.now_s - idle_s + usual.longest_s / _MANY_INTERVALS),
+        f"nothing was saved for {duration(idle_s)}, although its GPUs are {min(gpus):.0f}% busy",
         (
             f"{usual.what}: the latest {duration(idle_s)} ago, {usual.text}",
-            f"GPUs: busy {min(gpus):.0f} % of the last {duration(seconds)}",
+            f"GPUs: busy {min(gpus):.0f}% of the last {duration(seconds)}",
         ),
         "Check the permissions and the free space of its output folder, and what its log says about saving.",
+        lasting_s=idle_s - usual.longest_s / _MANY_INTERVALS,
         is_quiet=usual.is_guess,
     )
 
@@ -312,3 +314,32 @@ def _usual_saving(situation: Situation) -> _Saving | None:
         return None
     text = f"they grew for {duration(grew_for_s)} before"
     return _Saving("outputs", text, _LONGER_THAN_BEFORE * grew_for_s, is_guess=True)
+
+
+def endless_loop(situation: Situation) -> Event | None:
+    """Find a program whose progress has stopped while its workers keep a core each busy on average."""
+    pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
+    cpus = [used for used, _ in cpu_percents(situation, seconds)]
+    gpus = utilizations(situation, seconds)
+    moved = transferred_per_s(situation, seconds)
+    workers = len(situation.living_workers)
+    if pause_s is None or not cpus or not workers or moved is None or moved > STILL_BYTES_PER_S:
+        return None
+    if sum(cpus) < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= IDLE_GPU_PERCENT:
+        return None
+    if gpu_keys(situation) and not gpus:  # they may compute: their figures are not known
+        return None
+    return situation.finding(
+        "endless-loop",
+        "Busy without progress",
+        f"no progress for {duration(pause_s)}, although its processes compute",
+        (
+            f"log and progress: nothing new for {duration(pause_s)}",
+            f"CPU: {sum(cpus) / 100:.1f} cores busy over the last {duration(seconds)}",
+            f"disks: {size(moved)}/s",
+        ),
+        "`jobmon diagnose JOBID --stacks` shows where it is: in an endless loop, in one long step, or in a "
+        "wait that keeps a core busy, as that of MPI does.",
+        lasting_s=pause_s,
+        is_quiet=True,  # the message about the stall is sent anyway
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.events.event import Event
 from jobmon_core.domain.telemetry.model import Gpu
-from jobmon_core.domain.triage.situation import Situation, Verdict
+from jobmon_core.domain.triage.situation import Situation
 from jobmon_core.domain.triage.windows import (
     GpuKey,
     cpu_percents,
@@ -22,7 +23,7 @@ _STILL_BYTES_PER_S = 1e6
 _FEW_GPU_HOURS = 0.05
 
 
-def idle_allocation(situation: Situation) -> Verdict | None:
+def idle_allocation(situation: Situation) -> Event | None:
     """Find a task that does nothing at all while it holds GPUs."""
     seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
     idle = _idle(situation)
@@ -38,21 +39,21 @@ def idle_allocation(situation: Situation) -> Verdict | None:
     since_s = situation.since_s("idle-allocation", situation.now_s - seconds)
     idle_s = situation.now_s - since_s
     gpus = "its GPU is" if len(keys) == 1 else f"all {len(keys)} GPUs are"
-    return Verdict(
+    return situation.finding(
         "idle-allocation",
         "The job does nothing",
         f"{gpus} idle for {duration(idle_s)}{_wasted(len(keys) * idle_s / 3600)}",
-        since_s,
         (
             *(f"{key.name(situation)}: {_used_memory(key)}" for key in keys),
-            f"CPU: {used:.0f} % of one core over the last {duration(seconds)}",
+            f"CPU: {used:.0f}% of one core over the last {duration(seconds)}",
         ),
         "If nobody uses it, end it with `scancel JOBID`; if it should compute, look at its log.",
+        lasting_s=situation.now_s - since_s,
         is_critical=True,
     )
 
 
-def idle_gpu(situation: Situation) -> Verdict | None:
+def idle_gpu(situation: Situation) -> Event | None:
     """Find GPUs that the task holds and does not use; if all are idle, only if no process has opened one."""
     seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
     idle = _idle(situation)
@@ -63,13 +64,13 @@ def idle_gpu(situation: Situation) -> Verdict | None:
     since_s = situation.since_s("idle-gpu", situation.now_s - seconds)
     idle_s = situation.now_s - since_s
     names = "its GPU" if len(keys) == 1 else f"{len(idle)} of {len(keys)} GPUs"
-    return Verdict(
+    return situation.finding(
         "idle-gpu",
         "GPUs held, but idle",
         f"{names} idle for {duration(idle_s)}{_wasted(len(idle) * idle_s / 3600)}",
-        since_s,
         tuple(f"{key.name(situation)}: {_used_memory(key)}" for key in idle),
         "Ask for fewer GPUs, or make the program use them: one process for each, chosen by its rank.",
+        lasting_s=situation.now_s - since_s,
     )
 
 

@@ -79,7 +79,7 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
     """
     try:
         with regular_file(str(path)) as file:
-            check = _judge(str(path), file, max_bytes)
+            check = check_source(str(path), file, max_bytes)
     except Unreadable as problem:
         return FileCheck(str(path), "", FileVerdict.UNREADABLE, str(problem))
     if still_written and check.is_bad:
@@ -87,7 +87,8 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
     return check
 
 
-def _judge(path: str, source: Source, max_bytes: int) -> FileCheck:
+def check_source(path: str, source: Source, max_bytes: int) -> FileCheck:
+    """Return the verdict on the content of a file, of which ``max_bytes`` may be read."""
     name = PurePath(path).name.lower()
     verdict, why, content = FileVerdict.VALID, "", Content(_expected(name, source))
     if not source.size:

@@ -8,8 +8,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, NotChecked, expect_size, number_at
-from jobmon_core.observe.artifacts.formats.text.json_scan import JsonScan
+from jobmon_core.observe.artifacts.formats.source import (
+    Content,
+    Corrupt,
+    NotChecked,
+    Truncated,
+    expect_size,
+    number_at,
+)
+from jobmon_core.observe.artifacts.formats.text.json_file import decoded
 
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
@@ -35,11 +42,10 @@ def check_safetensors(source: Source, max_bytes: int) -> Content:
     if length > min(_MAX_READ, max_bytes):
         raise NotChecked(f"has a header of {length:,} bytes, more than jobmon reads")
     header = source.read_at(_LENGTH, length)
-    scan = JsonScan()
-    for begin in range(0, length, 2**16):
-        scan.feed(header[begin : begin + 2**16], is_last=begin + 2**16 >= length)
-    if not scan.is_complete:
-        raise Corrupt("has a damaged safetensors header")
+    try:
+        decoded(header.decode())
+    except (Truncated, UnicodeDecodeError, RecursionError):
+        raise Corrupt("has a damaged safetensors header") from None
     offsets = [(int(found[1]), int(found[2])) for found in _OFFSETS.finditer(header)]
     if any(begin > end for begin, end in offsets):
         raise Corrupt("has a damaged safetensors header")

@@ -50,6 +50,24 @@ class Head:
         return self.data[offset : offset + count]
 
 
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The start and the end of a file; what lies between is not known."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return bytes that are known; raise `NotChecked` for others."""
+        end, tail_at = min(offset + count, self.size), self.size - len(self.tail)
+        if end <= len(self.head):
+            return self.head[offset:end]
+        if offset >= tail_at:
+            return self.tail[offset - tail_at : end - tail_at]
+        raise NotChecked("is on another machine: only its start and its end were read")
+
+
 class Content(NamedTuple):
     """What a file without damage contains; the fields are those of `FileCheck`."""
 

@@ -12,21 +12,31 @@ from jobmon_core.scheduler.slurm.commands import SEP, cluster_args
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# all exist since 20.11. Of a pending job, StartTime and SchedNodes are what `squeue --start` prints.
+    from jobmon_core.scheduler.slurm.values import Version
+
+# All but Exclusive exist since 20.11; `fields_of` leaves out what a version does not have.
+# Of a pending job, StartTime and SchedNodes are what `squeue --start` prints.
 JOB_FIELDS = (
     *("JobArrayID", "State", "Reason", "Partition", "PriorityLong", "QOS", "Account", "UserName", "UserID"),
     *("SubmitTime", "EligibleTime", "StartTime", "SchedNodes", "TimeLimit", "Dependency", "Licenses"),
     *("Feature", "ReqNodes", "Reservation", "NumNodes", "NumCPUs", "tres-alloc", "tres-per-node"),
-    *("OverSubscribe", "Name"),  # the name is free text: last
+    *("OverSubscribe", "Exclusive", "Name"),  # the name is free text: last
 )
+_EXCLUSIVE_SINCE = (26, 5)  # before, a squeue refuses this column, and OverSubscribe says it
 PLACE_FORMAT = "%i|%Q|%T|%r"  # the reason is free text: last
 PLACE_COLUMNS = PLACE_FORMAT.count("|") + 1
 
 
-def job(job_id: str, cluster: str) -> list[str]:
+def fields_of(version: Version) -> tuple[str, ...]:
+    """Return the fields of a job to query from a squeue of this version."""
+    absent = "Exclusive" if version < _EXCLUSIVE_SINCE else "OverSubscribe"
+    return tuple(name for name in JOB_FIELDS if name != absent)
+
+
+def job(job_id: str, cluster: str, fields: Iterable[str]) -> list[str]:
     """Show a job with what it asks for; of an array also the tasks that have started."""
     listing = ["squeue", *cluster_args(cluster), "-a", "-h", "-t", "all", "-j", job_id]
-    return [*listing, "-O", ",".join(f"{name}:{SEP}" for name in JOB_FIELDS)]
+    return [*listing, "-O", ",".join(f"{name}:{SEP}" for name in fields)]
 
 
 def waiting(partitions: Iterable[str], cluster: str) -> list[str]:

@@ -9,15 +9,17 @@ from jobmon_core.domain.pending.categories import Need, category_of, is_eligible
 from jobmon_core.domain.pending.model import PendingFacts
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.scheduler.slurm.commands import SEP
+from jobmon_core.scheduler.slurm import values
+from jobmon_core.scheduler.slurm.commands import OLDEST_VERSION, SEP, program_version
 from jobmon_core.scheduler.slurm.site import commands
-from jobmon_core.scheduler.slurm.site.dependencies import read_dependencies
-from jobmon_core.scheduler.slurm.site.licenses import read_licenses
-from jobmon_core.scheduler.slurm.site.limit_usage import read_limits
-from jobmon_core.scheduler.slurm.site.partitions import read_nodes, read_partitions
-from jobmon_core.scheduler.slurm.site.queue_place import place_of
-from jobmon_core.scheduler.slurm.site.reservations import read_reservations
-from jobmon_core.scheduler.slurm.site.squeue_job import read_jobs
+from jobmon_core.scheduler.slurm.site.records import (
+    read_licenses,
+    read_limits,
+    read_nodes,
+    read_partitions,
+    read_reservations,
+)
+from jobmon_core.scheduler.slurm.site.squeue_job import place_of, read_dependencies, read_jobs
 from jobmon_core.system.runner import Ran
 
 if TYPE_CHECKING:
@@ -37,13 +39,15 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
 
     The job may have started, or ended lately: then its state says so and nothing else is asked.
     """
-    argv = commands.job(str(ref), cluster)
-    answer = runner.capture(argv, _TIMEOUT_S)
+    said = runner.capture(program_version("squeue"), _TIMEOUT_S)
+    version = values.version(said.stdout) if isinstance(said, Ran) else None
+    fields = commands.fields_of(version or OLDEST_VERSION)
+    answer = runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S)
     if isinstance(answer, Ran) and answer.exit_code and _UNKNOWN_JOB in answer.stderr:
         return NotListed()
     if not isinstance(answer, Ran) or answer.exit_code:
         return Unreachable(answer.error_text)
-    jobs = read_jobs(answer.stdout)
+    jobs = read_jobs(answer.stdout, fields)
     if not jobs:
         return (
             Unreachable(f"squeue: unintelligible output: {answer.stdout[:80]!r:.120}")
@@ -61,15 +65,14 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
         also_pending=sum(len(job.pending_indices or (0,)) for job in others),
         running=sum(job.state.phase is Phase.ACTIVE for job in jobs),
     )
-    return _Site(runner, cluster).complete(facts)
+    return _Site(runner, cluster, fields).complete(facts)
 
 
 class _Site:
     """Makes the queries that the category of a reason needs, and collects the errors of those that fail."""
 
-    def __init__(self, runner: Runner, cluster: str) -> None:
-        self._runner = runner
-        self._cluster = cluster
+    def __init__(self, runner: Runner, cluster: str, fields: Sequence[str]) -> None:
+        self._runner, self._cluster, self._fields = runner, cluster, fields
         self._unavailable: list[str] = []
 
     def complete(self, facts: PendingFacts) -> PendingFacts:
@@ -129,8 +132,9 @@ class _Site:
         """Return a dependency with the name and the state of its job, by the queue or by accounting."""
         if not dependency.job:
             return dependency
-        answer = self._runner.capture(commands.job(dependency.job, self._cluster), _TIMEOUT_S)
-        jobs = read_jobs(answer.stdout) if isinstance(answer, Ran) and answer.exit_code == 0 else ()
+        answer = self._runner.capture(commands.job(dependency.job, self._cluster, self._fields), _TIMEOUT_S)
+        text = answer.stdout if isinstance(answer, Ran) and answer.exit_code == 0 else ""
+        jobs = read_jobs(text, self._fields)
         if jobs:
             alive = next((job for job in jobs if job.state.is_alive), jobs[0])
             return replace(dependency, job_name=alive.name, job_state=alive.raw_state)

@@ -1,33 +1,43 @@
-"""Parse the rows of `commands.job`. Never raises: invalid rows are skipped."""
+"""Parse what squeue says: rows of `commands.job` and `commands.waiting`. Never raises: skips invalid rows."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.pending.model import PendingJob, Request
+from jobmon_core.domain.pending.categories import category_of, is_eligible
+from jobmon_core.domain.pending.model import Dependency, PendingJob, QueuePlace, Request
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import SEP
-from jobmon_core.scheduler.slurm.site.commands import JOB_FIELDS
-from jobmon_core.scheduler.slurm.site.gpus import gpus_of
+from jobmon_core.scheduler.slurm.site.commands import PLACE_COLUMNS
+from jobmon_core.scheduler.slurm.site.records import gpus_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from jobmon_core.domain.slurm.job_ids import JobRef
+
+# a condition of a dependency, e.g. ``afterok:12(unfulfilled)``
+_PART = re.compile(r"([a-z]+)(?::(\d{1,10}(?:_(?:\d{1,10}|\*))?))?(?:\+\d+)?(?:\((\w+)\))?", re.ASCII)
+_FAILED = "failed"
 _NONE = ("", "(null)", "N/A", "None", "none")
 _AT_ONCE = re.compile(r"%(\d{1,9})\]?$", re.ASCII)
-_EXCLUSIVE = "NO"  # in the column OverSubscribe: no other job may share the nodes
+# in the column Exclusive, before 26.05 in OverSubscribe: no other job may share the nodes
+_WHOLE_NODES = {"Exclusive": ("NODE", "TOPO"), "OverSubscribe": ("NO", "TOPO")}
 
 
-def read_jobs(text: str) -> tuple[PendingJob, ...]:
-    """Parse all rows; a job's name is cut at a newline, and the rest is skipped like any invalid row."""
+def read_jobs(text: str, names: Sequence[str]) -> tuple[PendingJob, ...]:
+    """Parse all rows, whose columns are ``names``.
+
+    A job's name is cut at a newline, and the rest is skipped like any invalid row.
+    """
     rows = (line.split(SEP) for line in text.split("\n"))
-    return tuple(job for row in rows if len(row) >= len(JOB_FIELDS) for job in _job(row))
+    return tuple(job for row in rows if len(row) >= len(names) for job in _job(row, names))
 
 
-def _job(row: list[str]) -> Iterator[PendingJob]:
-    fields = dict(zip(JOB_FIELDS, row, strict=False))
+def _job(row: list[str], names: Sequence[str]) -> Iterator[PendingJob]:
+    fields = dict(zip(names, row, strict=False))
     listed = values.listed_id(fields["JobArrayID"])
     if listed is None or not fields["State"].strip():
         return
@@ -74,7 +84,7 @@ def _request(fields: dict[str, str]) -> Request:
         memory=values.size_bytes(tres.get("mem", "")),
         gpus=gpus.get("", 0) or sum(gpus.values()),
         gpu_type=next((kind for kind in gpus if kind), ""),
-        is_exclusive=fields["OverSubscribe"] == _EXCLUSIVE,
+        is_exclusive=any(fields.get(name) in values for name, values in _WHOLE_NODES.items()),
     )
 
 
@@ -85,3 +95,38 @@ def _gpus(name: str, number: str) -> int:
 def _text(fields: dict[str, str], name: str) -> str:
     value = fields[name]
     return "" if value in _NONE else value
+
+
+def place_of(job: PendingJob, text: str) -> QueuePlace | None:
+    """Return the place of ``job`` by the answer to `commands.waiting`; None if its priority is not known.
+
+    The pending tasks of an array are one row, and count as one job. Jobs that cannot start yet, e.g. held
+    ones, are not counted.
+    """
+    if job.priority is None:
+        return None
+    others = {ref: priority for ref, priority in _rows(text) if ref.job_id != job.ref.job_id}
+    own = (-job.priority, job.ref.job_id)
+    ahead = sum((-priority, ref.job_id) < own for ref, priority in others.items())
+    return QueuePlace(ahead, len(others))
+
+
+def _rows(text: str) -> Iterator[tuple[JobRef, int]]:
+    for line in text.split("\n"):
+        columns = line.split("|", PLACE_COLUMNS - 1)
+        if len(columns) != PLACE_COLUMNS:
+            continue
+        job, priority = values.listed_id(columns[0]), values.number(columns[1])
+        category = category_of(columns[3], JobState.from_slurm(columns[2]))
+        if job is not None and priority and is_eligible(category):
+            yield job[0], priority
+
+
+def read_dependencies(text: str) -> tuple[Dependency, ...]:
+    """Parse all conditions; commas separate them if all must hold, question marks if any suffices."""
+    matches = (_PART.fullmatch(part) for part in re.split(r"[,?]", text))
+    return tuple(
+        Dependency(match[1], (match[2] or "").removesuffix("_*"), is_failed=match[3] == _FAILED)
+        for match in matches
+        if match
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.step_usage import StepUsage
+from jobmon_core.domain.telemetry.measured_use import StepUsage
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.system.runner import Ran
 

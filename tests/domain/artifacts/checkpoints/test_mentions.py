@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.artifacts.checkpoints.mentions import named_folders, saved_paths
+from jobmon_core.domain.artifacts.found import saved_paths
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,6 @@ def test_the_latest_mention_is_last() -> None:
     assert saved_paths(lines) == ["/w/b", "/w/a"]
 
 
-def test_options_in_a_script_name_folders() -> None:
-    script = """#!/bin/bash
-#SBATCH --output=slurm.out
-# python old.py --output_dir /w/old
-srun python train.py --output_dir /w/out --save-dir=ckpts --workers 4 \\
-  --checkpoint_dir "$SCRATCH/x" hydra.run.dir=runs/1
-"""
-    assert named_folders(script) == ["/w/out", "ckpts", "runs/1"]
-
-
 def test_any_text_takes_little_time() -> None:
-    for text in ("saving " * 3000, "save checkpoint to " + "a/" * 3000, "--output" * 3000):
+    for text in ("saving " * 3000, "save checkpoint to " + "a/" * 3000):
         saved_paths([text])
-        named_folders(text)

@@ -14,6 +14,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress, Sample
+from jobmon_core.domain.restart.end_facts import STALL_CANCELLED
 from jobmon_core.system.json_codec import from_json, to_json
 
 TOTAL = 5000.0
@@ -26,10 +27,21 @@ class Run:
     def __init__(self, limit_s: float = 1e9) -> None:
         self.history, self.known, self.now_s = History(), KnownProblems(), 0.0
         self.progress, self.limit_s = Progress(0.0, TOTAL), limit_s
+        self.has_finished_workers = False
+        self.stall_is_failure_s: float | None = None
 
-    def observe(self, idle_sign: str = "") -> list[Event]:
+    def observe(self, idle_sign: str = "", quiet_s: float = 0.0) -> list[Event]:
         outlook = limit_outlook(estimate(self.history, TOTAL, self.now_s), 0.0, self.limit_s, self.now_s)
-        seen = Observation(self.now_s, self.progress, self.history, outlook, idle_sign)
+        seen = Observation(
+            self.now_s,
+            self.progress,
+            self.history,
+            outlook,
+            idle_sign,
+            quiet_s,
+            stall_is_failure_s=self.stall_is_failure_s,
+            has_finished_workers=self.has_finished_workers,
+        )
         self.known, events = progress_events(self.known, seen)
         assert from_json(KnownProblems, json.loads(json.dumps(to_json(self.known)))) == self.known
         return list(events)
@@ -61,14 +73,44 @@ def test_a_stall_is_reported_once_and_its_end_too() -> None:
     run = Run()
     assert run.step([1.0] * 1200) == []
     assert run.wait(240) == []
-    assert texts(run.wait(480)) == [
+    stalled = run.wait(480)
+    assert texts(stalled) == [
         (EventKind.STALLED, "no progress for 12m (step 1,200 of 5,000); the log has not grown either")
     ]
+    assert stalled[0].since_s == stalled[0].at_s - 720
     assert run.wait(3600) == []
     assert texts(run.step([10.0])) == [
         (EventKind.RECOVERED, "moves again after 1h 12m without progress (step 1,201 of 5,000)")
     ]
     assert run.wait(3600) == []  # as long a pause has been seen before
+
+
+def test_a_stall_becomes_a_failure_once_after_the_time_that_the_user_allows() -> None:
+    run = Run()
+    run.stall_is_failure_s = 1800.0
+    run.step([1.0] * 1200)
+    run.now_s += 720
+    (stalled,) = run.observe(NO_GROWTH, 720.0)
+    assert stalled.subject == ""
+    run.now_s += 1000
+    assert run.observe(NO_GROWTH, 1720.0) == []
+    run.now_s += 100
+    assert run.observe(NO_GROWTH, 90.0) == []  # it saves, or evaluates
+    assert run.observe("", 1820.0) == []
+    (failed,) = run.observe(NO_GROWTH, 1820.0)
+    assert (failed.kind, failed.subject) == (EventKind.STALLED, STALL_CANCELLED)
+    assert failed.text == "no progress for longer than the 30m that you allow (step 1,200 of 5,000)"
+    assert run.observe(NO_GROWTH, 1820.0) == []
+    assert [event.ended for event in run.step([10.0])] == [EventKind.STALLED]
+    assert not run.known.stall_is_failure
+
+
+def test_a_stall_is_no_failure_unless_the_user_says_so() -> None:
+    run = Run()
+    run.step([1.0] * 1200)
+    run.now_s += 90_000
+    assert [event.subject for event in run.observe(NO_GROWTH, 90_000.0)] == [""]
+    assert run.observe(NO_GROWTH, 90_000.0) == []
 
 
 def test_a_long_pause_while_the_log_grows_is_no_stall() -> None:
@@ -99,12 +141,19 @@ def test_a_slowdown_is_reported_with_both_speeds_and_so_is_its_end() -> None:
     events = run.step([1.8] * 1200)
     assert [event.kind for event in events] == [EventKind.SLOW]
     assert re.fullmatch(
-        r"2\d % slower than its best \(1\.[78]\d? s per step, best 1\.4 s per step\)", events[0].text
+        r"2\d% slower than its best \(1\.[78]\d? s per step, best 1\.4 s per step\)", events[0].text
     )
     assert events[0].at_s < 1.25 * 1.4 * 2000
     events = run.step([1.4] * 1000)
     assert [event.kind for event in events] == [EventKind.RECOVERED]
     assert events[0].text.startswith("back to its usual speed (1.")
+
+
+def test_a_sum_that_grows_more_slowly_after_a_worker_has_finished_is_no_slowdown() -> None:
+    run = Run()
+    run.step([1.0] * 2000)
+    run.has_finished_workers = True
+    assert run.step([1.5] * 1500) == []
 
 
 def test_a_finished_part_is_not_awaited_any_more() -> None:
@@ -230,8 +279,8 @@ def test_milestones_are_reported_once_and_those_before_the_first_look_are_not() 
         run.history = add_sample(run.history, Sample(current, current))
         events += run.observe()
     assert [event.text for event in events] == [
-        "50 % done (step 2,500 of 5,000)",
-        "92 % done (step 4,600 of 5,000)",
+        "50% done (step 2,500 of 5,000)",
+        "92% done (step 4,600 of 5,000)",
     ]
 
 
@@ -265,9 +314,9 @@ def test_a_percentage_is_a_position_without_a_total() -> None:
     run.progress = Progress(24.0, 100.0, "%")
     run.step([1.0])
     run.progress = replace(run.progress, current=50.0)
-    assert texts(run.observe()) == [(EventKind.MILESTONE, "50 % done")]
+    assert texts(run.observe()) == [(EventKind.MILESTONE, "50% done")]
     run.progress = replace(run.progress, current=2.0)
-    assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (3 %)")]
+    assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (3%)")]
 
 
 def test_a_speed_names_several_units() -> None:

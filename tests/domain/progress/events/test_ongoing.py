@@ -3,7 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.events.ongoing import ongoing, ongoing_events, unusual_pause_s
+from jobmon_core.domain.progress.events.ongoing import (
+    brought_up_to,
+    ongoing,
+    ongoing_events,
+    unusual_pause_s,
+)
 from jobmon_core.domain.progress.model import History, Sample
 
 STALLED = Event(1.0, EventKind.STALLED, "no progress for 12m")
@@ -54,3 +59,15 @@ def test_events_with_different_subjects_are_over_one_by_one() -> None:
     assert ongoing_events((leak, disk)) == (leak, disk)
     assert ongoing_events((leak, disk, freed)) == (leak,)
     assert ongoing_events((leak, disk, replace(freed, subject=""))) == ()
+
+
+def test_the_durations_in_what_still_lasts_go_on() -> None:
+    text = "no progress for 5m 15s (step 10 of 90); nothing was written to its logs for 5m"
+    stalled = Event(
+        1000.0, EventKind.STALLED, text, evidence=("nothing new for 5m",), lasting_s=(315.0, 300.0)
+    )
+    later = brought_up_to(stalled, 1000.0 + 22 * 60)
+    assert later.text == ("no progress for 27m 15s (step 10 of 90); nothing was written to its logs for 27m")
+    assert later.evidence == ("nothing new for 27m",)
+    assert later.since_s == stalled.since_s == 685.0
+    assert brought_up_to(STALLED, 1e6) == STALLED, "saved by a version that did not note what lasts"

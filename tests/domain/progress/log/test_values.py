@@ -13,6 +13,7 @@ from jobmon_core.domain.progress.log.values import (
     number,
     plain_label,
     rate_per_s,
+    total_of_share,
 )
 
 
@@ -62,10 +63,29 @@ def test_rates_are_per_second() -> None:
         ("batches", "batch"),
         ("Samples", "item"),
         ("epoch", "epoch"),
+        ("iB/s", "byte"),
+        ("MB/s", "byte"),
     ],
 )
 def test_units_are_singular(text: str, unit: str) -> None:
     assert counted_unit(text) == unit
+
+
+@pytest.mark.parametrize(
+    ("n", "percent", "total"),
+    [
+        (20, "41.67", 48),
+        (1, "2.08", 48),
+        (4190, "13.97", 30_000),
+        (3000, "6.0", 50_000),
+        (100, "3", None),  # 2,858 to 4,000
+        (1, "0.00", None),
+        (0, "0.00", None),
+        (5, "", None),
+    ],
+)
+def test_a_share_gives_the_roundest_total_that_fits(n: float, percent: str, total: float | None) -> None:
+    assert total_of_share(n, percent) == total
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobmon_core.domain.telemetry.measuring.processes import Process
-from jobmon_core.domain.telemetry.measuring.ranks import rank_groups
-from jobmon_core.domain.telemetry.measuring.workers import find_workers
+from jobmon_core.domain.telemetry.measuring.workers import find_workers, rank_groups
 from jobmon_core.domain.telemetry.model import RankGroup
 
 

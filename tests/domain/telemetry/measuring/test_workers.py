@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.telemetry.measuring.processes import Process, Target, task_processes
+from dataclasses import replace
+
+from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Usage, task_processes
 from jobmon_core.domain.telemetry.measuring.workers import Gone, Group, find_workers, still_missed
+from jobmon_core.domain.telemetry.model import Worker
 
 
 def process(pid: int, parent: int, *argv: str, state: str = "S", **environment: str) -> Process:
@@ -43,8 +46,26 @@ def test_the_children_of_a_program_that_hold_the_gpus_in_its_place_are_the_worke
     table = {each.pid: each for each in (SCRIPT, spawn, *children, loader)}
     launched = find_workers(table, {12, 13})
     assert [(group.main.pid, len(group.members) - 1) for group in launched] == [(12, 1), (13, 0)]
+    table[13] = replace(table[13], state="Z")  # it has ended, and counted until then
+    assert [group.main.pid for group in find_workers(table, {12, 13})] == [12, 13]
     for on_gpus in ((), (11,), (11, 12)):  # loaders, also of a program that has not opened its GPU yet
         assert [group.main.pid for group in find_workers(table, on_gpus)] == [11]
+
+
+def test_the_children_that_run_another_script_and_do_the_work_are_the_workers() -> None:
+    launcher = replace(process(11, 10, "/usr/bin/python3", "launch.py"), usage=Usage(own_s=1.0))
+    children = [
+        replace(process(pid, 11, "/usr/bin/python3", "embed.py", str(pid)), usage=Usage(own_s=30.0))
+        for pid in (12, 13)
+    ]
+    assert workers(SCRIPT, launcher, *children) == [(12, None, 0), (13, None, 0)]
+    busy = replace(launcher, usage=Usage(own_s=100.0))
+    assert workers(SCRIPT, busy, *children) == [(11, None, 2)]
+    assert workers(SCRIPT, launcher, children[0]) == [(11, None, 1)]
+    pool = [replace(each, argv=("python3", "-m", "joblib.externals.loky.backend")) for each in children]
+    assert workers(SCRIPT, launcher, *pool) == [(11, None, 2)]
+    copies = [replace(each, argv=("python3", "launch.py")) for each in children]
+    assert workers(SCRIPT, launcher, *copies) == [(11, None, 2)]
 
 
 def test_a_launcher_with_a_rank_of_its_own_is_no_worker() -> None:
@@ -79,16 +100,18 @@ def test_a_script_that_does_the_work_itself_is_the_worker() -> None:
 
 
 def test_a_rank_that_ended_is_missed_until_another_process_has_it() -> None:
-    gone = Gone(20, "python train.py", 1, 200, 1_000.0)
+    gone = Gone(Worker(20, "python train.py", 1), 200)
     zero, new = process(30, 1, "python", "train.py", RANK="0"), process(31, 1, "python", "train.py", RANK="1")
     assert still_missed([gone], groups(zero)) == (gone,)
     assert still_missed([gone], groups(zero, new)) == ()
 
 
 def test_of_a_sequence_of_programs_only_the_running_one_counts() -> None:
-    gone = Gone(20, "python train.py", None, 200, 1_000.0)
+    gone = Gone(Worker(20, "python train.py"), 200)
     assert still_missed([gone], groups(process(30, 1, "python", "train.py"))) == ()
     assert still_missed([gone], groups(process(15, 1, "python", "train.py"))) == (gone,)  # beside it
+    started_with_it = replace(gone, seen_ticks=500)
+    assert still_missed([started_with_it], groups(process(30, 1, "python", "train.py"))) == (started_with_it,)
 
 
 def groups(*processes: Process) -> tuple[Group, ...]:

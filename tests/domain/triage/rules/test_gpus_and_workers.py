@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.telemetry.model import Sample, WorkerStatus
+from jobmon_core.domain.progress.model import History
+from jobmon_core.domain.telemetry.model import RankGroup, Sample, WorkerStatus
 from jobmon_core.domain.triage.judge import judge
+from jobmon_core.domain.triage.situation import NodeView
 from jobmon_core.domain.triage.thresholds import Thresholds
-from tests.support.situations import gpu, names, sample, situation, worker
+from tests.support.situations import START_S, gpu, names, sample, situation, worker
 
 
 def test_an_xid_says_what_it_means_and_what_to_do() -> None:
@@ -44,9 +46,9 @@ def test_heat_slows_a_gpu_down_a_power_cap_is_normal() -> None:
 def test_the_odd_gpu_is_named() -> None:
     (verdict,) = judge(situation(sample(gpus=[gpu(i, 40.0 if i == 2 else 95.0) for i in range(4)])))
     assert (verdict.name, verdict.is_quiet) == ("odd-gpu", True)
-    assert verdict.text == "GPU 2 is 40 % busy, the others 95 %"
+    assert verdict.text == "GPU 2 is 40% busy, the others 95%"
     by_sm = [gpu(i, 95.0, sm_percent=20.0 if i == 1 else 90.0) for i in range(4)]
-    assert "GPU 1 is 20 % busy" in judge(situation(sample(gpus=by_sm)))[0].text
+    assert "GPU 1 is 20% busy" in judge(situation(sample(gpus=by_sm)))[0].text
     assert names(situation(sample(gpus=[gpu(0, 30.0), gpu(1, 95.0)]))) == []
 
 
@@ -132,19 +134,88 @@ def test_a_rank_that_ended_while_the_others_wait_for_it() -> None:
     dead = sample([worker(0), worker(1), worker(2, 0, status=WorkerStatus.DEAD)])
     verdict = judge(situation(dead, stuck_minutes=9))[0]
     assert (verdict.name, verdict.is_critical) == ("dead-worker", True)
-    assert verdict.text == "rank 2 ended; 2 of 3 workers go on"
+    assert verdict.text == ("rank 2 ended, and nothing shows that its work was done; 2 of 3 workers go on")
     advancing = judge(situation(dead))[0]
-    assert (advancing.is_critical, advancing.is_quiet) == (False, True)
+    assert (advancing.is_critical, advancing.is_quiet) == (True, False)
 
 
-def test_a_worker_without_a_rank_that_ended_is_missed_only_when_its_peers_stand_still() -> None:
+def _after_the_end_of_one(**figures: object) -> Sample:
+    ended = worker(2, 0, status=WorkerStatus.DEAD, log="/logs/2.log", **figures)
+    return sample([worker(0), worker(1), ended])
+
+
+def test_a_worker_that_died_while_its_peers_go_on_is_critical_and_says_how() -> None:
+    (killed,) = judge(situation(_after_the_end_of_one(signal=9)))
+    assert (killed.name, killed.is_critical, killed.is_quiet) == ("dead-worker", True, False)
+    assert killed.text.startswith("rank 2 died: killed by signal 9 (SIGKILL")
+    assert killed.text.endswith("2 of 3 workers go on")
+    (failed,) = judge(situation(_after_the_end_of_one(exit_code=1)))
+    assert failed.text == "rank 2 died: exit code 1; 2 of 3 workers go on"
+    zombie = sample([worker(0), worker(1, 0, status=WorkerStatus.ZOMBIE, exit_code=3)])
+    assert names(situation(zombie)) == ["dead-worker"]
+    all_dead = sample([worker(rank, 0, status=WorkerStatus.ZOMBIE, signal=9) for rank in range(4)])
+    (verdict,) = judge(situation(all_dead))
+    assert (verdict.name, verdict.is_critical) == ("dead-worker", True)
+    assert verdict.text.endswith("0 of 4 workers go on")
+
+
+def test_a_worker_that_had_evidently_done_its_share_is_no_death() -> None:
+    exited = situation(_after_the_end_of_one(exit_code=0))
+    assert names(exited) == []
+    by_log = situation(_after_the_end_of_one(), own_logs={"/logs/2.log": True})
+    assert names(by_log) == []
+    assert names(replace(by_log, own_logs={"/logs/2.log": False})) == ["dead-worker"]
+    assert names(replace(exited, history=History(), progress=None, num_workers=3)) == []
+    parent_waits_for_another = sample([worker(0), worker(1, 0, status=WorkerStatus.ZOMBIE, exit_code=0)])
+    (shown,) = judge(situation(parent_waits_for_another))
+    assert (shown.name, shown.is_quiet) == ("zombie-workers", True)
+    all_done = sample([worker(rank, 0, status=WorkerStatus.ZOMBIE, exit_code=0) for rank in range(2)])
+    (shown,) = judge(situation(all_done))
+    assert shown.is_quiet
+    (hung,) = judge(situation(all_done, stuck_minutes=6, steps=False))
+    assert (hung.name, hung.is_quiet) == ("zombie-workers", False)
+
+
+def test_the_end_of_a_task_of_srun_is_a_death_only_if_srun_says_so() -> None:
+    after = _after_the_end_of_one()
+    known = situation(after)
+    group = RankGroup("srun", "0", 3, (0, 1), (2,))
+    of_srun = replace(known, nodes=tuple(replace(node, ranks=(group,)) for node in known.nodes))
+    (quiet,) = judge(of_srun)
+    assert (quiet.is_critical, quiet.is_quiet) == (False, True)
+    on_another_node = replace(group, running=(0,), ended=())
+    elsewhere = NodeView("n2", known.nodes[0].samples[:1], ranks=(on_another_node,))
+    (also_quiet,) = judge(replace(known, nodes=(*known.nodes, elsewhere)))
+    assert also_quiet.is_quiet
+    said = "srun: error: n1: task 2: Killed"
+    (told,) = judge(replace(of_srun, step_errors={2: said}))
+    assert (told.is_critical, told.text) == (True, "rank 2 died; 2 of 3 workers go on")
+    assert said in told.evidence[0]
+
+
+def test_the_ranks_of_an_earlier_step_are_not_missed_by_those_of_the_next() -> None:
+    ended = [worker(rank, 0, status=WorkerStatus.DEAD, last_activity_s=START_S + 60) for rank in (2, 3)]
+    next_step = [worker(rank, pid=200 + rank, started_s=START_S + 62) for rank in (0, 1)]
+    assert names(situation(sample([*next_step, *ended]))) == []
+
+
+def test_the_last_programs_of_a_pool_are_no_deaths() -> None:
+    ended = replace(worker(3, 0, status=WorkerStatus.DEAD, is_pooled=True), rank=None)
+    pool = sample([*(replace(worker(number), rank=None) for number in range(2)), ended])
+    (shown,) = judge(situation(pool))
+    assert shown.is_quiet
+    (failed,) = judge(situation(sample([*pool.workers[:2], replace(ended, exit_code=2)])))
+    assert failed.is_quiet
+    (killed,) = judge(situation(sample([*pool.workers[:2], replace(ended, signal=9)])))
+    assert killed.is_critical
+
+
+def test_a_worker_without_a_rank_is_missed_by_those_that_run_the_same_program_and_started_with_it() -> None:
     peers = [replace(worker(number), rank=None) for number in range(3)]
     dead = replace(worker(3, 0, status=WorkerStatus.DEAD), rank=None)
-    stuck = judge(situation(sample([*peers, dead]), stuck_minutes=15))[0]
-    assert (stuck.name, stuck.is_critical) == ("dead-worker", True)
-    assert stuck.text == "process 103 ended; 3 of 4 workers go on"
-    (shown,) = judge(situation(sample([*peers, dead]), steps=False, log_idle_s=None))
-    assert (shown.name, shown.is_quiet) == ("dead-worker", True)
+    (verdict,) = judge(situation(sample([*peers, dead]), steps=False, log_idle_s=None))
+    assert (verdict.name, verdict.is_critical) == ("dead-worker", True)
+    assert verdict.text.startswith("process 103 ended, and nothing shows")
     other = replace(dead, name="python prepare.py")
     assert names(situation(sample([*peers, other]))) == []
     earlier = replace(dead, started_s=dead.started_s - 3600)
@@ -160,7 +231,7 @@ def test_the_rank_that_computes_far_more_is_only_shown() -> None:
     uneven = sample([worker(rank, 700.0 if rank == 3 else 100.0) for rank in range(6)])
     (verdict,) = judge(situation(replace(uneven, cpu=None)))
     assert (verdict.name, verdict.is_quiet) == ("odd-rank", True)
-    assert verdict.text == "rank 3 uses 700 % of a core, the others 100 %"
+    assert verdict.text == "rank 3 uses 700% of a core, the others 100%"
 
 
 def test_times_can_be_set_for_short_jobs() -> None:

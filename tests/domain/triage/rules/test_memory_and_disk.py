@@ -61,7 +61,7 @@ def test_memory_near_its_limit_is_critical_and_the_share_can_be_set() -> None:
     near = situation(memory(30))
     (verdict,) = judge(near)
     assert (verdict.name, verdict.is_critical) == ("memory-near-limit", True)
-    assert "94 % of its memory (30.0 GiB of 32.0 GiB)" in verdict.text
+    assert "94% of its memory (30.0 GiB of 32.0 GiB)" in verdict.text
     assert names(replace(near, thresholds=Thresholds(memory_percent=95))) == []
 
 
@@ -92,7 +92,7 @@ def disk(free_gib: float, free_inodes: int = 900_000) -> Sample:
 def test_a_disk_that_fills_is_reported_before_it_is_full() -> None:
     (verdict,) = judge(situation(lambda minute: disk(160 - minute)))
     assert (verdict.name, verdict.is_critical) == ("disk-full", False)
-    assert verdict.text == "100.0 GiB (50.0 %) free on /scratch, full in 1h 40m"
+    assert verdict.text == "100.0 GiB (50.0%) free on /scratch, full in 1h 40m"
     assert names(situation(lambda minute: disk(160 - minute), limit_s=0)) == []
 
 
@@ -110,7 +110,7 @@ def test_a_disk_that_is_nearly_full_comes_before_one_that_still_fills() -> None:
         return sample(disks=(filling, full))
 
     (verdict,) = judge(situation(disks))
-    assert verdict.text == "15.0 GiB (7.5 %) free on /home"
+    assert verdict.text == "15.0 GiB (7.5%) free on /home"
     assert verdict.is_critical
 
 
@@ -121,8 +121,8 @@ def test_without_an_agent_the_disk_of_the_outputs_is_judged_by_bytes_and_inodes(
 
     assert verdicts(Room(2**40, 2**41, 10**6, 10**7)) == []
     assert verdicts(Room(8 * 2**40, 100 * 2**40)) == []  # a small share of a very large disk
-    assert verdicts(Room(5 * 2**30, 200 * 2**30)) == ["5.0 GiB (2.5 %) free on /w/out"]
-    assert verdicts(Room(2**40, 2**41, 50, 10**7)) == ["50 inodes (0.0 %) free for further files on /w/out"]
+    assert verdicts(Room(5 * 2**30, 200 * 2**30)) == ["5.0 GiB (2.5%) free on /w/out"]
+    assert verdicts(Room(2**40, 2**41, 50, 10**7)) == ["50 inodes (0.0%) free for further files on /w/out"]
 
 
 def test_single_checkpoints_do_not_fill_a_disk() -> None:

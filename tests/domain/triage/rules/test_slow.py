@@ -36,7 +36,7 @@ def test_a_gpu_that_waits_while_the_steps_advance(figures: dict[str, float], nam
 def test_work_in_bursts_is_found_too() -> None:
     bursts = sample(gpus=[gpu(0, 45.0, lowest_percent=0.0, highest_percent=100.0)])
     (verdict,) = judge(situation(bursts))
-    assert verdict.text == "its GPUs are busy 45 % of the time in bursts: they wait for data"
+    assert verdict.text == "its GPUs are busy 45% of the time in bursts: they wait for data"
 
 
 @pytest.mark.parametrize("busy", [45.0, 61.0, 95.0])

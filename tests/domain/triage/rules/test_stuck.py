@@ -35,7 +35,7 @@ def test_a_program_at_work_is_healthy_and_its_figures_are_shown() -> None:
     assert judge(healthy) == ()
     verdict = verdict_without_problems(healthy)
     assert (verdict.name, verdict.title) == (HEALTHY, "Healthy")
-    assert any("90 %, 88 %, 91 %, 90 % busy" in line for line in verdict.evidence)
+    assert any("90%, 88%, 91%, 90% busy" in line for line in verdict.evidence)
     assert unseen(healthy) == ()
 
 
@@ -81,7 +81,7 @@ def test_busy_gpus_that_draw_little_power_hang() -> None:
     spinning = ranks(100, 100, gpus=(100, 100), power_w=150.0)
     (verdict,) = judge(situation(spinning, stuck_minutes=15))
     assert (verdict.name, verdict.is_critical) == ("gpu-hang", True)
-    assert "30 % of its power limit" in verdict.text
+    assert "30% of its power limit" in verdict.text
     assert "all ranks wait in a collective operation" in verdict.advice
     (alone,) = judge(situation(ranks(100, gpus=(100,), power_w=150.0), stuck_minutes=15))
     assert "a GPU kernel that does not end" in alone.advice

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
-from jobmon_core.observe.artifacts.checkpoints.find import find_checkpoints
+from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from tests.support.checkpoint_layouts import LAYOUTS, hf_trainer, plain_torch, saved_at, torch_file
 from tests.support.waiting import eventually
 

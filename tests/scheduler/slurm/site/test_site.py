@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,16 +13,17 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import SEP
-from jobmon_core.scheduler.slurm.site.commands import JOB_FIELDS
-from jobmon_core.scheduler.slurm.site.dependencies import read_dependencies
-from jobmon_core.scheduler.slurm.site.gpus import gpus_of
-from jobmon_core.scheduler.slurm.site.licenses import read_licenses
-from jobmon_core.scheduler.slurm.site.limit_usage import read_limits
-from jobmon_core.scheduler.slurm.site.partitions import read_nodes, read_partitions
+from jobmon_core.scheduler.slurm.site.commands import fields_of
 from jobmon_core.scheduler.slurm.site.pending import ask_pending
-from jobmon_core.scheduler.slurm.site.queue_place import place_of
-from jobmon_core.scheduler.slurm.site.reservations import read_reservations
-from jobmon_core.scheduler.slurm.site.squeue_job import read_jobs
+from jobmon_core.scheduler.slurm.site.records import (
+    gpus_of,
+    read_licenses,
+    read_limits,
+    read_nodes,
+    read_partitions,
+    read_reservations,
+)
+from jobmon_core.scheduler.slurm.site.squeue_job import place_of, read_dependencies, read_jobs
 from tests.support.fake_runner import FakeRunner, said
 
 MIB = 1024**2
@@ -51,18 +54,21 @@ LIMITS = (
 )
 
 
-def job_row(**fields: str) -> str:
+OLD, NEW = fields_of((25, 11)), fields_of((26, 5))
+
+
+def job_row(names: Sequence[str] = OLD, **fields: str) -> str:
     known = {"JobArrayID": "12", "State": "PENDING", "Reason": "Resources", "Partition": "main,low"}
     known |= {"PriorityLong": "100", "SubmitTime": "10", "StartTime": "N/A", "NumNodes": "1", "NumCPUs": "8"}
     known |= fields
-    return SEP.join(known.get(name, "(null)") for name in JOB_FIELDS) + SEP + "\n"
+    return SEP.join(known.get(name, "(null)") for name in names) + SEP + "\n"
 
 
 class TestJob:
     def test_a_row_has_the_request(self) -> None:
         tres = "cpu=8,mem=64G,node=2,billing=8,gres/gpu=4,gres/gpu:a100=4"
         row = job_row(NumNodes="2", **{"tres-alloc": tres}, OverSubscribe="NO", Name="train")
-        (job,) = read_jobs(row)
+        (job,) = read_jobs(row, OLD)
         assert job.request == Request(2, 8, 64 * 1024 * MIB, 4, "a100", is_exclusive=True)
         assert (job.name, job.partitions, job.priority, job.expected_start_s) == (
             "train",
@@ -71,17 +77,29 @@ class TestJob:
             None,
         )
 
+    @pytest.mark.parametrize(
+        ("kind", "is_exclusive"),
+        [("NO", False), ("NODE", True), ("TOPO", True), ("USER", False), ("MCS", False)],
+    )
+    def test_since_26_05_a_column_of_its_own_says_whether_a_job_wants_whole_nodes(
+        self, kind: str, *, is_exclusive: bool
+    ) -> None:
+        (job,) = read_jobs(job_row(NEW, OverSubscribe="NO", Exclusive=kind), NEW)
+        assert job.request
+        assert job.request.is_exclusive is is_exclusive
+        assert ("Exclusive" in OLD, "OverSubscribe" in NEW) == (False, False)
+
     def test_gpus_that_accounting_does_not_count_come_from_the_request_for_each_node(self) -> None:
-        (job,) = read_jobs(job_row(NumNodes="2", **{"tres-per-node": "gres:gpu:h100:4"}))
+        (job,) = read_jobs(job_row(NumNodes="2", **{"tres-per-node": "gres:gpu:h100:4"}), OLD)
         assert job.request
         assert (job.request.gpus, job.request.gpu_type) == (8, "h100")
 
     def test_pending_tasks_of_an_array_are_one_row(self) -> None:
-        (job,) = read_jobs(job_row(JobArrayID="12_[2-9%3]"))
+        (job,) = read_jobs(job_row(JobArrayID="12_[2-9%3]"), OLD)
         assert (str(job.pending_indices), job.at_once, job.ref) == ("2-9", 3, JobRef(12))
 
     def test_a_name_with_newlines_costs_no_row(self) -> None:
-        assert len(read_jobs(job_row(Name="a\nb") + job_row())) == 2
+        assert len(read_jobs(job_row(Name="a\nb") + job_row(), OLD)) == 2
 
 
 class TestParsers:
@@ -148,7 +166,7 @@ class TestParsers:
     @given(st.text(alphabet=f"ab=,:()[]{{}} \n|{SEP}NJobGrpTRESgpu0159%_") | st.text())
     def test_no_text_makes_a_parser_fail(self, text: str) -> None:
         for line in (text, f"NodeName={text}", f"QOS={text}", f"ReservationName={text}", job_row(Name=text)):
-            read_jobs(line)
+            read_jobs(line, OLD)
             read_nodes(line)
             read_partitions(line)
             read_reservations(line)
@@ -170,11 +188,11 @@ class TestPlace:
     )
 
     def test_jobs_that_can_start_count_by_priority_then_by_age(self) -> None:
-        (job,) = read_jobs(job_row())
+        (job,) = read_jobs(job_row(), OLD)
         assert place_of(job, self.ROWS) == QueuePlace(ahead=2, others=3)
 
     def test_a_job_without_a_priority_has_no_place(self) -> None:
-        (job,) = read_jobs(job_row(PriorityLong="N/A"))
+        (job,) = read_jobs(job_row(PriorityLong="N/A"), OLD)
         assert place_of(job, self.ROWS) is None
 
 
@@ -187,15 +205,25 @@ class TestQueries:
         runner.on("scontrol", answers=[said(PARTITION)])
         facts = self.ask(runner)
         assert isinstance(facts, PendingFacts)
-        assert [argv[0] for argv in runner.asked] == ["squeue", "scontrol"]
-        assert "-j" in runner.asked[0]
+        assert [argv[0] for argv in runner.asked] == ["squeue", "squeue", "scontrol"]
+        assert runner.asked[0] == ("squeue", "--version")  # of the program, no query
+        assert "-j" in runner.asked[1]
 
     def test_a_job_that_runs_costs_one_query(self) -> None:
         runner = FakeRunner().on("squeue", answers=[said(job_row(State="RUNNING", Reason="None"))])
         facts = self.ask(runner)
         assert isinstance(facts, PendingFacts)
         assert facts.job.state is JobState.RUNNING
-        assert len(runner.asked) == 1
+        assert len(runner.asked) == 2  # the other one asks for the version of the program
+
+    def test_the_version_decides_on_the_column_that_tells_of_whole_nodes(self) -> None:
+        runner = FakeRunner().on("squeue", answers=[said(job_row(NEW, Exclusive="NODE", State="RUNNING"))])
+        runner.on("squeue", "--version", answers=[said("slurm 26.05.5\n")])
+        facts = self.ask(runner)
+        assert isinstance(facts, PendingFacts)
+        assert facts.job.request
+        assert facts.job.request.is_exclusive
+        assert "Exclusive:" in runner.asked[1][-1]
 
     def test_what_is_refused_is_not_available_and_the_rest_is_told_all_the_same(self) -> None:
         runner = FakeRunner().on("squeue", answers=[said(job_row())])

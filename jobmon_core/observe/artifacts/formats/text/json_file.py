@@ -1,13 +1,13 @@
-"""Check JSON files and files of JSON lines."""
+"""Check JSON files and files of JSON lines, in bounded memory. JSON is what Python's json module reads."""
 
 from __future__ import annotations
 
+import codecs
 import json
-from contextlib import suppress
+import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Damaged, Truncated, pieces
-from jobmon_core.observe.artifacts.formats.text.json_scan import JsonScan
+from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated, pieces
 from jobmon_core.observe.artifacts.formats.text.lines import (
     Line,
     all_lines,
@@ -17,45 +17,130 @@ from jobmon_core.observe.artifacts.formats.text.lines import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from jobmon_core.observe.artifacts.formats.source import Source
 
-_MAX_DECODED = 2**18  # longer lines are scanned: decoding takes up to fifty times their size in memory
-_EDGE = 2**12  # bytes at the start or the end of a file
-_STEP = 64  # a step of the scan costs as much as reading this many bytes
+_MAX_DECODED = 2 * 2**20  # bytes; what they are decoded to takes up to 25 times as many in memory
+_EDGE = 2**12  # bytes at the end of a file
+_BEFORE_ELEMENT = re.compile(r"[ \t\r\n]*([\[,\]])[ \t\r\n]*")
+# what a text may end with that was cut inside a number, a word or an escape
+_CUT = re.compile(
+    r"[\d.eE+-]*|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|Na|-?I(?:n|nf|nfi|nfin|nfini|nfinit)?|u[\da-fA-F]{0,4}"
+)
+# objects are dropped as they are read, to save memory; as a float, a number may have any number of digits
+_DECODER = json.JSONDecoder(object_pairs_hook=lambda _: None, parse_int=float)
 
 
 def check_json(source: Source, max_bytes: int) -> Content:
     """Return the content of a JSON file, or of JSON lines.
 
-    A file larger than ``max_bytes`` is checked at its start and end.
+    A large file is checked at its start and end; an array also element by element, if ``max_bytes`` allow.
     """
-    scan, at = JsonScan(), 0
-    for piece in pieces(source, 0, min(source.size, max_bytes)):
+    if _looks_like_json_lines(source):
+        return check_json_lines(source, max_bytes)
+    is_all = source.size <= min(max_bytes, _MAX_DECODED)
+    text = "".join(_texts(source, min(max_bytes, _MAX_DECODED)))
+    closing = {"[": "]", "{": "}"}.get(text.lstrip()[:1], "")
+    try:
+        value = decoded(text)
+    except RecursionError:
+        is_all = False
+    except Truncated:
+        if is_all:
+            what = {"]": "ends inside its array", "}": "ends inside its object"}
+            raise Truncated(what.get(closing, "is cut off")) from None
+    else:
+        if is_all:
+            return Content("json", len(value) if isinstance(value, list) else None)
+    tail = source.read_at(max(0, source.size - _EDGE), _EDGE).rstrip(b" \t\r\n")
+    reject_nul_bytes(tail)
+    if not tail.endswith(closing.encode()):
+        raise Truncated(f"does not end with {closing}")
+    is_counted = closing == "]" and _MAX_DECODED < source.size <= max_bytes
+    count = count_elements(_texts(source, source.size)) if is_counted else None
+    return Content("json", count, is_sampled=count is None)
+
+
+def _texts(source: Source, end: int) -> Iterator[str]:
+    """Yield the start of a file in pieces."""
+    decoder, at, characters = codecs.getincrementaldecoder("utf-8-sig")(), 0, 0
+    for piece in pieces(source, 0, min(source.size, end)):
         reject_nul_bytes(piece, at)
         at += len(piece)
         try:
-            scan.feed(piece, is_last=at == source.size)
-        except Corrupt:
-            if scan.is_complete and _looks_like_json_lines(source):
-                return check_json_lines(source, max_bytes)
-            raise
-        if scan.steps > max_bytes // _STEP:
+            text = decoder.decode(piece, at == source.size)
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data":
+                raise Truncated("ends inside a character") from None
+            raise Corrupt(f"is not valid UTF-8 after character {characters:,}") from None
+        characters += len(text)
+        yield text
+
+
+def decoded(text: str) -> object:
+    """Return what a JSON text means, with None in place of objects and floats in place of integers.
+
+    Raises:
+        Corrupt, Truncated: it is not JSON; it would be if it went on.
+        RecursionError: it is nested too deeply to be decoded.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _damage(error) from None
+
+
+def _damage(error: json.JSONDecodeError, dropped: int = 0) -> Truncated | Corrupt:
+    """Return what is wrong with a text; ``dropped`` characters came before it."""
+    if error.msg.startswith("Unterminated string") or _CUT.fullmatch(error.doc, error.pos):
+        return Truncated("is cut off")
+    return Corrupt(f"is not valid JSON near character {dropped + error.pos:,}")
+
+
+def count_elements(texts: Iterable[str]) -> int | None:
+    """Return how many elements an array has; None if one of them is too large or too deep to be decoded.
+
+    Raises:
+        Corrupt, Truncated: it is not JSON; its end is missing.
+    """
+    text, dropped, count = "", 0, 0
+    for piece in texts:
+        text += piece
+        try:
+            at, count = _whole_elements(text, dropped, count)
+        except RecursionError:
+            return None
+        text, dropped = text[at:], dropped + at
+        if len(text) > _MAX_DECODED:
+            return None
+    if text.strip() == "]" and count:
+        return count
+    if text.strip().startswith("]"):
+        raise Corrupt(f"is not valid JSON near character {dropped:,}")
+    raise Truncated("ends inside its array")
+
+
+def _whole_elements(text: str, dropped: int, count: int) -> tuple[int, int]:
+    """Return where those elements end that are certainly whole, and how many there are so far."""
+    at, mark = 0, _BEFORE_ELEMENT.match(text)
+    if mark is None and text.strip():
+        raise Corrupt(f"is not valid JSON near character {dropped:,}")
+    while mark and mark[1] != "]":
+        if mark[1] != ("," if count else "["):
+            raise Corrupt(f"is not valid JSON near character {dropped + at:,}")
+        try:
+            _, end = _DECODER.raw_decode(text, mark.end())
+        except json.JSONDecodeError as error:
+            if isinstance(damage := _damage(error, dropped), Corrupt):
+                raise damage from None
             break
-    if scan.is_complete and at == source.size:
-        return Content("json", scan.elements if _begins_with(source, b"[") else None)
-    if at == source.size:
-        raise Truncated(
-            {"]": "ends inside its array", "}": "ends inside its object"}.get(scan.closing, "is cut off")
-        )
-    tail = source.read_at(source.size - _EDGE, _EDGE).rstrip(b" \t\r\n")
-    reject_nul_bytes(tail)
-    if not tail.endswith(scan.closing.encode()):
-        raise Truncated(f"does not end with {scan.closing}")
-    return Content("json", is_sampled=True)
-
-
-def _begins_with(source: Source, mark: bytes) -> bool:
-    return source.read_at(0, _EDGE).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(mark)
+        mark = _BEFORE_ELEMENT.match(text, end)
+        if mark:
+            at, count = end, count + 1
+        elif not _CUT.fullmatch(text[end:].strip()):  # else e.g. a number may go on in the next piece
+            raise Corrupt(f"is not valid JSON near character {dropped + end:,}")
+    return at, count
 
 
 def _looks_like_json_lines(source: Source) -> bool:
@@ -89,19 +174,14 @@ def _check_line(line: Line) -> bool:
         return True
     if not line.text.strip():
         return False
-    with suppress(ValueError, RecursionError):  # the scan finds the fault, or that it is only deeply nested
-        if len(line.text) <= _MAX_DECODED:
-            json.loads(line.text)
-            return True
-    scan = JsonScan()
     try:
-        scan.feed(line.text, is_last=True)
-    except Damaged:
+        decoded(line.text.decode())
+    except RecursionError:
+        return True
+    except (Truncated, Corrupt, UnicodeDecodeError) as damage:
         if line.is_unterminated:
             raise Truncated("ends inside its last line") from None
+        if isinstance(damage, Truncated):
+            raise Corrupt(f"has an incomplete record in {line.where}") from None
         raise Corrupt(f"is not valid JSON in {line.where}") from None
-    if not scan.is_complete:
-        if line.is_unterminated:
-            raise Truncated("ends inside its last line")
-        raise Corrupt(f"has an incomplete record in {line.where}")
     return True

@@ -1,1 +1,0 @@
-"""The health of jobs, as text for a person and as JSON for a program."""

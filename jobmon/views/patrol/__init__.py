@@ -1,1 +1,0 @@
-"""What a patrol found, as lines and as JSON."""

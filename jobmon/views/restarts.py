@@ -1,0 +1,270 @@
+"""The lineages and their attempts: tables, JSON, and the line about a lineage in other screens."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import Style
+from jobmon.views.model import age, clock
+from jobmon.views.record import fields, known_fields
+from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon_core.domain.humanize import count, number
+from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.restart.model import BY_HAND, Verdict
+from jobmon_core.domain.restart.summary import LineageState, lost_steps, start_step, with_following
+from jobmon_core.domain.visible_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.restarts.by_hand import RestartPlan
+    from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, PickedCheckpoint
+    from jobmon_core.domain.restart.summary import LineageSummary
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+_HEADERS = ("JOB", "NAME", "ATTEMPTS", "CHECKPOINT", "STATE")
+_STEPS = (Shrink(1, 20), Shrink(4, 30), Shrink(1, 8), Shrink(4, 12))
+_ATTEMPT_HEADERS = ("ATTEMPT", "JOB", "ENDED BY", "THEN", "BEGAN AT STEP", "STEPS LOST")
+_ATTEMPT_STEPS = (Shrink(2, 14), Shrink(3, 12))
+_STYLES = {
+    LineageState.RUNNING: Style.ACTIVE,
+    LineageState.DUE: Style.ATTENTION,
+    LineageState.HELD: Style.ATTENTION,
+    LineageState.ASKING: Style.ATTENTION,
+}
+
+
+def restart_text(job: WatchedJob, lineage: Lineage | None, now_s: float) -> str:
+    """Return e.g. ``restart in 42s`` or, of an earlier attempt, ``went on as 8140``; else an empty text."""
+    attempts = pairwise(lineage.attempts) if lineage else ()
+    if later := next((later.job for each, later in attempts if each.state_id == job.id), ""):
+        return f"went on as {later}"
+    if not job.is_restarting:
+        return ""
+    is_held = lineage is not None and lineage.is_held
+    return "restart held" if is_held else _due_text(job.restart_due_s, now_s)
+
+
+def lineage_text(lineage: Lineage, state_id: str) -> str:
+    """Return the place of a job in its lineage: ``attempt 1 of 3; before: 8123 (node fail), after: 8140``.
+
+    The first attempt has the number 0, as in its ``$JOBMON_ATTEMPT``.
+    """
+    attempts = lineage.attempts
+    place = next((place for place, each in enumerate(attempts) if each.state_id == state_id), None)
+    if place is None:
+        return "not recorded as an attempt"
+    text = f"attempt {attempts[place].number} of {len(attempts)}, counted from 0"
+    before = [f"before: {attempts[place - 1].job} ({_cause(attempts[place - 1])})"] if place else []
+    after = [f"after: {attempts[place + 1].job}"] if attempts[place + 1 :] else []
+    return one_line("; ".join(filter(None, (text, ", ".join(before + after)))))
+
+
+def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iterator[tuple[str, str]]:
+    """Yield the rows of ``jobmon show`` about the lineage of a job, and what was decided at its end."""
+    if lineage is None:
+        return
+    yield "lineage", lineage_text(lineage, job.id)
+    if decision := _decision_of(lineage, job):
+        yield "decided", _decision_text(decision, now_s, restart_text(job, lineage, now_s))
+
+
+def place_json(lineage: Lineage | None, job: WatchedJob) -> dict[str, Any]:
+    """Return the documented key of ``jobmon show --json`` about the lineage of a job."""
+    states = [each.state_id for each in lineage.attempts] if lineage else []
+    if lineage is None or job.id not in states:
+        return {"lineage": None}
+    place = states.index(job.id)
+    before, after = lineage.attempts[:place][-1:], lineage.attempts[place + 1 :][:1]
+    return {
+        "lineage": {
+            "id": lineage.id,
+            "attempt": lineage.attempts[place].number,
+            "attempt_count": len(states),
+            "before": before[0].job if before else None,
+            "after": after[0].job if after else None,
+            "decision": _decision_json(_decision_of(lineage, job)),
+        }
+    }
+
+
+def _decision_of(lineage: Lineage, job: WatchedJob) -> Decision | None:
+    saved = (each.decision for each in lineage.attempts if each.state_id == job.id)
+    return next(saved, None) or job.decision
+
+
+def restarts_lines(found: Sequence[LineageSummary], now_s: float, console: Console) -> Iterator[str]:
+    """Yield a table with a row for each lineage."""
+    if not found:
+        yield from console.prose("no job was submitted with --restart")
+        return
+    yield from table_lines(_HEADERS, [_row(each, now_s) for each in found], console, _STEPS)
+
+
+def _row(summary: LineageSummary, now_s: float) -> tuple[Cell, ...]:
+    lineage = summary.lineage
+    checkpoint = newest_checkpoint(lineage)
+    return (
+        Cell(lineage.newest.job if lineage.newest else "-"),
+        Cell(summary.name),
+        Cell(str(len(lineage.attempts))),
+        Cell(_step_text(checkpoint) if checkpoint else "-"),
+        Cell(state_text(summary, now_s), _STYLES.get(summary.state, Style.PLAIN)),
+    )
+
+
+def state_text(summary: LineageSummary, now_s: float) -> str:
+    """Return what a lineage does now, and why: ``ended: 2 attempts in a row without progress``."""
+    if summary.state is LineageState.DUE:
+        return _due_text(summary.due_s, now_s)
+    why = _clause(summary.why).removeprefix("ended ")  # by a command of the user
+    if why and summary.state in (LineageState.ENDED, LineageState.ASKING):
+        return f"{summary.state}: {why}"
+    last = f", without further attempts: {why}" if summary.lineage.ended_why else ""
+    return f"{summary.state}{last}"
+
+
+def _due_text(due_s: float | None, now_s: float) -> str:
+    left_s = (due_s or 0.0) - now_s
+    return f"restart in {age(left_s)}" if left_s >= 1 else "restart due now"
+
+
+def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Iterator[str]:
+    """Yield the attempts of a lineage as a table, and below it the reason of each decision."""
+    lineage = summary.lineage
+    job = f"{lineage.newest.job} {summary.name}".rstrip() if lineage.newest else summary.name
+    number_of = count(len(lineage.attempts), "attempt")
+    for line in console.prose(f"{job}: {number_of}; {state_text(summary, now_s)}"):
+        yield console.styled(line, Style.BOLD)
+    if lineage.is_held and summary.state is not LineageState.HELD:
+        yield from console.prose("held: it is not restarted until `jobmon restart --release`")
+    rows = [_attempt_row(each, later) for each, later in with_following(lineage.attempts)]
+    yield from table_lines(_ATTEMPT_HEADERS, rows, console, _ATTEMPT_STEPS)
+    for each in lineage.attempts:
+        if each.decision:
+            yield from console.prose(_decision_text(each.decision, now_s), f"{each.number}: ", "   ")
+    ratio = "not known"
+    if summary.time_ratio is not None:
+        ratio = f"{100 * summary.time_ratio:.0f} % of the time since the first start"
+    yield from console.prose(f"effective training time ratio: {ratio}")
+
+
+def _attempt_row(attempt: Attempt, later: Attempt | None) -> tuple[Cell, ...]:
+    decision, began, lost = attempt.decision, start_step(attempt), lost_steps(attempt, later)
+    return (
+        Cell(str(attempt.number)),
+        Cell(attempt.job),
+        Cell(_cause(attempt) if decision else "-"),
+        Cell(_verdict(decision) if decision else "-"),
+        Cell("?" if began is None else number(began)),
+        Cell("-" if lost is None else number(lost)),
+    )
+
+
+def _verdict(decision: Decision) -> str:
+    return f"({decision.verdict})" if decision.is_observed else str(decision.verdict)
+
+
+def _decision_text(decision: Decision, now_s: float, follows: str = "") -> str:
+    what = _verdict(decision)
+    if decision.verdict is Verdict.RESTART:
+        source = decision.checkpoint
+        what += f" from {source.path} ({_step_text(source)})" if source else " from the start"
+    used = f"{decision.used} of {decision.allowed} for {decision.budget}" if decision.budget else ""
+    observed = "only observed" if decision.is_observed else ""
+    details = "; ".join(filter(None, (used, observed, follows)))
+    text = f"{clock(decision.decided_s, now_s)} {what}: {decision.why}"
+    return f"{text} ({details})" if details else text
+
+
+def _clause(sentence: str) -> str:
+    return sentence.strip().removesuffix(".")
+
+
+def _cause(attempt: Attempt) -> str:
+    decision = attempt.decision
+    if decision is None:
+        return "cause not known"
+    named = decision.cause or ("" if decision.rule == BY_HAND else decision.rule)
+    return named.replace("_", " ").lower() or "cause not known"
+
+
+def _step_text(checkpoint: PickedCheckpoint) -> str:
+    return "no step" if checkpoint.step is None else f"step {number(checkpoint.step)}"
+
+
+def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
+    """Yield what `jobmon restart` will submit, from which checkpoint, and why that is safe."""
+    heading = f"Submit attempt {plan.number} of job {plan.lineage.attempts[0].job} {plan.job.label}".rstrip()
+    yield from (console.styled(line, Style.BOLD) for line in console.prose(f"{heading}:"))
+    yield from console.path(plan.folder, "  folder   ", "    ")
+    rows = [("command", redacted(shlex.join(plan.words)))]
+    if plan.checkpoint is None:
+        rows.append(("from", f"the start: {plan.complete_why}"))
+    else:
+        rows.append(("from", f"{_step_text(plan.checkpoint)}: {plan.complete_why}"))
+    rows.append(("safe", f"job {plan.job.ref} is dead: {plan.proof}"))
+    for name, value in (*rows, *(("note", note) for note in plan.notes)):
+        yield from console.prose(value, f"  {name:<8} ", " " * 11)
+        if name == "from" and plan.checkpoint:
+            yield from console.path(plan.checkpoint.path, " " * 11, "    ")
+
+
+def newest_checkpoint(lineage: Lineage) -> PickedCheckpoint | None:
+    """Return the checkpoint that the latest decision picked, or the newest attempt resumed from."""
+    for attempt in reversed(lineage.attempts):
+        if found := (attempt.decision.checkpoint if attempt.decision else None) or attempt.resume:
+            return found
+    return None
+
+
+def summary_json(summary: LineageSummary) -> dict[str, Any]:
+    """Return the documented object of a lineage in ``jobmon restarts --json``."""
+    lineage, ratio = summary.lineage, summary.time_ratio
+    return {
+        **fields(lineage, lineage="id"),
+        **fields(summary, "name"),
+        **fields(lineage.newest, newest_job="job"),
+        "attempt_count": len(lineage.attempts),
+        **fields(lineage.settings, "mode"),
+        **fields(summary, "state", "why", due_at="due_s"),
+        "held": lineage.is_held,
+        "checkpoint": _checkpoint_json(newest_checkpoint(lineage)),
+        "time_ratio": None if ratio is None else round(ratio, 4),
+    }
+
+
+def attempts_json(summary: LineageSummary) -> list[dict[str, Any]]:
+    """Return the documented objects of the attempts of a lineage."""
+    return [
+        {
+            **fields(each, attempt="number", job="job", submitted_at="submitted_s"),
+            **fields(each, started_at="started_s", ended_at="ended_s"),
+            "resumed_from": _checkpoint_json(each.resume),
+            "start_step": start_step(each),
+            **fields(each, "first_step", "last_step"),
+            "lost_steps": lost_steps(each, later),
+            "decision": _decision_json(each.decision),
+        }
+        for each, later in with_following(summary.lineage.attempts)
+    ]
+
+
+def _decision_json(decision: Decision | None) -> dict[str, Any] | None:
+    if decision is None:
+        return None
+    return {
+        **fields(decision, "verdict", "rule", "why", "used", "allowed", "options", observed="is_observed"),
+        **fields(decision, decided_at="decided_s"),
+        **known_fields(decision, "cause", "budget", "proof", due_at="not_before_s"),
+        "checkpoint": _checkpoint_json(decision.checkpoint),
+    }
+
+
+def _checkpoint_json(checkpoint: PickedCheckpoint | None) -> dict[str, Any] | None:
+    if checkpoint is None:
+        return None
+    return fields(checkpoint, "path", "step") | known_fields(checkpoint, saved_at="saved_s")

@@ -1,1 +1,0 @@
-"""Reads the counters of the fast fabric of a node."""

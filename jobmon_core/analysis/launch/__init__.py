@@ -1,1 +1,0 @@
-"""Look at the start of a run: what its agents report, its logs and its folders."""

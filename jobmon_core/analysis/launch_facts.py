@@ -1,0 +1,144 @@
+"""Collect what one look at a run that has just started finds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.job_logs import is_shared, log_files, named_path
+from jobmon_core.analysis.progress_health import STANDSTILL, TaskLook, running_since_s
+from jobmon_core.analysis.worker_ends import errors_of_steps
+from jobmon_core.domain.launch.facts import LaunchFacts, WorkerLogs
+from jobmon_core.domain.launch.judge import launch_events
+from jobmon_core.domain.launch.model import FIRST_OUTPUT, WINDOW_S, Item, LaunchState, Result, Verdict
+from jobmon_core.domain.launch.workers import launches
+from jobmon_core.domain.messages.parts import with_own_cancel_command
+from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.telemetry.model import Folder
+from jobmon_core.domain.telemetry.summary import is_current
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.telemetry.model import AgentReport
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.store.telemetry import TaskTelemetry
+
+_MAX_NODES = 256
+
+
+def run_started_s(task: Task) -> float:
+    """Return the start of a task's run, which distinguishes it from others (Unix seconds)."""
+    return float(task.start_s or running_since_s(task))
+
+
+def launch_facts(job: WatchedJob, task: Task, seen: TaskLook) -> LaunchFacts:
+    """Return what is known about the start of a running task."""
+    settings, telemetry, now_s = job.own_settings, seen.telemetry, seen.now_s
+    started_s = _counted_since_s(task)
+    reports = _reports(telemetry, started_s, now_s) if telemetry else ()
+    progress = seen.progress.progress
+    folder, is_of_node = _output_folder(job, task, reports)
+    facts = LaunchFacts(
+        now_s,
+        started_s,
+        run_started_s(task),
+        settings.launch_timeout_s or WINDOW_S,
+        has_own_window=settings.launch_timeout_s is not None,
+        reports=reports,
+        is_complete=len(reports) >= (len(node_names(task.nodes)) or 1),
+        why_no_report=telemetry.record.read().attempts.problem if telemetry and not reports else "",
+        num_workers=None if job.is_array else settings.num_workers,  # each task may be one of them
+        gpu_ids=settings.gpu_ids,
+        worker_logs=_worker_logs(job, task, settings, seen),
+        folder=folder,
+        is_folder_of_node=is_of_node,
+        has_output=seen.progress.has_output if seen.progress.logs or settings.log_files else None,
+        outputs=seen.artifacts.outputs.count if seen.artifacts.outputs else None,
+        is_at_end=progress is not None and bool(progress.fraction == 1.0 or progress.end_marker),
+    )
+    return _with_step_errors(facts, job, task)
+
+
+def _counted_since_s(task: Task) -> float:
+    """Return since when the time of the launch counts: the start, or the latest return from a suspension."""
+    is_resumed = any(JobState.from_slurm(change.state) in STANDSTILL for change in task.history)
+    return running_since_s(task) if is_resumed else run_started_s(task)
+
+
+def _reports(telemetry: TaskTelemetry, started_s: float, now_s: float) -> tuple[AgentReport, ...]:
+    """Return the reports about this run that are recent and from agents that have not ended."""
+    found = (telemetry.report(node) for node in telemetry.nodes()[:_MAX_NODES])
+    return tuple(each for each in found if each.latest.at_s > started_s and is_current(each, now_s))
+
+
+def _with_step_errors(facts: LaunchFacts, job: WatchedJob, task: Task) -> LaunchFacts:
+    """Return the facts with what srun says about tasks that do not run; the log is read only for those."""
+    if not any(each.missing and each.launcher == "srun" for each in launches(facts)):
+        return facts
+    return replace(facts, step_errors=errors_of_steps(job, task))
+
+
+def _worker_logs(job: WatchedJob, task: Task, settings: JobSettings, seen: TaskLook) -> WorkerLogs | None:
+    """Return the logs of workers that the user named; None without any, or if other tasks share them.
+
+    A folder alone names logs, but not necessarily one for each worker; with a `launch_timeout` it does.
+    """
+    if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern):
+        return None
+    main = log_files(job, task)
+    sizes: Mapping[str, int] = {
+        each.path: each.size for each in seen.reader.files if each.path not in main and not each.problem
+    }
+    empty = tuple(path for path, size in sizes.items() if not size)
+    is_of_workers = bool(settings.log_pattern) or settings.launch_timeout_s is not None
+    return WorkerLogs(len(sizes) - len(empty), empty, is_of_workers)
+
+
+def _output_folder(
+    job: WatchedJob, task: Task, reports: tuple[AgentReport, ...]
+) -> tuple[Folder | None, bool]:
+    """Return the output folder that the user named, and whether a node, not this host, looked at it."""
+    if not job.own_settings.output_dir:
+        return None, False
+    path = named_path(job, task, job.own_settings.output_dir)
+    seen = [each for report in reports for each in report.folders if each.path == path]
+    if seen:  # that of the node which sees the least
+        return min(seen, key=lambda each: (each.is_writable, each.exists)), True
+    try:
+        is_there = Path(path).is_dir()
+    except (OSError, ValueError):
+        return None, False
+    return Folder(path, is_there, is_there and os.access(path, os.W_OK | os.X_OK)), False
+
+
+def verify_launch(
+    before: LaunchState | None, job: WatchedJob, task: Task, seen: TaskLook
+) -> tuple[LaunchState, tuple[Event, ...]]:
+    """Return what is known about the launch of a running task after one more look, and what is new.
+
+    ``before`` is the result of the last look; None without one. Without telemetry, only logs and folders are
+    judged.
+    """
+    started_s = run_started_s(task)
+    before = before or _of_earlier_version(seen, started_s)
+    if before and before.started_s == started_s and not before.is_open:
+        return before, ()
+    state, events = launch_events(before, launch_facts(job, task, seen))
+    return state, tuple(replace(event, advice=with_own_cancel_command(event.advice, job)) for event in events)
+
+
+def _of_earlier_version(seen: TaskLook, started_s: float) -> LaunchState | None:
+    """Return the state of a run whose late output an earlier version of jobmon has reported."""
+    overdue_s = seen.progress.known_problems.overdue_start_s
+    if overdue_s is None:
+        return None
+    missing = (Item(FIRST_OUTPUT, Result.FAILED),)
+    kind = EventKind.NO_OUTPUT
+    return LaunchState(started_s, overdue_s, verdict=Verdict.FAILED, items=missing, reported=kind)

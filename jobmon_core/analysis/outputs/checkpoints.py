@@ -1,0 +1,136 @@
+"""Find the checkpoints that a task saved: the one answer of all commands, screens and messages."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import (
+    checkpoint_folder,
+    is_shared,
+    log_files,
+    named_path,
+    own_files_of_runs,
+)
+from jobmon_core.analysis.outputs.elsewhere import folder_of
+from jobmon_core.analysis.outputs.find import folders_named, is_general
+from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+from jobmon_core.domain.artifacts.found import saved_paths
+from jobmon_core.domain.artifacts.paths import parent_of
+from jobmon_core.domain.backends import Machine
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.own_files import Origin
+from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
+from jobmon_core.observe.logs.read import read_tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.scheduler.base import MachineFolders
+
+_LEVELS_BELOW = 5  # between a folder that is named and a checkpoint
+_MAX_MENTIONS = 3  # so many of the latest checkpoint paths in the logs of a task are looked at
+_NOT_KNOWN = (
+    "neither the job configuration nor the log or the script names a folder in which the job has saved any; "
+    "name one with `checkpoint_dir` in its jobmon.yaml"
+)
+_ELSEWHERE = {
+    Machine.OTHER: "the files of the job are on another machine",
+    Machine.UNKNOWN: "the job may run on another machine; if this one sees the folder of its checkpoints, "
+    "name it with `checkpoint_dir` in its jobmon.yaml",
+}
+
+
+class CheckpointSearch(NamedTuple):
+    """Whose checkpoints are looked for, and what is known of them."""
+
+    job: WatchedJob  # with the paths of its logs
+    task: Task  # of this job
+    progress: JobProgress  # what the monitor of the job has seen so far
+    now_s: float  # Unix seconds
+    script: str = ""  # its text; if empty, the file is read
+    is_running: bool = False  # whether the program that saves them runs
+    machine: MachineFolders | None = None  # asks the machine of the job, if its files cannot be read here
+
+
+def checkpoints_of_task(search: CheckpointSearch) -> FoundCheckpoints:
+    """Return the checkpoints that a task saved: in the folder that is named, else in one that has any."""
+    found, task = FoundCheckpoints("", problem=_NOT_KNOWN), search.task
+    try:
+        for looked in looks_for_checkpoints(search):
+            if looked.checkpoints or not looked.folder or checkpoint_folder(search.job, task):
+                found = looked
+                break
+    except JobmonError as error:
+        return FoundCheckpoints("", problem=f"{_ELSEWHERE[Machine.OTHER]}: {error}")
+    newest = found.newest_complete
+    if newest and newest.saved_s < (task.start_s or 0):  # by the run before a requeue, at its own pace
+        return replace(found, interval_s=None)
+    return found
+
+
+def looks_for_checkpoints(
+    search: CheckpointSearch, *, since_s: float = float("inf"), further: Sequence[str] = ()
+) -> Iterator[FoundCheckpoints]:
+    """Yield what each folder has in which a task may save: the one that is named, else those that are found.
+
+    What was saved since ``since_s``, before the start of the run, counts too; ``further`` are folders that
+    are looked at in the end, without those below them.
+
+    Raises:
+        JobmonError: the machine of the job does not answer.
+    """
+    job, task, machine = search.job, search.task, search.machine
+    named = checkpoint_folder(job, task)
+    are_shared = is_shared(job, named) if named else len(job.tasks) > 1
+    own = own_files_of_runs(job, task, Origin.NAMED if named else Origin.FOUND, are_shared=are_shared)
+    own = replace(own, started_s=min(own.started_s, since_s))
+    pattern = named_path(job, task, job.own_settings.checkpoint_pattern)
+    if machine is None and not own.can_be_seen:
+        yield FoundCheckpoints("", problem=_ELSEWHERE[own.machine])
+        return
+    if machine:
+        own = replace(own, machine=Machine.THIS)  # as that machine sees them
+        workdir = machine.folders[-1]
+        named = named and os.path.join(workdir, named)  # noqa: PTH118 - texts
+    folders = (named,) if named else tuple(_folders(search))
+    for folder in dict.fromkeys((*folders, *further)):
+        is_of_many = not named and machine is None and is_general(folder, job.workdir)
+        below = 0 if folder not in folders or is_of_many else _LEVELS_BELOW
+        place, listed, evidence = folder_of(machine, folder)
+        looked = find_checkpoints(
+            place, search.now_s, is_running=search.is_running, own=own, levels_below=below,
+            pattern=pattern, listed=listed, evidence=evidence,
+        )  # fmt: skip
+        yield replace(looked, machine=job.cluster if machine else "")
+
+
+def _folders(search: CheckpointSearch) -> Iterator[str]:
+    """Yield where checkpoints may be: as the monitor has seen, as the log says, as the script says.
+
+    On another machine: as the log says, and where the job was started.
+    """
+    job, task = search.job, search.task
+    if search.machine:
+        yield from _mentioned(job, task, search.machine.folders[-1])
+        yield from search.machine.folders
+        return
+    seen = search.progress.artifacts_of(task.key).checkpoints
+    if seen and seen.newest:
+        yield seen.folder
+    yield from map(os.path.normpath, _mentioned(job, task, job.workdir))
+    yield from folders_named(job, task, script=search.script)
+
+
+def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
+    """Yield the folders in which the logs of a task say that it saved checkpoints, the latest first."""
+    lines = [
+        line
+        for path in dict.fromkeys(filter(None, log_files(job, task)))
+        for line in read_tail(path).excerpt.appended_to(job.earlier_logs.get(path)).texts
+    ]
+    for path in reversed(saved_paths(lines)[-_MAX_MENTIONS:]):
+        yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts

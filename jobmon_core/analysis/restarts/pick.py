@@ -1,0 +1,223 @@
+"""Pick the checkpoint from which the next attempt of a lineage resumes, and see that it is still the same.
+
+Only what is certainly complete is picked: what its framework writes last is there, its final name was given
+by a rename, or the structure of its files shows that they are whole. What is merely possible is passed over:
+a run that resumes from half a checkpoint fails, or silently starts from scratch, and either costs more than
+the steps since the checkpoint before it.
+
+Loading a checkpoint may execute code. So all of its files must belong to the user (or to root, as in
+`domain/own_files.py`), those to which its links lead included: others may write to the folder.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import own_files_of_runs
+from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, looks_for_checkpoints
+from jobmon_core.analysis.outputs.elsewhere import folder_of
+from jobmon_core.analysis.restarts.facts import steps_to_do
+from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs
+from jobmon_core.domain.own_files import KILLED_TOLERANCE_S, TOLERANCE_S
+from jobmon_core.domain.restart.decide import is_beyond
+from jobmon_core.domain.restart.model import Lineage, PickedCheckpoint
+from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.scheduler.base import MachineFolders
+
+_NO_LINEAGE = Lineage()
+_ROOT = 0
+_ELSEWHERE = (0, 0)  # device and inode of a checkpoint on another machine
+_CLOCKS_S = 5.0
+# a copy without a number, e.g. ``last.ckpt``, is written with the numbered one of the same save
+_SAME_SAVE_S = 60.0
+
+
+class OwnCheckpoint(NamedTuple):
+    """A checkpoint that an attempt of a lineage saved."""
+
+    path: str  # absolute
+    found: Checkpoint
+
+
+def pick(
+    job: WatchedJob,
+    task: Task,
+    progress: JobProgress,
+    now_s: float,
+    *,
+    script: str = "",
+    lineage: Lineage = _NO_LINEAGE,
+    machine: MachineFolders | None = None,
+) -> PickedCheckpoint | None:
+    """Return the newest complete checkpoint of an attempt that has ended, or of the attempts before it.
+
+    Of numbered checkpoints the highest step counts, not the latest time. A step beyond all the work there is
+    to do counts only if no other checkpoint is complete: a program would find nothing left to do. If the
+    attempt resumed from one, no later one of an earlier attempt counts: that one was incomplete, or the user
+    chose to go back.
+
+    Args:
+        job: the attempt, which has ended: a checkpoint that is being written is not recognized as such.
+        task: its only task.
+        progress: what its monitor has seen.
+        now_s: the time, Unix seconds.
+        script: the text of its script; if empty, the file is read.
+        lineage: the lineage of the attempt; without it, only checkpoints of the attempt itself count.
+        machine: asks the machine of the job, if its files cannot be read here; it lists no stranger's files.
+
+    Returns:
+        None if no checkpoint is certainly complete, or if it is not known where the job saves them.
+    """
+    search = CheckpointSearch(job, task, progress, now_s, script, machine=machine)
+    every = [each for each in own_checkpoints(search, lineage) if each.found.is_complete]
+    complete = [each for each in (as_picked(own, machine) for own in every) if each]
+    total = steps_to_do(task, progress)
+    if found := _newest([each for each in complete if not is_beyond(each, total)]) or _newest(complete):
+        return found
+    resumed = _resumed_from(job, lineage)
+    return resumed if resumed and is_still(resumed, machine) else None
+
+
+def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
+    """Return the newest of these; of numbered ones, that of the highest step or epoch, as the newest has."""
+    latest = max(complete, key=_saved_s, default=None)
+    numbered = [each for each in complete if each.step is not None]
+    newest = max(numbered, key=_saved_s, default=None)
+    if latest is None or newest is None or latest.saved_s > newest.saved_s + _SAME_SAVE_S:
+        return latest
+    is_epoch = counts_epochs(newest.path)
+    comparable = [each for each in numbered if counts_epochs(each.path) == is_epoch]
+    return max(comparable, key=lambda each: (each.step or 0, each.saved_s))
+
+
+def _saved_s(checkpoint: PickedCheckpoint) -> float:
+    return checkpoint.saved_s
+
+
+def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) -> bool:
+    """Whether a picked checkpoint is there, the same folder or file, unchanged, and complete.
+
+    Raises:
+        SchedulerUnavailable: it is on another ``machine``, which does not answer.
+    """
+    each, _ = checkpoint_at(picked.path, picked.saved_s, machine)
+    if each is None or not each.found.is_complete:
+        return False
+    if machine:  # whose clock is read in whole seconds, and after a round trip
+        return abs(each.found.saved_s - picked.saved_s) < _CLOCKS_S
+    now = as_picked(each)
+    return now is not None and now.identity == picked.identity
+
+
+def checkpoint_at(
+    path: str, now_s: float, machine: MachineFolders | None = None
+) -> tuple[OwnCheckpoint | None, str]:
+    """Return the checkpoint with this absolute path, complete or not; None if none has it, and why.
+
+    The reason is empty if its folder could be read.
+
+    Raises:
+        SchedulerUnavailable: it is on another ``machine``, which does not answer.
+    """
+    folder, name = os.path.split(path)
+    place, listed, read = folder_of(machine, folder)
+    looked = find_checkpoints(
+        place, now_s, levels_below=1, pattern=glob.escape(name), listed=listed, evidence=read
+    )
+    return next((each for each in _in_folder(looked) if each.path == path), None), looked.problem
+
+
+def own_checkpoints(search: CheckpointSearch, lineage: Lineage = _NO_LINEAGE) -> Iterator[OwnCheckpoint]:
+    """Yield the checkpoints that the attempts of a lineage saved, complete or not; see `pick`.
+
+    What was saved while no attempt ran is a stranger's.
+    """
+    job = search.job
+    own = own_files_of_runs(job, search.task, are_shared=False)
+    resumed, earlier = _resumed_from(job, lineage), list(_earlier_runs(job, lineage))
+    since_s = min((start_s for start_s, _ in earlier), default=float("inf"))
+    folders = [os.path.dirname(each.resume.path) for each in lineage.attempts if each.resume]  # noqa: PTH120 - texts
+    known = set[str]()
+    for looked in looks_for_checkpoints(search, since_s=since_s, further=folders):
+        for each in _in_folder(looked):
+            saved_s = each.found.saved_s
+            is_earlier = saved_s < own.since_s
+            if is_earlier and not any(start_s <= saved_s <= end_s for start_s, end_s in earlier):
+                continue
+            if each.path not in known and not (is_earlier and resumed and _is_later(each.found, resumed)):
+                known.add(each.path)
+                yield each
+
+
+def _in_folder(looked: FoundCheckpoints) -> Iterator[OwnCheckpoint]:
+    for found in looked.checkpoints:
+        yield OwnCheckpoint(os.path.join(looked.folder, found.path), found)  # noqa: PTH118 - texts
+
+
+def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, float]]:
+    """Yield from when to when each earlier attempt may have saved (Unix seconds)."""
+    number = job.attempt.number if job.attempt else 0
+    for attempt in lineage.attempts:
+        if attempt.number < number:
+            following = lineage.attempt(attempt.number + 1)
+            ended_s = attempt.ended_s or (following.submitted_s if following else 0.0)
+            started_s = attempt.started_s or attempt.submitted_s
+            yield started_s - TOLERANCE_S, ended_s + KILLED_TOLERANCE_S
+
+
+def _resumed_from(job: WatchedJob, lineage: Lineage) -> PickedCheckpoint | None:
+    attempt = lineage.attempt(job.attempt.number) if job.attempt else None
+    return attempt.resume if attempt else None
+
+
+def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
+    if found.step is not None and resumed.step is not None:
+        return found.step > resumed.step
+    return found.saved_s > resumed.saved_s
+
+
+def as_picked(own: OwnCheckpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
+    """Return a checkpoint as it is now; None if a part of it is gone, or not the user's."""
+    identity = _ELSEWHERE if machine else _identity_of(own)
+    return PickedCheckpoint(own.path, own.found.step, own.found.saved_s, *identity) if identity else None
+
+
+def _identity_of(checkpoint: OwnCheckpoint) -> tuple[int, int] | None:
+    """Return the device and the inode of a checkpoint; None if a part of it is gone, or not the user's.
+
+    One of TensorFlow is several files, whose names begin with its own: the first of them stands for it.
+    """
+    path, found = checkpoint
+    parts = [os.path.join(path[: -len(found.path)], name) for name in found.files]  # noqa: PTH118 - texts
+    try:
+        if not parts:
+            parts = [path, *_parts_below(path)]
+        if all(map(_is_own, parts)):
+            status = os.stat(parts[0])  # noqa: PTH116 - as in the modules that read logs: paths are strings
+            return status.st_dev, status.st_ino
+    except OSError:  # removed meanwhile, a link to nothing, or not readable: then it is not complete
+        return None
+    return None
+
+
+def _parts_below(path: str) -> Iterator[str]:
+    for folder, folders, files in os.walk(path, onerror=_raise):
+        yield from (os.path.join(folder, name) for name in (*folders, *files))  # noqa: PTH118 - texts
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _is_own(path: str) -> bool:
+    """Whether the user or root owns a file, the link at its place included."""
+    return all(status.st_uid in (os.geteuid(), _ROOT) for status in (os.lstat(path), os.stat(path)))  # noqa: PTH116 - as above

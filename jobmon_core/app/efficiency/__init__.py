@@ -1,1 +1,0 @@
-"""Use case: what ended jobs used of what they requested."""

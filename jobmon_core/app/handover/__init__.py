@@ -1,1 +1,0 @@
-"""Use case: collect what someone who takes over the jobs needs."""

@@ -1,0 +1,244 @@
+"""Collect what ended jobs used: from accounting and from jobmon's own files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.find import all_jobs, find_job
+from jobmon_core.app.jobs.overview import lineages_of
+from jobmon_core.app.jobs.selection import last_change_s
+from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.efficiency.measured import measured_use
+from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
+from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, Unreachable
+from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.tracking.apply_accounting import is_row_of
+from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.store.jobs import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.tracking.model import End, WatchedJob
+
+_MAX_JOBS_PER_QUERY = 500  # the ids are part of a command line
+_DISABLED = "this cluster has no accounting: only what jobmon noted when watched jobs ended is known"
+_UNREACHABLE = "accounting did not answer: only what jobmon noted when watched jobs ended is known"
+
+Rows = dict[tuple[str, str], dict["JobRef", AccountingRow]]  # by `Target.id`; the last run of each part
+
+_MAX_LAG_S = 120.0  # an end that is younger may be missing in accounting
+_MAX_WAIT_S = 30.0  # for such an end
+_RETRY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEfficiency:
+    """What one job, task or component used in its last run."""
+
+    ref: JobRef
+    name: str
+    found: Efficiency | None  # None: see `note`
+    started_s: int | None = None
+    ended_s: int | None = None
+    note: str = ""  # why figures are missing
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The runs in the order of the arguments, and what went wrong."""
+
+    runs: tuple[RunEfficiency, ...]
+    problems: tuple[str, ...] = ()
+
+
+def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected:
+    """Return what the named jobs used, without those that ended before ``since_s`` (Unix seconds).
+
+    This waits up to half a minute while accounting lacks a recent end that jobmon knows.
+
+    Raises:
+        UnknownJob, StateUnreadable: see `find_targets`.
+    """
+    targets = find_targets(ctx, arguments, since_s)
+    rows, problems = ask_accounting(ctx, targets)
+    give_up_s = ctx.clock.now() + _MAX_WAIT_S
+    while (late := [each for each in targets if _is_late(ctx, each, rows)]) and ctx.clock.now() < give_up_s:
+        ctx.clock.wait(_RETRY_S)
+        rows |= ask_accounting(ctx, late)[0]
+    has_answers = not problems
+    runs: list[RunEfficiency] = []
+    for target in targets:
+        of_target = [*_runs(ctx, target, rows)]
+        if not of_target and has_answers:
+            hint = "an array task is named 12_3, not by its $SLURM_JOB_ID"
+            problems.append(f"accounting has no job {target.ref}; {hint}")
+        runs += [run for run in of_target if run.ended_s is None or run.ended_s >= since_s]
+    return Collected(tuple(runs), tuple(problems))
+
+
+def _is_late(ctx: Context, target: Target, rows: Rows) -> bool:
+    """Whether accounting answered, but lacks an end that jobmon knows and that is new."""
+    missing = target.ends.keys() - _ended(rows.get(target.id, {})) if target.id in rows else set()
+    return any(_is_new(ctx, target.ends[key].ended_s) for key in missing if target.ends[key].started_s)
+
+
+def _is_new(ctx: Context, ended_s: int | None) -> bool:
+    return ctx.clock.now() - (ended_s or 0) < _MAX_LAG_S
+
+
+def _ended(rows: Mapping[JobRef, AccountingRow]) -> set[str]:
+    """Return the keys of the parts whose end accounting has."""
+    return {ref.key for ref, row in rows.items() if row.state.phase is Phase.ENDED}
+
+
+def _runs(ctx: Context, target: Target, rows: Rows) -> Iterator[RunEfficiency]:
+    """Yield the runs of a target from accounting, then those whose end only jobmon knows."""
+    of_target, ends = rows.get(target.id, {}), target.ends
+    name = target.job.name if target.job else ""
+    for ref, row in of_target.items():
+        if row.state.phase is Phase.ENDED:
+            recorded = Efficiency(row.state, row.elapsed_s, row.limit_s, row.usage)
+            found = _with_measured(ctx, target, ref.key, recorded, row.start_s)
+            yield RunEfficiency(ref, row.name, found, row.start_s, row.end_s)
+        elif ref.key not in ends:
+            yield RunEfficiency(ref, row.name, None, row.start_s, note=f"not ended ({row.raw_state})")
+    for key in [key for key in ends if key not in _ended(of_target)]:
+        end = ends[key]
+        found = _with_measured(ctx, target, key, efficiency_of_end(end), end.started_s)
+        note = "not recorded yet" if target.id in rows and _is_new(ctx, end.ended_s) else ""
+        yield RunEfficiency(ref_of(target.ref.job_id, key), name, found, end.started_s, end.ended_s, note)
+    if target.job and not of_target and not ends:
+        yield RunEfficiency(target.ref, name, None, note="not ended")
+
+
+def _with_measured(
+    ctx: Context, target: Target, key: str, found: Efficiency, started_s: int | None
+) -> Efficiency:
+    if target.job is None or started_s is None:
+        return found
+    nodes = node_histories(ctx.telemetry(target.job.id, key), started_s)
+    return found.with_measured(measured_use(nodes))
+
+
+def ask_accounting(ctx: Context, targets: Iterable[Target]) -> tuple[Rows, list[str]]:
+    """Return the records of each target of Slurm, and why a cluster gave none."""
+    by_cluster: dict[str, list[Target]] = {}
+    for target in targets:
+        if target.job is None or target.job.backend == DEFAULT_BACKEND:
+            by_cluster.setdefault(target.cluster, []).append(target)
+    rows: Rows = {}
+    problems = []
+    for cluster, of_cluster in by_cluster.items():
+        ids = sorted({target.ref.job_id for target in of_cluster})
+        for first in range(0, len(ids), _MAX_JOBS_PER_QUERY):
+            part = ids[first : first + _MAX_JOBS_PER_QUERY]
+            answer = _query(ctx, cluster, part)
+            if isinstance(answer, str):
+                problems.append(answer)
+                break
+            asked = [target for target in of_cluster if target.ref.job_id in answer]
+            rows |= {target.id: _last_runs(target, answer[target.ref.job_id]) for target in asked}
+    return rows, problems
+
+
+def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tuple[AccountingRow, ...]] | str:
+    """Return the rows of each job, or why there are none."""
+    scheduler = ctx.scheduler(DEFAULT_BACKEND, cluster)
+    answer = scheduler.ask_accounting(job_ids)
+    if isinstance(answer, Disabled):
+        return _DISABLED
+    if isinstance(answer, Unreachable):
+        return f"{_UNREACHABLE} ({answer.why})"
+    return {job_id: scheduler.read_accounting(answer.text, job_id) for job_id in job_ids}
+
+
+def _last_runs(target: Target, rows: Iterable[AccountingRow]) -> dict[JobRef, AccountingRow]:
+    """Return the last run of each part of the target; ``rows`` are oldest first."""
+    return {
+        row.ref: row
+        for row in rows
+        if target.ref.key in ("", row.ref.key)
+        and row.pending_indices is None
+        and (target.job is None or is_row_of(target.job, row, float("inf")))
+    }
+
+
+class Target(NamedTuple):
+    """A job, or a part of it."""
+
+    ref: JobRef
+    job: WatchedJob | None  # None if jobmon has no record of it
+
+    @property
+    def id(self) -> tuple[str, str]:
+        """What distinguishes it: Slurm may use a job id again."""
+        return self.job.id if self.job else "", str(self.ref)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster that a query must name; empty for the local one."""
+        return self.job.cluster if self.job and self.job.remote else ""
+
+    @property
+    def ends(self) -> dict[str, End]:
+        """The ends that jobmon noted, by the key of the task."""
+        tasks = in_order(list(self.job.tasks.values())) if self.job else []
+        return {task.key: task.end for task in tasks if task.end and self.ref.key in ("", task.key)}
+
+
+def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[Target]:
+    """Return what the arguments name, each once; without any, the jobs that ended since ``since_s``.
+
+    A group stands for those of its jobs whose state files can be read, and an attempt for its whole lineage.
+
+    Raises:
+        UnknownJob: an argument is neither a job id nor a name that jobmon knows, or a job has no such task.
+        StateUnreadable: the state file of a named job or group cannot be read.
+    """
+    if not arguments:
+        ended = (job for job in all_jobs(ctx) if job.ended and last_change_s(job) >= since_s)
+        return [Target(job.ref, job) for job in ended]
+    found = (target for argument in arguments for target in _named(ctx, argument))
+    return [*{target.id: target for target in found}.values()]
+
+
+def _named(ctx: Context, argument: str) -> Iterator[Target]:
+    try:
+        ref = JobRef.parse(argument)
+    except ValueError:
+        if argument in ctx.groups.names():
+            yield from _members(ctx, argument)
+            return
+        job, ref = find_job(ctx, argument)
+        yield from _attempts(ctx, job, ref)
+        return
+    if not find_watched(ctx, ref):
+        yield Target(ref, None)
+        return
+    job, ref = find_job(ctx, argument)
+    yield from _attempts(ctx, job, ref)
+
+
+def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[Target]:
+    """Yield a job, or the part that is meant; in its place all attempts of its lineage, if it has one."""
+    lineage = lineages_of(ctx, [job]).get(job.id)
+    for attempt in lineage.attempts if lineage else ():
+        found = job if attempt.state_id == job.id else ctx.store.read(ctx.store.path(attempt.state_id))
+        if not isinstance(found, Unreadable):  # one may be forgotten
+            yield Target(found.ref, found)
+    if lineage is None:
+        yield Target(ref, job)
+
+
+def _members(ctx: Context, group: str) -> Iterator[Target]:
+    """Yield the jobs of a group whose state files can be read."""
+    for member in ctx.groups.load(group).members.values():
+        job = ctx.store.read(ctx.store.path(member.state_id)) if member.state_id else None
+        if job is not None and not isinstance(job, Unreadable):
+            yield from _attempts(ctx, job, job.ref)

@@ -1,1 +1,0 @@
-"""Use cases about pending jobs."""

@@ -1,0 +1,104 @@
+"""Use case: the checkpoint from which a job of Ray resumes, in a folder of this host or of its head pod.
+
+A program that keeps a link ``latest`` names with it what it has finished. So what the link names counts where
+nothing else shows that it is whole; in a pod, whose files jobmon does not read, nothing else counts.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.restarts.pick import OwnCheckpoint, as_picked
+from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.restart.model import PickedCheckpoint
+from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
+from jobmon_core.observe.kubectl import ask_pod
+from jobmon_core.scheduler.ray.kubectl import PodApi
+
+if TYPE_CHECKING:
+    from jobmon_core.app.ray_job.look import RayCluster
+    from jobmon_core.context import Context
+    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+
+_LATEST = "latest"
+_PATTERN = "step_*"  # as the older monitor script expects
+
+
+class CheckpointLook(NamedTuple):
+    """The newest complete checkpoint below a folder, or why it is not known."""
+
+    picked: PickedCheckpoint | None = None  # None without a problem: there is none
+    problem: str = ""  # why that is not known
+    why_none: str = ""  # why the newest one does not count
+
+
+def newest_complete(ctx: Context, cluster: RayCluster | None, folder: str) -> CheckpointLook:
+    """Look for the newest complete checkpoint below a folder.
+
+    If this host has no such folder, and the cluster is reached through its head pod, the pod is asked.
+    """
+    path = os.path.abspath(folder)  # noqa: PTH100 - links stay: they are the names that the user knows
+    found = find_checkpoints(path, ctx.clock.now(), pattern=_PATTERN)
+    if not found.problem:
+        return _look(found)
+    if not (cluster and cluster.is_pod) and Path(path).parent.is_dir():
+        return CheckpointLook()  # the program creates it with the first checkpoint
+    return _elsewhere(cluster, folder, found.problem)
+
+
+def checkpoint_at(ctx: Context, cluster: RayCluster, path: str) -> CheckpointLook:
+    """Look at one checkpoint; otherwise as `newest_complete`."""
+    folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - as above
+    found = find_checkpoints(folder, ctx.clock.now(), pattern=glob.escape(name), levels_below=0)
+    if found.problem:
+        return _elsewhere(cluster, path, found.problem)
+    return _look(replace(found, checkpoints=tuple(each for each in found.checkpoints if each.path == name)))
+
+
+def _elsewhere(cluster: RayCluster | None, path: str, problem: str) -> CheckpointLook:
+    if cluster and isinstance(cluster.api, PodApi):
+        return _in_pod(cluster.api, path)
+    return CheckpointLook(problem=f"this host cannot see the checkpoints: {path}: {problem}")
+
+
+def _look(found: FoundCheckpoints) -> CheckpointLook:
+    finished = _step_named(found.folder)
+    for each in sorted(found.checkpoints, key=lambda each: (each.step or -1, each.saved_s), reverse=True):
+        is_named = each.is_complete is None and each.step is not None and each.step <= finished
+        own = OwnCheckpoint(f"{found.folder}/{each.path}", each)
+        if (each.is_complete or is_named) and (picked := as_picked(own)):
+            return CheckpointLook(picked)
+        if each.is_complete is None:  # to start from scratch would replace what may be whole
+            return CheckpointLook(problem=f"nothing shows whether {own.path} is complete: {each.why}")
+    newest = next(iter(found.checkpoints), None)
+    return CheckpointLook(why_none=f"{newest.path} {newest.why}" if newest else "")
+
+
+def _step_named(folder: str) -> int:
+    """Return the step of what the link ``latest`` names; -1 without it."""
+    try:
+        step = step_of(os.readlink(f"{folder}/{_LATEST}").rstrip("/").rpartition("/")[2])  # noqa: PTH115 - texts
+    except OSError:
+        step = None
+    return -1 if step is None else step
+
+
+def _in_pod(api: PodApi, path: str) -> CheckpointLook:
+    """Look in the pod, by names alone: at a folder, or at a checkpoint, whose name has a step."""
+    parent, _, name = path.rstrip("/").rpartition("/")
+    wanted = step_of(name)
+    folder = path.rstrip("/") if wanted is None else parent
+    try:
+        there = ask_pod(api.runner, api.pod, api.namespace, checkpoint_folder=folder).checkpoints
+    except JobmonError as error:
+        return CheckpointLook(problem=f"this host has no folder {folder}, and {error}")
+    if there is None or not there.is_complete or there.step is None or there.step < (wanted or 0):
+        why = there.problem if there and there.problem else f"the link {_LATEST!r} names no such checkpoint"
+        return CheckpointLook(problem=f"this host has no folder {folder}, and in the pod {api.pod}, {why}")
+    step = there.step if wanted is None else wanted
+    return CheckpointLook(PickedCheckpoint(f"{folder}/{there.name if wanted is None else name}", step))

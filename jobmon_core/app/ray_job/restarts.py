@@ -1,0 +1,329 @@
+"""Use case: follow a job of a Ray cluster, and submit it again after failures. The caller waits meanwhile.
+
+Whatever must survive the caller is in the lineage, which the name of the job leads to: that a stalled attempt
+was to be stopped, and what was decided after an end. It is saved before it is done, so a call with the same
+name goes on where a killed one was. Ray starts a job once under its submission id, also if two callers send
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.app.ray_job.checkpoints import newest_complete
+from jobmon_core.app.ray_job.ends import end_of
+from jobmon_core.app.ray_job.find import find_job
+from jobmon_core.app.ray_job.look import answered, is_stalled
+from jobmon_core.app.remote.ray_cluster import next_request
+from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.ray.attempts import NAME_KEY, attempt_id, attempt_number, lineage_id, lost_package
+from jobmon_core.domain.restart.decide import decide_restart, due_s
+from jobmon_core.domain.restart.model import Attempt, Lineage, Verdict
+from jobmon_core.domain.restart.settings import MAX_DELAY_S, RestartMode, RestartSettings
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.observe.patterns.restart_rules import restart_rules
+from jobmon_core.scheduler.ray.api import Failed
+from jobmon_core.scheduler.ray.death import death_of
+from jobmon_core.scheduler.ray.poll import DELETED, FORGOTTEN, REPLACED
+from jobmon_core.scheduler.ray.ray_job import RayJob, read_job
+from jobmon_core.scheduler.ray.submission import Fate, submit_through
+from jobmon_core.store.lineages import RecordedSubmission
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+    from jobmon_core.app.ray_job.find import FoundJob
+    from jobmon_core.app.ray_job.look import RayCluster
+    from jobmon_core.context import Context
+    from jobmon_core.domain.ray.attempts import Description
+    from jobmon_core.domain.restart.model import Decision, PickedCheckpoint
+
+_PROOF_S = 60.0  # how long an end may lack proof: the processes of a job end some seconds after it
+_LOOK_S = 5.0  # between two looks meanwhile
+_RAY = "ray"
+_MAX_RESTARTS = "max_restarts"  # the rule of a decision
+_UNKNOWN = "Ray has no job {name} on the cluster {cluster}; `ray job list` lists its jobs"
+_OWNED = "jobmon restarts this job already: `jobmon restarts {name}` shows it"
+_NO_FOLDER = (
+    "its working folder was sent to Ray as {package}, which Ray deletes after the job, and which folder it "
+    "was is not known. A job can be submitted again if its folder is one of the cluster, or if jobmon sent it"
+)
+_NOT_DEAD = (
+    "nothing proves that its processes have ended ({doubt}), so nothing was submitted: look on {node} "
+    "whether they run. If they do not, submit_job_with_resume goes on from the newest checkpoint"
+)
+_CHANGED = (
+    "its checkpoints have changed since it ended, perhaps by another process ({why}); nothing was submitted"
+)
+_NOTHING = "so nothing was submitted"
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the user wants; the arguments of `ray_compat.auto_restart`."""
+
+    job_name: str
+    checkpoint_dir: str
+    max_retries: int
+    retry_delay_s: float
+    stagnation_s: float
+    interval_s: float
+
+    @property
+    def settings(self) -> RestartSettings:
+        """The same as the settings of a lineage."""
+        return RestartSettings(
+            RestartMode.ON,
+            max_restarts=self.max_retries,
+            delay_s=self.retry_delay_s,
+            max_delay_s=max(MAX_DELAY_S, self.retry_delay_s),
+            stall_is_failure_s=self.stagnation_s,
+        )
+
+
+class Ended(NamedTuple):
+    """How following a job ended."""
+
+    success: bool
+    final_step: int | None = None
+    total_retries: int = 0
+    reason: str = ""
+
+
+class AutoRestart:
+    """One call of `ray_compat.auto_restart`."""
+
+    def __init__(self, ctx: Context, cluster: RayCluster, orders: Orders, log: Logger) -> None:
+        """Set up without any I/O."""
+        self._ctx, self._cluster, self._api = ctx, cluster, cluster.api
+        self._orders, self._log = orders, log
+        self._id = self._session = ""
+        self._step: int | None = None
+
+    def run(self) -> Ended:
+        """Follow the job and its further attempts to the end.
+
+        Raises:
+            SchedulerUnavailable: Ray does not answer at the first look.
+            StorageFailed: the lineage cannot be read or written.
+        """
+        name = self._orders.job_name
+        found = find_job(self._api, name)
+        if found is None:
+            return Ended(success=False, reason=_UNKNOWN.format(name=name, cluster=self._cluster.name))
+        if self._is_owned(found.entry):
+            return Ended(success=False, reason=_OWNED.format(name=found.entry.name))
+        self._open(found)
+        while True:
+            lineage = self._ctx.lineages.load(self._id)
+            newest = lineage.newest
+            if newest is None or lineage.ended_why:
+                return self._result(lineage, lineage.ended_why)
+            if newest.decision is None:
+                problem = self._until_decided(lineage, newest)
+            elif newest.decision.verdict is Verdict.RESTART:
+                problem = self._until_submitted(lineage, newest, newest.decision)
+            else:
+                problem = newest.decision.why
+            if problem:
+                return self._result(self._ctx.lineages.load(self._id), problem)
+
+    def _is_owned(self, entry: RayJob) -> bool:
+        """Whether a monitor of jobmon restarts the job."""
+        jobs = (each for each in self._ctx.store.all() if isinstance(each, WatchedJob) and not each.finished)
+        own = (each for each in jobs if each.settings and each.settings.attempt and each.name == entry.name)
+        return any(self._cluster.is_pod or each.cluster == self._api.service for each in own)
+
+    def _open(self, found: FoundJob) -> None:
+        """Load or create the lineage of a job, and keep what is needed to submit it again."""
+        entry, orders, now_s = found.entry, self._orders, self._ctx.clock.now()
+        number = attempt_number(entry.name, found.lineage)
+        self._session = found.session
+        self._id = lineage_id(entry.name, found.session, entry.start_s) if number is None else found.lineage
+        seen = Attempt(
+            number or 0, "", entry.name, _RAY, self._cluster.name, submitted_s=float(entry.start_s or 0)
+        )
+
+        def opened(before: Lineage) -> Lineage:
+            lineage = before if before.id else Lineage(self._id, now_s)
+            newest, allowed = lineage.newest, before.settings.max_restarts
+            if newest is None or newest.number < seen.number:  # another home has submitted it
+                lineage = lineage.with_attempt(seen)
+            elif (
+                newest.decision
+                and newest.decision.rule == _MAX_RESTARTS
+                and allowed is not None
+                and allowed < orders.max_retries
+            ):
+                lineage = replace(lineage, ended_why="", ended_s=None)
+                lineage = lineage.with_attempt(replace(newest, decision=None))
+            return replace(lineage, settings=orders.settings)
+
+        lineage = self._ctx.lineages.update(self._id, opened)
+        recorded = self._ctx.lineages.submission(self._id)
+        if not (lineage.ended_why or recorded.path.exists()):
+            recorded.write(RecordedSubmission(script=json.dumps(found.description)))
+            if package := lost_package(found.description):
+                self._log.warning("job %s: %s", entry.name, _NO_FOLDER.format(package=package))
+
+    def _until_decided(self, lineage: Lineage, attempt: Attempt) -> str:
+        """Follow an attempt to its end, and save what follows; return why nothing can, else nothing."""
+        seen = self._follow(attempt)
+        if isinstance(seen, str):
+            return seen
+        entry, proof = seen
+        now_s = self._ctx.clock.now()
+        attempt = self._ctx.lineages.load(self._id).attempt(attempt.number) or attempt
+        stalled = attempt.stopped_for_stall_s is not None
+        end = end_of(self._ctx, self._cluster, entry, proof, is_stalled=stalled)
+        self._step = end.last_step if end.last_step is not None else self._step
+        checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
+        ended = replace(
+            attempt, last_step=end.last_step, started_s=entry.start_s, ended_s=entry.end_s or int(now_s)
+        )
+        decision = decide_restart(
+            lineage.with_attempt(ended),
+            attempt.number,
+            end.facts,
+            checkpoints.picked,
+            self._ctx.lineages.readable(),
+            rules=restart_rules(),
+            now_s=now_s,
+            jitter=random.random(),  # noqa: S311 - no secret
+        )
+        if decision.verdict is Verdict.RESTART and checkpoints.problem:
+            return f"{decision.why} But {checkpoints.problem}; nothing was submitted"
+        if end.headline and decision.verdict in (Verdict.STOP, Verdict.ASK):
+            decision = replace(decision, why=f"{end.headline}. {decision.why}")
+        self._log.info("job %s: %s: %s", entry.name, decision.verdict, decision.why)
+        saved = self._ctx.lineages.update(self._id, lambda now: _decided(now, ended, decision))
+        if saved.ended_why:
+            self._ctx.lineages.remove_submission(self._id)
+        return ""
+
+    def _follow(self, attempt: Attempt) -> tuple[RayJob, str] | str:
+        """Return the entry of an attempt that has ended, and what proves it; why nothing does, if so."""
+        ended_s: float | None = None
+        while True:
+            entry, wait_s = self._entry(attempt), self._orders.interval_s
+            if isinstance(entry, str):
+                return entry
+            if entry and entry.has_ended:
+                reading, death = read_job(entry), death_of(self._api, entry)
+                now_s = time.monotonic()
+                ended_s = now_s if ended_s is None else ended_s
+                is_success = reading.state is JobState.COMPLETED
+                if death.proof or (is_success and now_s - ended_s >= _PROOF_S):
+                    return entry, death.proof
+                if reading.ended_unknown_why:
+                    return reading.ended_unknown_why
+                if now_s - ended_s >= _PROOF_S and not reading.is_late:
+                    return _NOT_DEAD.format(doubt=death.doubt, node=entry.node_ip or "its node")
+                self._log.info("job %s: ended, but not proved dead yet: %s", entry.name, death.doubt)
+                wait_s = min(wait_s, _LOOK_S)
+            elif entry:
+                ended_s = None
+                attempt = self._look_at(entry, attempt)
+            self._ctx.clock.wait(wait_s)
+
+    def _entry(self, attempt: Attempt) -> RayJob | str | None:
+        """Return what Ray shows of an attempt; None if it does not answer, a text if it has lost the job."""
+        try:
+            entry = answered(self._api.job(attempt.job))
+            session = "" if entry else answered(self._api.version()).session
+        except SchedulerUnavailable as error:
+            self._log.warning("job %s: %s", attempt.job, error)
+            return None
+        if entry is None:
+            return f"{DELETED if session == self._session else FORGOTTEN}; {_NOTHING}"
+        is_own_id = attempt_number(attempt.job, self._id) is not None  # which no other job ever gets
+        if not is_own_id and attempt.submitted_s and entry.start_s not in (None, int(attempt.submitted_s)):
+            return f"{REPLACED}; {_NOTHING}"
+        return entry
+
+    def _look_at(self, entry: RayJob, attempt: Attempt) -> Attempt:
+        """Log the step of a job; stop it if it has stalled. Return the attempt."""
+        stalls = attempt.stopped_for_stall_s is not None
+        if entry.status == "RUNNING":
+            try:
+                seen, limit_s = self._cluster.log(entry.name), self._orders.stagnation_s
+                self._step = self._step if seen.step is None else seen.step
+                stalls = stalls or is_stalled(self._ctx, self._cluster, entry.name, seen, limit_s)
+            except (SchedulerUnavailable, UnknownJob) as error:
+                self._log.warning("job %s: %s", entry.name, error)
+        shown = "not known" if self._step is None else self._step
+        self._log.info("job %s: %s, step %s", entry.name, entry.status, shown)
+        if not stalls:
+            return attempt
+        stopped = replace(attempt, stopped_for_stall_s=attempt.stopped_for_stall_s or self._ctx.clock.now())
+        if stopped != attempt:
+            lasted = duration(self._orders.stagnation_s)
+            self._log.warning("job %s: stalled for %s: it is stopped", entry.name, lasted)
+            self._ctx.lineages.update(self._id, lambda now: now.with_attempt(stopped))
+        if failed := self._api.stop(entry.name):
+            self._log.warning("job %s: %s", entry.name, failed.why)
+        return stopped
+
+    def _until_submitted(self, lineage: Lineage, attempt: Attempt, decision: Decision) -> str:
+        """Submit the next attempt when it is due; return why that is not possible, else nothing."""
+        now_s, number, interval_s = self._ctx.clock.now(), attempt.number + 1, self._orders.interval_s
+        rest_s = max(decision.not_before_s, due_s(self._ctx.lineages.readable(), now_s)) - now_s
+        name = attempt_id(self._id, number)
+        known = self._api.job(name) if rest_s <= 0 else None
+        if rest_s > 0 or lineage.is_held or isinstance(known, Failed):
+            why = known.why if isinstance(known, Failed) else "held" if lineage.is_held else ""
+            self._log.info("job %s: %s", name, why or f"due in {duration(rest_s)}")
+            self._ctx.clock.wait(min(rest_s, interval_s) if rest_s > 0 else interval_s)
+            return ""
+        picked = decision.checkpoint
+        request = next_request(self._ctx, lineage, number, decision)
+        request["metadata"][NAME_KEY] = self._orders.job_name
+        if known is None:  # else its submission was cut off
+            checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
+            now = checkpoints.picked
+            if checkpoints.problem or (now and now.identity) != (picked and picked.identity):
+                newest = now.path if now else "none"
+                return _CHANGED.format(why=checkpoints.problem or f"the newest complete one is now {newest}")
+            if package := lost_package(request):
+                return _NO_FOLDER.format(package=package)
+        return self._submit(number, request, picked)
+
+    def _submit(self, number: int, request: Description, picked: PickedCheckpoint | None) -> str:
+        """Submit an attempt, unless another process has; return why Ray refuses it, else nothing."""
+        lineages, name = self._ctx.lineages, str(request["submission_id"])
+        with lineages.locked(self._id):
+            now = lineages.load(self._id)
+            if now.ended_why or now.is_held or now.attempt(number):
+                return ""
+            since_s = self._ctx.clock.now()
+            submitted, entry = submit_through(self._api, request), self._api.job(name)
+            if submitted.fate is Fate.UNKNOWN and not isinstance(entry, RayJob):
+                self._log.warning("job %s: it is sent again under the same id: %s", name, submitted.why)
+                return ""
+            if submitted.fate is Fate.REFUSED and not isinstance(entry, RayJob):
+                return f"Ray did not accept attempt {number}: {submitted.why}"
+            start_s = entry.start_s if isinstance(entry, RayJob) else None
+            attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
+            lineages.replace(self._id, lambda each: each.with_attempt(attempt))
+        origin = f"from {picked.path}" if picked else "from the start"
+        self._log.warning("job %s: submitted as attempt %d, %s", name, number, origin)
+        return ""
+
+    def _result(self, lineage: Lineage, reason: str) -> Ended:
+        newest = lineage.newest
+        decision = newest.decision if newest else None
+        success = decision is not None and decision.verdict is Verdict.FINISHED
+        steps = [each.last_step for each in reversed(lineage.attempts) if each.last_step is not None]
+        step = self._step if self._step is not None else next(iter(steps), None)
+        return Ended(success, step, newest.number if newest else 0, reason)
+
+
+def _decided(now: Lineage, ended: Attempt, decision: Decision) -> Lineage:
+    attempt = now.attempt(ended.number)
+    return now if attempt and attempt.decision else now.decided(ended, decision)

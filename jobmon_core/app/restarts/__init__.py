@@ -1,0 +1,1 @@
+"""Use cases: the lineages of jobs that are restarted."""

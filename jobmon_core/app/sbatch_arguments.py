@@ -1,0 +1,50 @@
+"""Make a command line of sbatch readable, if it has options that jobmon does not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, spelled_out
+from jobmon_core.system.runner import Ran, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIMEOUT_S = 5.0  # it asks no daemon
+
+
+def readable(arguments: Sequence[str], runner: Runner | None = None) -> Sequence[str]:
+    """Return the arguments as `read_with_unknown` can read them; the sbatch of this host is asked if needed.
+
+    They are for reading only: sbatch itself gets them as the user wrote them.
+    """
+    try:
+        read_with_unknown(arguments)
+    except SchedulerRejected as error:
+        if isinstance(error, UnknownOption):
+            answer = (runner or Runner()).capture(("sbatch", "--help"), _TIMEOUT_S)
+            return spelled_out(arguments, answer.stdout if isinstance(answer, Ran) else "")
+    return arguments  # of other faults, their reader learns
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the options of sbatch as they were given, and the operands: the script and its arguments.
+
+    Raises:
+        SchedulerRejected: the options cannot be read.
+    """
+    operands = read_with_unknown(readable(words))[1]
+    options = list(words[: len(words) - len(operands)])
+    return options[:-1] if options[-1:] == ["--"] else options, operands
+
+
+def with_options(words: Sequence[str], added: Sequence[str]) -> list[str]:
+    """Return the arguments of sbatch with more options, which override the user's if those can be read."""
+    if not added:
+        return list(words)
+    try:
+        options, operands = split(words)
+    except SchedulerRejected:
+        return [*added, *words]
+    return [*options, *added, *operands]

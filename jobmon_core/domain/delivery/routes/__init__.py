@@ -1,1 +1,0 @@
-"""Which channels get a message, and which takes over if one does not accept it."""

@@ -1,1 +1,0 @@
-"""What a handover page says about the jobs that a job waits for. Pure."""

@@ -1,1 +1,0 @@
-"""Messages that each report several events."""

@@ -1,1 +1,0 @@
-"""What the user noted about jobs, and the fingerprints by which a note is found when a failure returns."""

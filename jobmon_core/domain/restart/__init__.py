@@ -1,0 +1,1 @@
+"""Restarts: whether a job goes on as the next attempt of its lineage, and from which checkpoint."""

@@ -1,0 +1,187 @@
+"""Restarts, for the monitor of a job: decide after its end, and have the next attempt submitted.
+
+The decision is saved in the lineage before the job's state has it, and is never made twice. Another program
+submits the attempt (`jobmon_core.app.restarts`): it holds the lineage's lock, and outlives this monitor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.messages.restart import began_anew, not_restarted
+from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
+from jobmon_core.system.environment import own_secrets
+from jobmon_core.system.json_codec import from_json
+from jobmon_core.system.runner import Ran, Runner
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.restart.settings import AttemptPlace
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+    Log = Callable[[str], None]
+
+_DECISION_TIMEOUT_S = 120.0  # it reads the log and verifies checkpoints
+_DECISION_TRIES = 2
+_SUBMISSION_TIMEOUT_S = 180.0  # then the submission goes on, and the next try finds out what became of it
+_RETRY_S = 60.0  # also the time between two looks whether the user has released a held lineage
+_IS_LATE_S = 3600.0  # then a message says that the attempt cannot be submitted
+_LATE = "restart-late"  # the subject of that alert
+_NOT_RESUMED = "progress-not-resumed"  # in the subject of the alert about it while the attempt runs
+_MODULE = "jobmon_core.app.restarts"
+_CLOCK_SKEW_S = 60.0  # between this host and the one that dates ends
+
+
+def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
+    from jobmon_core.analysis.restarts.decision import decision_about  # only in the helper
+    from jobmon_core.analysis.restarts.facts import Submitted
+    from jobmon_core.domain.restart.processes_left import why_alive
+
+    submission = ctx.lineages.submission(lineage.id).read()
+    record = ctx.run_record(job.id).taken()  # where restarts are only observed, there is no more
+    others = [each for each in ctx.lineages.readable() if each.id != lineage.id]
+    return decision_about(
+        job,
+        lineage,
+        others,
+        ctx.progress_file(job.id).read(),
+        Submitted(submission.arguments or (record.arguments if record else ()), submission.script or ""),
+        now_s=ctx.clock.now(),
+        alive=why_alive(ctx.processes_left(job)),
+        machine=ctx.machine_folders(job),
+    )
+
+
+def decide_restart(
+    ctx: Context,
+    worker: Worker,
+    log: Log,
+    job: WatchedJob,
+    decide: Callable[[Context, WatchedJob, Lineage], Decision] = _new_decision,
+) -> Decision:
+    """Return whether another attempt follows an ended job; it is saved in the lineage.
+
+    If that fails twice, the user must decide: nothing of it may delay the message about the end. A helper
+    that is killed may have saved a decision, which the second one returns. Tests replace ``decide``.
+    """
+    for _ in range(_DECISION_TRIES):
+        try:
+            decision = worker.run(Decision, lambda: _decided(ctx, job, decide), _DECISION_TIMEOUT_S)
+            break
+        except WorkerFailed as error:
+            log(f"{job.job_id}: whether another attempt follows could not be decided: {error}")
+    else:
+        decision = _ask(ctx, f"jobmon could not decide, see `jobmon logs --monitor {job.ref}`")
+    log(f"{job.job_id}: {decision.verdict}: {decision.why}")
+    return decision
+
+
+def _decided(
+    ctx: Context, job: WatchedJob, decide: Callable[[Context, WatchedJob, Lineage], Decision]
+) -> Decision:
+    """Decide, or return what was decided before; runs in the helper."""
+    place = _place(job)
+    try:
+        lineage = ctx.lineages.load(place.lineage)
+        if not lineage.id:
+            raise StorageFailed(f"there is no record of its lineage {place.lineage}")
+        if _attempt(lineage, job).decision is None:
+            decision = decide(ctx, job, lineage.with_attempt(_attempt(lineage, job)))
+            lineage = ctx.lineages.update(place.lineage, lambda now: _with_decision(now, job, decision))
+        if lineage.ended_s is not None:
+            ctx.lineages.remove_submission(place.lineage)
+    except JobmonError as error:
+        return _ask(ctx, str(error))
+    return _attempt(lineage, job).decision or _ask(ctx, "its decision was removed")
+
+
+def _with_decision(lineage: Lineage, job: WatchedJob, decision: Decision) -> Lineage:
+    """Return the lineage with a decision, unless the helper of a killed monitor has saved one meanwhile."""
+    attempt = _attempt(lineage, job)
+    return lineage if attempt.decision else lineage.decided(attempt, decision)
+
+
+def _attempt(lineage: Lineage, job: WatchedJob) -> Attempt:
+    """Return the attempt that a job is, without the decision about an earlier end if Slurm ran it again."""
+    number = _place(job).number
+    attempt = lineage.attempt(number) or Attempt(number, job.id, str(job.ref), job.backend)
+    ends = [task.end for task in job.tasks.values() if task.end]
+    start_s, end_s = next(((end.started_s, end.ended_s) for end in ends), (None, None))
+    is_earlier = attempt.decision and (end_s or 0) > attempt.decision.decided_s + _CLOCK_SKEW_S
+    decision = None if is_earlier else attempt.decision
+    return replace(attempt, started_s=start_s, ended_s=end_s, decision=decision)
+
+
+def _ask(ctx: Context, why: str) -> Decision:
+    return Decision(Verdict.ASK, "failed", why, ctx.clock.now())
+
+
+def restart(ctx: Context, log: Log, job: WatchedJob) -> WatchedJob:
+    """Have the next attempt submitted; return the job with what came of that."""
+    place, now_s = _place(job), ctx.clock.now()
+    number = place.number + 1
+    try:
+        if ctx.lineages.load(place.lineage).is_held:
+            return replace(job, restart_due_s=now_s + _RETRY_S)
+        result = _submitted(ctx, place, number, now_s)
+    except StorageFailed as error:
+        result = SubmissionResult(retry_s=now_s + _RETRY_S, why=str(error))
+    why = " ".join(result.why.split())
+    log(f"{job.job_id}: attempt {number}: {f'submitted as job {result.job}' if result.job else why}")
+    if result.retry_s is not None:
+        due_s = job.decision.not_before_s if job.decision else now_s
+        if now_s - due_s > _IS_LATE_S and _LATE not in job.alerted:
+            job = _told(job, number, f"{why}; jobmon tries again", now_s)
+            job = replace(job, alerted=(*job.alerted, _LATE))
+        return replace(job, restart_due_s=result.retry_s)
+    if result.decision is not None:
+        job = _told(replace(job, decision=result.decision), number, why, now_s)
+    return replace(job, restart_due_s=None)
+
+
+def _told(job: WatchedJob, number: int, why: str, now_s: float) -> WatchedJob:
+    return replace(job, outbox=(*job.outbox, OutboxEntry(not_restarted(job, number, why, now_s))))
+
+
+def with_late_warning(ctx: Context, job: WatchedJob) -> WatchedJob:
+    """Return an ended attempt with a message if only the look after its end has found that it began anew."""
+    if any(_NOT_RESUMED in each for each in job.alerted):
+        return job
+    events = ctx.progress_file(job.id).read().events
+    found = (each for each in events if each.kind is EventKind.NOT_RESUMED and each.is_critical)
+    if (event := next(found, None)) is None:
+        return job
+    entry = OutboxEntry(began_anew(job, event, ctx.clock.now()))
+    return replace(job, alerted=(*job.alerted, _NOT_RESUMED), outbox=(*job.outbox, entry))
+
+
+def _submitted(ctx: Context, place: AttemptPlace, number: int, now_s: float) -> SubmissionResult:
+    """Run the program that submits the attempt; return its answer."""
+    argv = [sys.executable, "-P", "-m", _MODULE, str(ctx.home.root), place.lineage, str(number)]
+    # the attempt's monitor needs the secrets; with LC_CTYPE, one that the user set is passed on to the job
+    variables = {**own_secrets(os.environ), "LC_CTYPE": "C"}
+    ran = Runner().capture_with(variables, argv, _SUBMISSION_TIMEOUT_S)
+    if isinstance(ran, Ran) and (lines := ran.stdout.splitlines()):
+        try:
+            return from_json(SubmissionResult, json.loads(lines[-1]))
+        except ValueError as error:  # DecodeError is one
+            why = f"its program's answer cannot be read: {error}"
+    else:
+        why = ran.error_text.removeprefix(f"{sys.executable}: ")
+    return SubmissionResult(retry_s=now_s + _RETRY_S, why=why)
+
+
+def _place(job: WatchedJob) -> AttemptPlace:
+    if job.attempt is None:
+        raise ValueError(f"job {job.ref} is part of no lineage")
+    return job.attempt

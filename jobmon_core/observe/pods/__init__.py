@@ -1,1 +1,0 @@
-"""What pods of Kubernetes show about the programs in them, through kubectl."""

@@ -1,1 +1,0 @@
-"""Find and cancel local jobs of the user."""

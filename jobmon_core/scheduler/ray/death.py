@@ -1,0 +1,75 @@
+"""Whether the processes of a Ray job have ended: that Ray calls the job FAILED does not prove it.
+
+The exit code of the driver shows that its command ended, and STOPPED that Ray killed it. But the command may
+be a shell that was killed, while the driver below it, or an actor, runs on and writes checkpoints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.humanize import count
+from jobmon_core.scheduler.ray.api import Failed
+from jobmon_core.scheduler.ray.demands import SUPERVISOR
+from jobmon_core.scheduler.ray.ray_job import read_job
+
+if TYPE_CHECKING:
+    from jobmon_core.scheduler.ray.api import RayApi
+    from jobmon_core.scheduler.ray.ray_job import RayJob
+
+
+class Death(NamedTuple):
+    """What shows that no process of a job lives, or why that is not known."""
+
+    proof: str = ""  # empty: it is not proved
+    doubt: str = ""
+
+
+def death_of(api: RayApi, entry: RayJob) -> Death:
+    """Return whether the processes of a job that Ray shows as ended have ended."""
+    reading = read_job(entry)
+    doubt = reading.ended_unknown_why
+    if not entry.has_ended:
+        doubt = f"Ray shows {entry.status}"
+    elif reading.is_late and may_start(api, entry):
+        doubt = "Ray did not start it in time, but may start it later"
+    elif not doubt and entry.job_id:
+        doubt = _still_there(api, entry, is_lost=reading.is_lost)
+    elif reading.is_lost:
+        doubt = reading.reason
+    code = "" if entry.exit_code is None else f", exit code {entry.exit_code}"
+    return Death(doubt=doubt) if doubt else Death(f"Ray shows {entry.status}{code}, and no process of it")
+
+
+def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
+    """Return which process of a job may live, as a driver has connected; empty if none."""
+    is_alive = driver_is_alive(api, entry)
+    if is_alive or (is_alive is None and is_lost):
+        more = "its driver runs" if is_alive else "nothing shows that its driver has ended"
+        return f"Ray shows {entry.status}, but {more}"
+    actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
+    if isinstance(actors, Failed):
+        return f"it is not known whether its actors live: {actors.why}"
+    return f"{count(len(actors), 'actor')} of it live: {actors[0].get('class_name')}" if actors else ""
+
+
+def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
+    """Return whether the process of a driver lives; None if Ray does not show that.
+
+    Ray keeps calling the processes of a node alive whose raylet died.
+    """
+    # the worker id of a driver is its job id, filled up with f
+    workers = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
+    if isinstance(workers, Failed) or len(workers) != 1:
+        return None
+    is_alive = workers[0].get("is_alive")
+    return is_alive if isinstance(is_alive, bool) else None
+
+
+def may_start(api: RayApi, entry: RayJob) -> bool:
+    """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
+
+    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
+    """
+    actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")
+    return isinstance(actors, Failed) or any(actor.get("state") != "DEAD" for actor in actors)

@@ -1,1 +1,0 @@
-"""Ray clusters that are reached through their head pod, with kubectl."""

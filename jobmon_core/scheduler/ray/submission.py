@@ -1,0 +1,306 @@
+"""Submit a job to a Ray cluster once, also if answers get lost.
+
+Its submission id is recorded before the first request. Ray starts a job only once under an id, so after a
+request without an answer the same id is sent again. That Ray does not know the id right after that proves
+nothing: a request may still be on its way.
+
+A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
+token in the metadata, which Ray shows with the job, says whose it is. A job that shows none, e.g. one of
+`ray job submit` that was sent at the same moment, counts as ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import time
+import uuid
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
+from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
+from jobmon_core.system.lock import command_lock
+from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ray.api import RayApi
+
+# Source: Ray's ``working_dir`` of a runtime environment: ``gcs://_ray_pkg_HASH.zip``, sent with
+# ``PUT /api/packages/gcs/NAME``. Ray's own client leaves out ``.git`` and refuses large folders, too.
+_LEFT_OUT = frozenset({".git", ".hg", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache"})
+_MAX_BYTES = 100 << 20
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same content has the same name
+
+_LOCK_TIMEOUT_S = 30.0
+_WITHIN_S = 60.0  # of all attempts
+_WAIT_S = 1.0  # between two
+_UPLOAD_TIMEOUT_S = 300.0
+_MAX_UNSENT = 3  # attempts to connect
+_SERVER_ERROR = 500
+_WORKING_DIR = "working_dir"
+FOLDER_KEY = "jobmon_folder"  # in the metadata of a job: HOST:PATH of the folder that was sent for it
+_TAKEN = "the Ray cluster has a job with this submission id already"
+
+
+class Fate(StrEnum):
+    """What became of a submission."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"  # nothing was submitted
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The result of a submission, with the reason unless it was accepted."""
+
+    fate: Fate
+    why: str = ""
+
+
+def new_submission_id() -> str:
+    """Return an id that no other job has; Ray accepts letters, digits and hyphens everywhere."""
+    return f"jobmon-{uuid.uuid4().hex[:16]}"
+
+
+@dataclass(slots=True)
+class RaySubmission:
+    """One job that is to be submitted to one cluster."""
+
+    resources: BackendResources
+    service: str
+    description: Mapping[str, object]  # the body of the request, with its submission id
+    number: int = 0  # that jobmon gave it when it was recorded; 0 before
+
+    @property
+    def _folder(self) -> JobFolder:
+        return JobFolder(self.resources.folder() / str(self.number))
+
+    def record(self) -> RemoteJob:
+        """Record the job before it is submitted.
+
+        Raises:
+            SchedulerRejected: jobmon has submitted a job under this id before, and Ray may still show it.
+            CommandBusy: another `jobmon submit` holds the lock.
+            StorageFailed: it cannot be recorded.
+        """
+        name, command = str(self.description["submission_id"]), str(self.description["entrypoint"])
+        job = Registered(
+            self.service,
+            name,
+            at_s=time.time(),
+            is_confirmed=False,
+            entrypoint=command,
+            workdir="/",
+            token=uuid.uuid4().hex,
+        )
+        try:
+            root = self.resources.folder()
+            with command_lock(root / "submit.lock", "jobmon submit", _LOCK_TIMEOUT_S):
+                self._refuse_twin(root, job)
+                folder = new_folder(root, job, lambda number: self.resources.is_known(JobRef(number)))
+            folder.save_attempt(is_sent=False)
+        except OSError as error:
+            raise StorageFailed(f"the job cannot be recorded: {error}") from error
+        self.number = folder.job_id
+        return RemoteJob(
+            JobRef(folder.job_id), self.service, name, folder.logs, workdir=job.workdir, command=command
+        )
+
+    def _refuse_twin(self, root: Path, job: Registered) -> None:
+        """Raise SchedulerRejected if what jobmon has submitted under this id may still appear."""
+        for folder in all_folders(root):
+            other = folder.registered()
+            if (
+                other
+                and (other.service, other.name) == (job.service, job.name)
+                and not other.is_confirmed
+                and (folder.may_appear(other) or not other.token)
+            ):
+                raise SchedulerRejected(
+                    f"jobmon has submitted {job.name} to this cluster as job {folder.job_id}, and Ray has "
+                    "not shown it yet; use another --submission-id"
+                )
+
+    def discard(self) -> None:
+        """Remove the record of the job, which was not submitted."""
+        shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def submit(self) -> Submitted:
+        """Submit the recorded job, in a helper; takes up to a minute, and five more to send a folder."""
+        folder, service = self._folder, self.service
+        description = self._with_token(folder)
+        try:
+            return Worker(self.resources.locks).run(
+                Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
+            )
+        except WorkerFailed as error:  # its process has ended
+            attempt = folder.attempt()
+            is_unsent = attempt is not None and not attempt.is_sent
+            why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
+            return Submitted(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+
+    def _with_token(self, folder: JobFolder) -> dict[str, object]:
+        """Return the body of the request, with the token of the submission in its metadata."""
+        metadata, job = self.description.get("metadata") or {}, folder.registered()
+        if job is None or not isinstance(metadata, Mapping):  # Ray refuses such metadata
+            return dict(self.description)
+        return {**self.description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
+
+
+def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> Submitted:
+    from jobmon_core.scheduler.ray.api import RayApi  # loads HTTP: only in the helper
+
+    folder.save_attempt(is_sent=False)  # names this helper, which may outlive the command
+    return submit_through(RayApi(service, os.environ), description, folder)
+
+
+def submit_through(
+    api: RayApi, description: Mapping[str, object], folder: JobFolder | None = None
+) -> Submitted:
+    """Submit a job unless Ray has one with its id; first send its working folder if that is one of this host.
+
+    Takes up to a minute, and five more to send a folder. Attempts are noted in the job's ``folder``.
+    """
+    from jobmon_core.scheduler.ray.api import Failed, Version
+    from jobmon_core.scheduler.ray.ray_job import RayJob
+
+    version = api.version()
+    if not isinstance(version, Version):
+        return Submitted(Fate.REFUSED, version.why)
+    known, registered = api.job(str(description["submission_id"])), folder.registered() if folder else None
+    if isinstance(known, RayJob):
+        is_ours = registered is not None and known.token == registered.token != ""
+        return Submitted(Fate.ACCEPTED) if is_ours else Submitted(Fate.REFUSED, _TAKEN)
+    environment = description.get("runtime_env")
+    working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
+    if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
+        try:
+            package = package_of(Path(working_dir))
+        except SchedulerRejected as error:
+            return Submitted(Fate.REFUSED, str(error))
+        if not api.has_package(package.name):
+            failed = api.upload_package(package.name, package.content, _UPLOAD_TIMEOUT_S)
+            if isinstance(failed, Failed):
+                return Submitted(Fate.REFUSED, f"the working folder was not sent: {failed.why}")
+        description = _with_package(description, environment, package)
+    return send(api, description, _WITHIN_S, folder)
+
+
+def _with_package(
+    description: Mapping[str, object], environment: Mapping[str, object], package: Package
+) -> Mapping[str, object]:
+    """Return the body of the request, with the package, and with the folder's path in the metadata.
+
+    So the folder can be sent again: Ray deletes the package when no job uses it any more (ray#24719).
+    """
+    metadata = description.get("metadata") or {}
+    if isinstance(metadata, Mapping):  # else Ray refuses it
+        folder = os.path.abspath(str(environment[_WORKING_DIR]))  # noqa: PTH100 - links stay
+        metadata = {**metadata, FOLDER_KEY: f"{os.uname().nodename}:{folder}"}
+    changed = {"metadata": metadata, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
+    return {**description, **changed}
+
+
+def send(
+    api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder | None = None
+) -> Submitted:
+    """Send the request until its fate is known or the time is over; note each attempt in the job's folder."""
+    from jobmon_core.scheduler.ray.api import Failed
+
+    name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
+    registered = folder.registered() if folder else None
+    may_have_arrived, unsent = False, 0
+    while True:
+        if folder:
+            folder.save_attempt(is_sent=True)
+        answer = api.submit(description)
+        if not isinstance(answer, Failed):
+            return Submitted(Fate.ACCEPTED)
+        is_refusal = answer.status is not None and answer.status < _SERVER_ERROR
+        if is_refusal and not may_have_arrived:
+            return Submitted(Fate.REFUSED, answer.why)
+        unsent += not answer.is_sent
+        may_have_arrived = may_have_arrived or (answer.is_sent and not is_refusal)
+        if not may_have_arrived and unsent >= _MAX_UNSENT:
+            return Submitted(Fate.REFUSED, answer.why)
+        if may_have_arrived and answer.status is not None:  # perhaps since the job exists already
+            job = api.job(name)
+            if job is not None and not isinstance(job, Failed):
+                if registered and registered.is_of_another_submission(job):
+                    return Submitted(Fate.REFUSED, _TAKEN)
+                return Submitted(Fate.ACCEPTED)
+        if time.monotonic() + _WAIT_S > deadline_s:
+            return Submitted(Fate.UNKNOWN if may_have_arrived else Fate.REFUSED, answer.why)
+        time.sleep(_WAIT_S)
+
+
+class Package(NamedTuple):
+    """An archive and its name on the cluster."""
+
+    name: str
+    content: bytes
+
+    @property
+    def uri(self) -> str:
+        """What a runtime environment calls it."""
+        return f"gcs://{self.name}"
+
+
+def is_folder_here(working_dir: str) -> bool:
+    """Whether a ``working_dir`` is a folder of this machine, not the address of an archive."""
+    return "://" not in working_dir
+
+
+def package_of(folder: Path) -> Package:
+    """Return a folder as a package.
+
+    Raises:
+        SchedulerRejected: it is not a folder, unreadable, over 100 MiB, or has a file name that is not UTF-8.
+    """
+    buffer, size = io.BytesIO(), 0
+    try:
+        if not folder.is_dir():
+            raise SchedulerRejected(f"--working-dir: {folder} is not a folder")
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in _files(folder):
+                status = path.stat()
+                size += status.st_size
+                if size > _MAX_BYTES:  # before the file is read: it may not fit into memory
+                    raise SchedulerRejected(
+                        f"--working-dir: {folder} is larger than {_MAX_BYTES >> 20} MiB; move data out, or "
+                        "put it where all nodes see it and use `cd` in the command"
+                    )
+                info = zipfile.ZipInfo(str(path.relative_to(folder)), _DATE)
+                info.external_attr = (status.st_mode & 0o777) << 16
+                archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    except UnicodeEncodeError as error:
+        name = os.fsencode(error.object).decode("utf-8", "backslashreplace")
+        raise SchedulerRejected(f"--working-dir: the file name {name} is not UTF-8; rename it") from error
+    except OSError as error:
+        raise SchedulerRejected(f"--working-dir: {error.filename or folder}: {error.strerror}") from error
+    content = buffer.getvalue()
+    return Package(f"_ray_pkg_{hashlib.sha256(content).hexdigest()[:16]}.zip", content)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name in _LEFT_OUT:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _files(entry)
+        elif entry.is_file():
+            yield entry

@@ -1,1 +1,0 @@
-"""Find and change jobs of the user: cancel, hold, release."""

@@ -1,0 +1,108 @@
+"""Find and change jobs of Slurm: the command lines, and what runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.scheduler.base import QueuedJob, Untraceable
+from jobmon_core.scheduler.slurm import commands, values
+from jobmon_core.scheduler.slurm.find_submitted import named_cluster
+from jobmon_core.scheduler.slurm.session_search import Origin, newest_job, read_sessions
+from jobmon_core.system.runner import succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from jobmon_core.scheduler.base import CutOffSubmission
+    from jobmon_core.system.runner import Runner
+
+_TIMEOUT_S = 60.0
+_IDS_PER_COMMAND = 200  # a command line has a limited length
+_MIN_JOB_AGE = re.compile(r"^MinJobAge\s*=\s*(\d+) sec", re.MULTILINE)
+_MARGIN_S = 10.0  # for the clocks of this host and of slurmctld
+# scancel and scontrol refuse jobs that have ended meanwhile, which is no error here
+_HARMLESS = ("Job/step already completing or completed", "Invalid job id")
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJobControl:
+    """Runs scancel, scontrol and squeue for one cluster; an empty name is the default one."""
+
+    runner: Runner
+    cluster: str = ""
+
+    def cancel(self, refs: Sequence[JobRef]) -> str:
+        """See `JobControl`."""
+        return self._change(refs, lambda ids: ["scancel", *self._where(), *ids])
+
+    def hold(self, refs: Sequence[JobRef]) -> str:
+        """See `JobControl`. A hold by root would be one of the administrator; ``uhold`` is the user's own."""
+        return self._change(refs, lambda ids: ["scontrol", *self._where(), "uhold", ",".join(ids)])
+
+    def release(self, refs: Sequence[JobRef]) -> str:
+        """See `JobControl`."""
+        return self._change(refs, lambda ids: ["scontrol", *self._where(), "release", ",".join(ids)])
+
+    def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:
+        """See `JobControl`; the name comes last, because it may contain any character."""
+        listing = ["squeue", *commands.cluster_args(self.cluster), "-u", user, "-a", "-h", "-o", "%i|%j"]
+        answer = self.runner.capture(listing, _TIMEOUT_S)
+        return _queued(answer.stdout) if succeeded(answer) else Unreachable(answer.error_text)
+
+    def find_submission(
+        self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
+    ) -> JobRef | NotListed | Untraceable | Unreachable:
+        """See `JobControl`; slurmctld forgets ended jobs after a while (MinJobAge)."""
+        answer = self.runner.capture(commands.sessions(str(os.getuid()), self.cluster), _TIMEOUT_S)
+        if not succeeded(answer):
+            return Unreachable(answer.error_text)
+        if cluster := named_cluster(submission.arguments, os.environ):
+            return Untraceable(
+                f"the submission names the cluster {cluster}, and jobmon searches only the default one"
+            )
+        origin = Origin(submission.session, submission.host, int(submission.since_s))
+        if job := newest_job(read_sessions(answer.stdout), origin, lambda ref: ref in others):
+            return job
+        remembered_s = self._remembered_s()
+        if remembered_s is not None and now_s - submission.since_s < remembered_s - _MARGIN_S:
+            return NotListed()
+        return Untraceable("Slurm does not list it, and may no longer list a job that has ended")
+
+    def _remembered_s(self) -> float | None:
+        """Return for how long slurmctld lists ended jobs (seconds); None if that is not known."""
+        answer = self.runner.capture(commands.configuration(), _TIMEOUT_S)
+        match = _MIN_JOB_AGE.search(answer.stdout) if succeeded(answer) else None
+        return float(match[1]) if match else None
+
+    def _change(self, refs: Sequence[JobRef], command: Callable[[list[str]], list[str]]) -> str:
+        """Run a command on jobs; return its error text without what is said about ended jobs."""
+        errors: dict[str, None] = {}
+        for first in range(0, len(refs), _IDS_PER_COMMAND):
+            ids = [str(ref) for ref in refs[first : first + _IDS_PER_COMMAND]]
+            answer = self.runner.capture(command(ids), _TIMEOUT_S)
+            if not succeeded(answer):
+                parts = answer.error_text.split("; ")
+                errors |= dict.fromkeys(part for part in parts if not any(each in part for each in _HARMLESS))
+        return "; ".join(errors)
+
+    def _where(self) -> list[str]:
+        return ["-M", self.cluster] if self.cluster else []
+
+
+def _queued(text: str) -> tuple[QueuedJob, ...]:
+    """Parse ids and names; of an array or het job, the first row counts."""
+    jobs = {job.ref: job for job in reversed(list(_rows(text)))}
+    return tuple(sorted(jobs.values(), key=lambda job: job.ref.job_id))
+
+
+def _rows(text: str) -> Iterator[QueuedJob]:
+    for line in text.split("\n"):
+        listed, separator, name = line.partition("|")
+        job = values.listed_id(listed.strip()) if separator else None
+        if job:
+            yield QueuedJob(JobRef(job[0].job_id), name)

@@ -1,0 +1,163 @@
+"""Parse what ``scontrol -o show`` says of a site: one-line records, ``Key=value Key=value``. Never raises."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.pending.model import License, Limit, Node, Partition, Reservation
+from jobmon_core.scheduler.slurm import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MEGABYTE = 1024**2
+# up to who set it, and when, or to the keys that may follow
+_WHY = re.compile(r" Reason=(.*?)(?= \[[^\[\]]*@[^\[\]]*\]| Comment=| Extra=|\s*$)")
+# of ``show assoc_mgr``: limits are ``GrpJobs=5(2)`` (allowed, used) or ``MaxWallPJ=60``; ``N`` is none. Those
+# on resources are lists: ``GrpTRES=cpu=100(1),mem=N(1024)``. Those per user or account come in braces:
+# ``0={MaxJobsPU=1(1) ...}``
+_LIMIT = re.compile(r"(?<!\S)((?:Grp|Max|Min)\w+)=(\S+)")
+_AMOUNT = re.compile(r"(?:([\w/:.-]+)=)?(\d+(?:\.\d+)?)(?:\((\d+(?:\.\d+)?)\))?", re.ASCII)
+_BRACES = re.compile(r"(\S+)=\{([^{}]*)\}")
+_ACCOUNT_LIMITS = "Account Limits="  # the limits of the QOS itself come before this
+# ``gpu:a100:4(S:0-1)``, ``gres/gpu:2``, ``gpu:(null):0(IDX:N/A)``
+_GPUS = re.compile(r"(?<![A-Za-z_])gpu(?::(\(null\)|[A-Za-z_][\w.-]*))?:(\d{1,6})(?![\w.])", re.ASCII)
+_NONE = ("", "(null)", "N/A", "n/a", "NONE", "None")
+
+
+def read_partitions(text: str) -> tuple[Partition, ...]:
+    """Parse all partitions."""
+    return tuple(map(_partition, records(text, "PartitionName")))
+
+
+def _partition(record: str) -> Partition:
+    nodes = values.number(value(record, "TotalNodes"))
+    limit = values.number(value(record, "MaxMemPerNode"))  # megabytes
+    memory = values.size_bytes(values.tres(value(record, "TRES")).get("mem", ""))
+    return Partition(
+        name=value(record, "PartitionName"),
+        state=value(record, "State"),
+        nodes=value(record, "Nodes"),
+        total_nodes=nodes,
+        max_nodes=values.number(value(record, "MaxNodes")),
+        max_time_s=values.limit_s(value(record, "MaxTime")),
+        default_time_s=values.limit_s(value(record, "DefaultTime")),
+        node_memory_bytes=limit * _MEGABYTE if limit else memory // nodes if memory and nodes else None,
+        is_default=value(record, "Default") == "YES",
+        qos=value(record, "QoS"),
+    )
+
+
+def read_nodes(text: str) -> tuple[Node, ...]:
+    """Parse all nodes."""
+    return tuple(map(_node, records(text, "NodeName")))
+
+
+def _node(record: str) -> Node:
+    why = _WHY.search(record)
+    # Slurm before 22.05 has no CPUEfctv
+    usable_cpus = value(record, "CPUEfctv") or value(record, "CPUTot")
+    return Node(
+        name=value(record, "NodeName"),
+        state=value(record, "State"),
+        why=why[1] if why else "",
+        cpus=values.number(usable_cpus) or 0,
+        used_cpus=_number(record, "CPUAlloc"),
+        memory=_number(record, "RealMemory") * _MEGABYTE,
+        used_memory=_number(record, "AllocMem") * _MEGABYTE,
+        gpus=gpus_of(value(record, "Gres")),
+        used_gpus=gpus_of(value(record, "GresUsed")),
+        features=value_list(record, "ActiveFeatures"),
+    )
+
+
+def _number(record: str, key: str) -> int:
+    return values.number(value(record, key)) or 0
+
+
+def read_reservations(text: str) -> tuple[Reservation, ...]:
+    """Parse all reservations; "No reservations in the system" has none."""
+    return tuple(map(_reservation, records(text, "ReservationName")))
+
+
+def _reservation(record: str) -> Reservation:
+    return Reservation(
+        name=value(record, "ReservationName"),
+        start_s=values.unix_time(value(record, "StartTime")),
+        end_s=values.unix_time(value(record, "EndTime")),
+        nodes=value(record, "Nodes"),
+        is_maintenance="MAINT" in value_list(record, "Flags"),
+        users=value_list(record, "Users"),
+        accounts=value_list(record, "Accounts"),
+    )
+
+
+def read_licenses(text: str, requested: str) -> tuple[License, ...]:
+    """Parse the licences that a request such as ``matlab:2,ansys`` names."""
+    wanted = {part.partition(":")[0] for part in requested.replace("|", ",").split(",")}
+    found = map(_license, records(text, "LicenseName"))
+    return tuple(each for each in found if each.name in wanted)
+
+
+def _license(record: str) -> License:
+    return License(value(record, "LicenseName"), _number(record, "Total"), _number(record, "Free"))
+
+
+def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Limit, ...]:
+    """Parse the limits that apply to a user and an account."""
+    mine = {user, f"{user}({uid})", str(uid), account}
+    found: list[Limit] = []
+    for line in text.split("\n"):
+        if line.startswith("QOS="):
+            name = value(line, "QOS").partition("(")[0]
+            found += _of_qos(f"QOS {name}", line, mine)
+        elif line.startswith("ClusterName=") and value(line, "Account") == account:
+            member = value(line, "UserName").partition("(")[0]
+            if member in ("", user):
+                owner = f"User {user} of account {account}" if member else f"Account {account}"
+                found += _limits(owner, line)
+    return tuple(found)
+
+
+def _of_qos(owner: str, line: str, mine: set[str]) -> Iterator[Limit]:
+    """Yield the limits of a QOS; of those per user or account, only those of ``mine``."""
+    head = line.partition(_ACCOUNT_LIMITS)[0]
+    yield from _limits(owner, head)
+    for name, body in _BRACES.findall(line):
+        if name in mine:
+            yield from _limits(owner, body)
+
+
+def _limits(owner: str, text: str) -> Iterator[Limit]:
+    for name, listed in _LIMIT.findall(text):
+        for part in listed.split(","):
+            if match := _AMOUNT.fullmatch(part):
+                resource, allowed, used = match.groups()
+                yield Limit(owner, name, resource or "", float(allowed), float(used) if used else None)
+
+
+def gpus_of(text: str) -> dict[str, int]:
+    """Return the number of GPUs by type; those without a type are under the empty text."""
+    found: dict[str, int] = {}
+    for kind, number in _GPUS.findall(text):
+        name = "" if kind == "(null)" else kind
+        found[name] = found.get(name, 0) + int(number)
+    return found
+
+
+def records(text: str, first_key: str) -> Iterator[str]:
+    """Yield each record that begins with ``first_key``; other lines are skipped."""
+    return (line for line in text.split("\n") if line.startswith(f"{first_key}="))
+
+
+def value(record: str, key: str) -> str:
+    """Return the first value of a key, up to a blank; empty if it is missing or means "none"."""
+    match = re.search(rf"(?<!\S){re.escape(key)}=(\S*)", record)
+    return "" if match is None or match[1] in _NONE else match[1]
+
+
+def value_list(record: str, key: str) -> tuple[str, ...]:
+    """Return the parts of the value of a key, a list with commas."""
+    text = value(record, key)
+    return tuple(text.split(",")) if text else ()

@@ -1,0 +1,110 @@
+"""The folders of a job on its host, see `MachineFolders`, and its processes: one round trip a question."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.artifacts.model import Listing
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable
+from jobmon_core.domain.hosts.judge import is_another_machine
+from jobmon_core.domain.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.scheduler.base import FileEnds
+from jobmon_core.scheduler.ssh import script
+from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
+from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.hosts.model import HostJob
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ssh.answer import Answer
+
+_HOME = "~"
+_LEVELS, _LEVELS_OF_HOME = 7, 3  # the home directory holds more than the files of the job
+_MAX_LISTED = 5_000  # the latest files below a folder
+_MAX_READ = 16  # files whose ends one question reads
+_END_BYTES = 128 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HostFolders:
+    """The folders of one job on a host; see `MachineFolders`."""
+
+    resources: BackendResources
+    host: str
+    number: int  # of the job
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """See `MachineFolders`."""
+        job = self._job(HostJobs(self.resources, self.host))
+        return (*filter(None, [job.target.files]), job.workdir or _HOME)
+
+    def files_below(self, folder: str) -> Listing:
+        """See `MachineFolders`."""
+        levels = _LEVELS_OF_HOME if folder == _HOME else _LEVELS
+        answer = self.ask(script.saved_files_line(self.number, folder, levels, _MAX_LISTED))
+        found = answer.look.files.get(self.number, Listing("", problem="could not be listed"))
+        ahead_s = answer.look.clock_there_s - time.time()
+        return replace(
+            found,
+            folder=answer.folders.get(self.number, folder),
+            files=tuple(replace(each, modified_s=each.modified_s - ahead_s) for each in found.files),
+            is_partial=found.is_partial or (found.count or 0) > len(found.files),
+        )
+
+    def ends_of(self, paths: Sequence[str]) -> dict[str, FileEnds]:
+        """See `MachineFolders`; of many files, only the first are read."""
+        read = dict(enumerate(paths[:_MAX_READ], self.number + 1))  # a number of its own for each
+        answer = self.ask(*(script.ends_line(key, path, _END_BYTES) for key, path in read.items()))
+        logs, heads = answer.look.logs, answer.heads
+        return {
+            path: FileEnds(heads[key], logs[key].data, logs[key].file.size_bytes)
+            for key, path in read.items()
+            if key in logs and key in heads
+        }
+
+    def ask(self, *lines: str) -> Answer:
+        """Have the machine of the job run lines of a script; return its answer.
+
+        Raises:
+            JobmonError: it does not answer, another machine does, or the job cannot be read.
+        """
+        jobs = HostJobs(self.resources, self.host)
+        job = self._job(jobs)
+        run_line = script.run_line(self.number, job.run_id, prevent_start=False)
+        text = script.examine((*([run_line] if job.run_id else []), *lines))
+        answer = ask_host(Runner(max_bytes=MAX_ANSWER_BYTES), jobs.host, text)
+        look = replace(answer.look, answered_s=jobs.records.boots(self.host).answered_s)
+        if is_another_machine(job, look.runs.get(self.number), look, time.time()):
+            raise SchedulerUnavailable(f"another machine answers under the name {self.host}: {look.machine}")
+        return answer
+
+    def _job(self, jobs: HostJobs) -> HostJob:
+        try:
+            return jobs.records.of(self.number).load()
+        except (OSError, StateUnreadable) as error:
+            raise SchedulerUnavailable(f"the record of job {self.number} cannot be read: {error}") from error
+
+
+def processes_left(
+    resources: BackendResources, host: str, number: int, lineage: str
+) -> ProcessesLeft | Unreachable:
+    """Ask a host for the processes of a lineage, of which the job with this number is an attempt.
+
+    A child may outlive the wrapper of its command.
+    """
+    try:
+        answer = HostFolders(resources, host, number).ask(script.lineage_line(lineage))
+        destination = HostJobs(resources, host).host.destination
+    except JobmonError as error:
+        return Unreachable(str(error))
+    if not answer.has_searched:
+        return Unreachable(f"{host} does not show the environments of processes")
+    return ProcessesLeft(tuple(answer.pids), f"ssh {shlex.quote(destination)} kill")
