@@ -132,7 +132,7 @@ def _monitor_files() -> tuple[bytes, ...]:
     answer = {"asked_s": 1.0, "text": "7|7|", "about": [7], "wanted": {"7": 2.0}}
     owner = {"host": "login1", "boot_id": "x", "pid": 7, "start_ticks": 9}
     queue = {"shut_until_s": 1_800_000_100.0, "places": {"7/end": {"made_s": 7, "until_s": 1_800_000_200.0}}}
-    notice = {"since_s": 1.0, "teller": "slurm-7-x"}  # vocabulary: allowed, on disk
+    notice = {"since_s": 1.0, "teller": "slurm-7-x"}
     return tuple(json.dumps(each).encode() for each in (answer, owner, queue, notice))
 
 
@@ -197,8 +197,8 @@ _REFUSED = json.dumps(
     {"code": 50035, "message": f"no {SECRET}", "errors": {"embeds": {"0": {"_errors": [{"message": "x"}]}}}}
 )
 _LOCAL = (
-    '{"job_id": 7, "state": "RUNNING", "own_id": 7, "task": 1}\n'  # vocabulary: allowed, on disk
-    '{"job_id": 12, "state": "PENDING", "own_id": 12, "waiting": "1-9:2"}\n'  # vocabulary: allowed, on disk
+    '{"job_id": 7, "state": "RUNNING", "own_id": 7, "task": 1}\n'
+    '{"job_id": 12, "state": "PENDING", "own_id": 12, "waiting": "1-9:2"}\n'
 )
 _NAMES = ("12", "12_3", "12+1", "12_[1-9:2,12%4]", "12.batch", "1-02:03:04", "1.50G", "mem=800M", "0:15")
 _CALLS = {"py_callstack": 'Traceback\n  File "x"'}

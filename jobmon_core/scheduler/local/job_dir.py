@@ -95,7 +95,7 @@ class JobDir:
     @property
     def log(self) -> Path:
         """The supervisor's own error log."""
-        return self.path / "shepherd.log"  # vocabulary: allowed
+        return self.path / "shepherd.log"
 
     def create(self, spec: JobSpec, script: bytes) -> None:
         """Write the executable script, an empty log and the specification."""

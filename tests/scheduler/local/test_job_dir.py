@@ -33,7 +33,7 @@ SPEC = {
 }
 OWNER = {"host": "far", "boot_id": "b", "pid_space": "pid:[1]", "pid": 77, "start_ticks": 5}
 TASK = {
-    "own_id": 8,  # vocabulary: allowed
+    "own_id": 8,
     "state": "FAILED",
     "index": 1,
     "waiting": False,
@@ -51,7 +51,7 @@ TASK = {
     "cpu_s": 0.5,
 }
 CANCELLED = {
-    "own_id": 7,  # vocabulary: allowed
+    "own_id": 7,
     "state": "CANCELLED",
     "waiting": True,
     "end_s": 1_000_009,
