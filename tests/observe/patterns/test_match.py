@@ -17,36 +17,24 @@ from tests.support.pattern_files import document, entry, log, matching_ids
 
 PATTERNS = load_patterns()
 MATCHER = Matcher(PATTERNS)
-CASES = [
-    pytest.param(pattern, text, id=f"{pattern.id}-{i}")
-    for pattern in PATTERNS
-    for i, text in enumerate(pattern.examples)
-]
-COUNTERS = [
-    pytest.param(pattern, text, id=f"{pattern.id}-{i}")
-    for pattern in PATTERNS
-    for i, text in enumerate(pattern.counter_examples)
-]
+TEXTS = [text for pattern in PATTERNS for text in (*pattern.examples, *pattern.counter_examples)]
 
 
-@pytest.mark.parametrize(("pattern", "example"), CASES)
-def test_every_pattern_is_the_first_to_match_its_examples(pattern: Pattern, example: str) -> None:
-    assert matching_ids(MATCHER, example) == [pattern.id]
-
-
-@pytest.mark.parametrize(("pattern", "example"), CASES)
-def test_only_a_root_becomes_the_cause(pattern: Pattern, example: str) -> None:
-    lines = log(example)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.id)
+def test_a_pattern_is_the_first_to_match_its_examples_and_only_a_root_becomes_the_cause(
+    pattern: Pattern,
+) -> None:
+    cause = (pattern.id, pattern.label) if pattern.role is Role.ROOT else (None, None)
     failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
-    found = diagnose(failed, LogAnalysis(MATCHER.find_matches(lines), lines))
-    assert (found.cause, found.label) == (
-        (pattern.id, pattern.label) if pattern.role is Role.ROOT else (None, None)
-    )
-
-
-@pytest.mark.parametrize(("pattern", "example"), COUNTERS)
-def test_no_pattern_matches_its_counter_examples(pattern: Pattern, example: str) -> None:
-    assert pattern.id not in {match.pattern.id for match in MATCHER.find_matches(log(example))}
+    wrong = []
+    for example in pattern.examples:
+        lines = log(example)
+        found = diagnose(failed, LogAnalysis(MATCHER.find_matches(lines), lines))
+        answer = (matching_ids(MATCHER, example), (found.cause, found.label))
+        if answer != ([pattern.id], cause):
+            wrong.append((example, answer))
+    assert wrong == []
+    assert [text for text in pattern.counter_examples if pattern.id in matching_ids(MATCHER, text)] == []
 
 
 def test_to_install_into_the_python_of_the_system_the_advice_is_a_virtual_environment() -> None:
@@ -69,7 +57,7 @@ def test_a_match_stays_within_its_line(regex: str) -> None:
 
 
 @settings(deadline=None)  # the machine may be busy
-@given(st.lists(st.sampled_from([case.values[1] for case in (*CASES, *COUNTERS)] + ["", "  ", "[rank1]: x"])))
+@given(st.lists(st.sampled_from([*TEXTS, "", "  ", "[rank1]: x"])))
 def test_a_line_matches_the_same_patterns_alone_and_among_others(texts: list[str]) -> None:
     alone = [
         (match.pattern.id, n)

@@ -19,11 +19,7 @@ from jobmon_core.system.json_codec import DecodeError, from_json
 DOCUMENT: dict[str, Any] = json.loads(shipped_file(FILE_NAME).read_bytes())
 ENTRIES: list[dict[str, Any]] = DOCUMENT["formats"]
 MATCHER = FormatMatcher.with_patterns({})
-EXAMPLES = [
-    pytest.param(entry["id"], example, id=f"{entry['id']}-{number}")
-    for entry in ENTRIES
-    for number, example in enumerate(entry["examples"])
-]
+KEYS = {*(field.name for field in fields(Format)), "examples", "counter_examples"}
 
 
 def readings_of(name: str, text: str) -> list[Reading]:
@@ -31,37 +27,24 @@ def readings_of(name: str, text: str) -> list[Reading]:
     return [reading for reading in MATCHER.readings([text.encode()]) if reading.format.id == name]
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES)
-def test_an_example_gives_the_expected_values(name: str, example: dict[str, Any]) -> None:
-    found = readings_of(name, example["text"])
-    assert found, f"{name} does not match, or another format takes precedence"
-    known = found[-1]._asdict() | dict(found[-1].metrics)
-    values = {key: known.get(key) for key in example["expected"]}
-    assert values == pytest.approx(example["expected"], abs=1e-9)
-
-
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
-def test_no_counter_example_is_read(entry: dict[str, Any]) -> None:
-    for text in entry["counter_examples"]:
-        assert readings_of(entry["id"], text) == []
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
-def test_every_example_contains_a_literal_of_its_format(entry: dict[str, Any]) -> None:
-    for example in entry["examples"]:
-        assert any(literal in example["text"].lower() for literal in entry["literals"])
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
-def test_no_expression_matches_an_empty_line(entry: dict[str, Any]) -> None:
-    assert compile_regex(entry["regex"]).search(b"") is None
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
-def test_an_entry_has_only_known_keys_and_groups(entry: dict[str, Any]) -> None:
-    assert {*entry} <= {*(field.name for field in fields(Format)), "examples", "counter_examples"}
-    assert {"role", "examples", "counter_examples"} <= {*entry}
+def test_a_format_reads_its_examples_and_no_counter_example(entry: dict[str, Any]) -> None:
+    assert {"role", "examples", "counter_examples"} <= {*entry} <= KEYS
     assert {*re.findall(r"\(\?P?<(\w+)>", entry["regex"])} <= GROUPS
+    assert compile_regex(entry["regex"]).search(b"") is None, "it matches an empty line"
+    wrong: list[tuple[str, object]] = []
+    for example in entry["examples"]:
+        text, expected = example["text"], example["expected"]
+        known: dict[str, Any] = {}
+        for reading in readings_of(entry["id"], text):  # none if another format takes precedence
+            known = reading._asdict() | dict(reading.metrics)
+        values = {key: known.get(key) for key in expected}
+        if values != pytest.approx(expected, abs=1e-9):
+            wrong.append((text, values))
+        if not any(literal in text.lower() for literal in entry["literals"]):
+            wrong.append((text, "has no literal of its format"))
+    assert wrong == []
+    assert [text for text in entry["counter_examples"] if readings_of(entry["id"], text)] == []
 
 
 def test_the_ids_of_the_shipped_formats_differ() -> None:
