@@ -197,9 +197,10 @@ class Cluster:
         services.slurmdbd(self.settings).stop()
 
     def kill_node(self, node: str) -> None:
-        """Kill a node's slurmd and all its jobs, as a power cut does; slurmctld soon marks the node DOWN."""
+        """Kill a node's slurmd and all its jobs, as a power cut does, and have slurmctld notice that."""
         processes.kill_node(self.settings, node)
         services.slurmd(self.settings, node).forget()
+        self._output("scontrol", "update", f"nodename={node}", "state=down", "reason=Not responding")
 
     def revive_node(self, node: str) -> None:
         """Start a node's slurmd again and wait until it accepts jobs."""

@@ -100,9 +100,9 @@ def _timing(settings: Settings) -> Mapping[str, object]:
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_continue",
         "MinJobAge": settings.min_job_age,
         "KillWait": 5,
-        # A short time to DOWN for dead nodes, but long enough for slurmd to respond on a busy machine.
         "MessageTimeout": 10,
-        "SlurmdTimeout": 20,
+        # No node may fail because the machine is busy or stood still; `kill_node` says which one has.
+        "SlurmdTimeout": 1800,
         "InactiveLimit": 0,
         "ReturnToService": 2,
         "RequeueExit": 77,
