@@ -1,13 +1,15 @@
 """Run a command with a private Slurm: ``dev/with-slurm COMMAND...``."""
 
+import math
+import os
 import signal
 import sys
 from collections.abc import Mapping
-from signal import SIGHUP, SIGINT, SIGTERM
+from signal import SIGCHLD, SIGHUP, SIGINT, SIGTERM, Signals
 from types import FrameType
 from typing import NoReturn
 
-from . import command
+from . import abandoned, command, processes
 from .cluster import Cluster
 from .errors import PrivateSlurmError
 
@@ -19,13 +21,34 @@ STOP_SIGNALS = {SIGINT, SIGTERM, SIGHUP}
 
 
 def main(argv: list[str]) -> int:
-    """Start a cluster, run the command, stop the cluster; return the command's exit code."""
+    """Start a cluster, run the command, stop the cluster; return the command's exit code.
+
+    Two processes do so, because one may be killed: the first waits for the second, which does the work. Each
+    becomes the parent of all processes whose own parents have ended, and if one of the two is killed, the
+    other kills what is left.
+    """
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if argv else sys.stderr)
         return 0 if argv else 2
     handled = {number for number in STOP_SIGNALS if not _is_nohup(number)}
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*handled, SIGCHLD})
+    processes.adopt_orphans()
+    parent, pid = os.getpid(), os.fork()
+    if not pid:
+        processes.end_with(parent, SIGTERM)
+        return _run(argv, handled)
+    code = command.wait(pid, handled, math.inf)
+    processes.kill_descendants()
+    abandoned.sweep()
+    return code
+
+
+def _run(argv: list[str], handled: set[Signals]) -> int:
+    """Run the command with a cluster; kill what the command has left."""
+    processes.adopt_orphans()
     for number in handled:
         signal.signal(number, _exit_on_signal)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {*handled, SIGCHLD})
     try:
         with Cluster() as cluster:
             if sys.stdin.isatty():
@@ -36,6 +59,8 @@ def main(argv: list[str]) -> int:
     except PrivateSlurmError as error:
         print(f"with-slurm: {error}", file=sys.stderr)
         return 1
+    finally:
+        processes.kill_descendants()
 
 
 def _introduction(argv: list[str], variables: Mapping[str, str]) -> str:

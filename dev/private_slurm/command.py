@@ -28,17 +28,17 @@ def run(argv: list[str], variables: Mapping[str, str], signals: set[Signals]) ->
     except OSError as error:
         print(f"with-slurm: {argv[0]}: {error.strerror}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
-    return _await(pid, signals)
+    return wait(pid, signals, PATIENCE)
 
 
-def _await(pid: int, signals: set[Signals]) -> int:
-    """Pass signals on until the command ends; kill it if it does not end after one."""
+def wait(pid: int, signals: set[Signals], patience: float) -> int:
+    """Pass signals on until a child ends; kill it if it does not end so many seconds after one."""
     deadline = math.inf
     while (code := _exit_code(pid)) is None:
-        wait = min(max(deadline - time.monotonic(), 0.1), 60)
-        received = signal.sigtimedwait({*signals, SIGCHLD}, wait)
+        pause = min(max(deadline - time.monotonic(), 0.1), 60)
+        received = signal.sigtimedwait({*signals, SIGCHLD}, pause)
         if received and received.si_signo in signals:
-            deadline = min(deadline, time.monotonic() + PATIENCE)
+            deadline = min(deadline, time.monotonic() + patience)
             if received.si_code != FROM_KERNEL:  # otherwise the terminal signals the command, too
                 os.kill(pid, received.si_signo)
         elif time.monotonic() > deadline:
@@ -47,9 +47,11 @@ def _await(pid: int, signals: set[Signals]) -> int:
 
 
 def _exit_code(pid: int) -> int | None:
-    """Return the command's exit code, or None while it runs."""
-    ended, status = os.waitpid(pid, os.WNOHANG)
-    if not ended:
-        return None
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    """Return the child's exit code, or None while it runs; reap the orphans that have ended."""
+    while True:
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        if ended == pid:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if not ended:
+            return None

@@ -1,5 +1,8 @@
 """The processes of a cluster and of its nodes: how to recognize and end them."""
 
+import ctypes
+import os
+import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +14,7 @@ from .configuration import Settings
 from .errors import PrivateSlurmError
 from .waiting import until
 
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # from linux/prctl.h
 CLOCK_SLACK = 2  # seconds; start times shift when the system clock is adjusted
 
 
@@ -34,6 +38,26 @@ def is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of all descendants whose own parents end, instead of init."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_with(parent: int, number: signal.Signals) -> None:
+    """Have this process receive a signal when its parent ends, or has ended just now."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def kill_descendants() -> None:
+    """Kill all that this process has started, whatever its session and environment, and reap it."""
+    _kill_all(lambda: set(psutil.Process().children(recursive=True)))
+    with suppress(ChildProcessError):  # none is left
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def kill_cluster(settings: Settings) -> None:

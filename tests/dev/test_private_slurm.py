@@ -16,7 +16,7 @@ from private_slurm.waiting import until
 
 WITH_SLURM = Path(__file__).parents[2] / "dev" / "with-slurm"
 OTHER_USER = "www-data"  # exists on every Debian
-PATIENCE = 180  # seconds
+PATIENCE = 600  # seconds, on a busy machine
 OUTLASTS_THE_TEST = "sleep 1800"
 # read at import: every test gets an empty home, and an empty cache costs with-slurm seconds
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -265,7 +265,9 @@ def test_two_clusters_can_start_and_run_at_once(place: Path) -> None:
 def test_a_signal_ends_the_command_and_every_process(place: Path, number: signal.Signals) -> None:
     job = f'--wrap "setsid {OUTLASTS_THE_TEST} & touch {place}/runs; {OUTLASTS_THE_TEST}"'
     daemon = f"setsid {OUTLASTS_THE_TEST} > /dev/null 2>&1 &"
-    process = with_slurm(place, f"sbatch -Q -o /dev/null {job}; {daemon} exec {OUTLASTS_THE_TEST}")
+    # as Ray's, in a session of its own, and with nothing of the cluster in its environment
+    stranger = f"env -i setsid sh -c '{OUTLASTS_THE_TEST}; : {place}' > /dev/null 2>&1 &"
+    process = with_slurm(place, f"sbatch -Q -o /dev/null {job}; {daemon} {stranger} exec {OUTLASTS_THE_TEST}")
     assert until((place / "runs").exists, PATIENCE)
     process.send_signal(number)
     process.communicate(timeout=PATIENCE)
@@ -284,10 +286,25 @@ def test_a_signal_during_the_start_leaves_nothing(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_if_one_of_its_two_processes_is_killed_the_other_leaves_nothing(place: Path, which: str) -> None:
+    stranger = f"env -i setsid sh -c '{OUTLASTS_THE_TEST}; : {place}' &"
+    process = with_slurm(place, f"{stranger} touch {place}/runs; {OUTLASTS_THE_TEST}")
+    assert until((place / "runs").exists, PATIENCE)
+    (second,) = psutil.Process(process.pid).children()
+    (process if which == "first" else second).kill()
+    process.communicate(timeout=PATIENCE)  # until the last one has closed the pipes
+    assert until(lambda: processes_that_mention(place) == [], PATIENCE)
+    assert [left.name for left in place.iterdir()] == ["runs"]
+
+
 def test_the_next_cluster_removes_a_killed_one(place: Path) -> None:
     process = with_slurm(place, f"touch {place}/runs; {OUTLASTS_THE_TEST}")
     assert until((place / "runs").exists, PATIENCE)
-    process.kill()
+    process.send_signal(signal.SIGSTOP)
+    (second,) = psutil.Process(process.pid).children()
+    for each in (second, process):
+        each.kill()
     # Orphans keep the pipes open, so the output has not ended yet.
     process.wait(timeout=PATIENCE)
     assert processes_that_mention(place)
