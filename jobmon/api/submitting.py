@@ -188,7 +188,8 @@ def _watched_or_known(command: Sequence[str], what: str, job: str, *, has_option
         if has_options or what == _ON_HOST:
             raise
         found = status(job)
-        if what == _HERE and found.monitor not in (Health.ALIVE, Health.REMOTE):
+        # DONE: the job ended after the command had found its monitor
+        if what == _HERE and found.monitor not in (Health.ALIVE, Health.REMOTE, Health.DONE):
             raise
         return found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmon import api
+from jobmon.api import submitting
 from jobmon.api.explanation import explanation_of
 from jobmon_core.app.diagnose import Report
 from jobmon_core.app.live.verdict import LiveVerdict
@@ -21,6 +22,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.fake_ray import FakeRay
 from tests.support.processes import processes_of
+from tests.support.waiting import PATIENCE_S, eventually
 
 SSH = '#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n'
 
@@ -91,6 +93,21 @@ def test_a_job_configuration_counts_on_another_host_as_on_the_command_line(
     with pytest.raises(api.AlreadyWatched):
         api.watch(f"pid:{os.getpid()} marker:/tmp/no/DONE", host="box")
     assert job.backend == "ssh"
+
+
+def test_the_record_of_a_job_that_ends_after_its_monitor_was_found_is_returned(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("job.sh").write_text("#!/bin/sh\nexit 3\n", encoding="ascii")
+    job = api.submit("job.sh", backend="local")
+    api.wait(job.job_id, at_most_s=PATIENCE_S)
+    eventually(lambda: only_job(ctx).closed)
+
+    def was_too_early(*_command: str) -> api.Job:
+        raise api.AlreadyWatched("by a monitor that has now ended")
+
+    monkeypatch.setattr(submitting, "watched", was_too_early)
+    assert api.watch(job.job_id, backend="local").outcome is api.Outcome.FAILURE
 
 
 def test_a_text_may_look_like_an_option_or_like_stdin(ctx: Context) -> None:
