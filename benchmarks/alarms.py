@@ -33,12 +33,12 @@ from benchmarks.eta import Trace, TracesInvalid, read_traces
 from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.detect import Observation, progress_events, stall_after_s
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.history import add_sample
-from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import History, KnownProblems, Progress, Sample
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.limit import limit_outlook
+from jobmon_core.domain.logs.progress.model import History, KnownProblems, Progress, Sample
 
 INTERVAL_S = 30.0
 LIMIT = 1.05  # of the duration: a healthy run ends before this limit, and so before every later one

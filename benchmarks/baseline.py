@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jobmon_core.domain.diagnosis.patterns import CLEAN
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 
 _CUDA_ERRORS = ("cuda_illegal_access", "cuda_device_assert", "cuda_driver_mismatch", "gpu_hardware")
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.diagnosis.patterns import LABELS
+from jobmon_core.domain.logs.diagnosis.patterns import LABELS
 from jobmon_core.system.json_codec import DecodeError, from_json
 
 _REPOSITORY = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")

@@ -31,13 +31,13 @@ from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.options import options_parser
 from benchmarks.report import PlainLogs, Speed, as_json, as_text
 from benchmarks.scores import Verdict, count
-from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.diagnosis.log_text import clean_lines
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 

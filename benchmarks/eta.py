@@ -32,9 +32,9 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.options import options_parser
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.history import add_sample
-from jobmon_core.domain.progress.model import Estimate, History, Sample
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import Estimate, History, Sample
 
 CHECKPOINTS = (10, *range(25, 100, 5))  # % of the duration
 _SCORED_FROM = 25

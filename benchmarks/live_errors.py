@@ -33,11 +33,11 @@ from benchmarks.corpus import CorpusInvalid, read_corpus
 from benchmarks.options import options_parser
 from benchmarks.timed_logs import INDEX, written_at
 from jobmon_core.analysis.progress import follow_progress
-from jobmon_core.domain.diagnosis.patterns import CLEAN, SCHEDULER_LABELS, label_of
-from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, SCHEDULER_LABELS, label_of
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 INTERVAL_S = 30.0
 _START_S = 1_700_000_000.0

@@ -35,7 +35,7 @@ from typing import Any
 from tabulate import tabulate
 
 from benchmarks.options import options_parser
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 

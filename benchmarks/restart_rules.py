@@ -26,17 +26,17 @@ from tabulate import tabulate
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.diagnosis.log_text import clean_lines
-from jobmon_core.domain.diagnosis.model import SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, LABELS
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.restart.decide import decide_restart
-from jobmon_core.domain.restart.end_facts import EndFacts, Requested
-from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.job.restart.decide import decide_restart
+from jobmon_core.domain.job.restart.end_facts import EndFacts, Requested
+from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
+from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, LABELS
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher

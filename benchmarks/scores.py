@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from jobmon_core.domain.diagnosis.patterns import CLEAN
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 
 # Slurm prints these causes itself, so that finding them says little about the quality of a diagnosis
 PRINTED_BY_SLURM: Final = frozenset({"slurm_timeout", "slurm_cancelled", "host_oom_kill"})

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.hosts.settings import Host
+from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.scheduler.ssh.connection import command, control_folder
 from tests.support.ssh_jobs import WAIT, Jobs, tmux
 from tests.support.ssh_server import Box, running_box, unusable

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.health.model import ClusterResources
-    from jobmon_core.domain.hosts.settings import Host
-    from jobmon_core.domain.notes import JobNotes
-    from jobmon_core.domain.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.job.notes import JobNotes
+    from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.node.health.model import ClusterResources
+    from jobmon_core.domain.node.hosts.settings import Host
+    from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.rows import Unreachable
-    from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
@@ -142,7 +142,7 @@ class Context:
 
     def notes(self, state_id: str) -> JsonFile[JobNotes]:
         """Return the user's notes about the job with this state id."""
-        from jobmon_core.domain.notes import MAX_FILE_BYTES, JobNotes
+        from jobmon_core.domain.job.notes import MAX_FILE_BYTES, JobNotes
         from jobmon_core.store.json_file import JsonFile
 
         return JsonFile(self.home.note_file(state_id), JobNotes, MAX_FILE_BYTES)

@@ -30,9 +30,9 @@ from benchmarks.fault_campaign.scenario import Scenario
 from jobmon_core.app.jobs.forget import forget
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.fault_campaign.scenario import Scenario
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import parse_listed
 from jobmon_core.domain.slurm.rows import (
     AccountingRow,
@@ -19,7 +20,6 @@ from jobmon_core.domain.slurm.rows import (
     Unreachable,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.scheduler import FakeScheduler

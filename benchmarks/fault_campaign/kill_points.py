@@ -11,8 +11,8 @@ from random import Random
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.delivery.send_queue import RETURN_WITHIN_S, TAKEN_LIMIT_S
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock
 

@@ -12,7 +12,7 @@ from random import Random
 
 from benchmarks.latency_parts.timeline import Timeline
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.policy import Policy
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.user import User

@@ -15,10 +15,10 @@ from benchmarks.load_parts.controller import OWN, RECORD, CountedSacct, RequestC
 from benchmarks.load_parts.processes import Cpu, cpu, memory
 from benchmarks.load_parts.user import BenchmarkUser, wait_until
 from jobmon_core.domain.config import MIN_POLL_S
-from jobmon_core.domain.groups.model import Group, GroupSettings, Member
+from jobmon_core.domain.job.tracking.new_job import NewJob
+from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 

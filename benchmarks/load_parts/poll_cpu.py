@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.restart_campaign.plan import KINDS, Plan
 from benchmarks.restart_campaign.training import Training
-from jobmon_core.domain.restart.model import Verdict
+from jobmon_core.domain.job.restart.model import Verdict
 
 if TYPE_CHECKING:
     from private_slurm import Cluster

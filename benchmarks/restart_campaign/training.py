@@ -16,7 +16,7 @@ from benchmarks.load_parts.wrapper import install_wrapper
 from benchmarks.restart_campaign.plan import EVERY, PACE_S, TOTAL, LineagePlan
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.restart.model import Lineage
+from jobmon_core.domain.job.restart.model import Lineage
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from tests.support.disk import SmallDisk, small_disk
 from tests.support.fake_discord import FakeDiscord

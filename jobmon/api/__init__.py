@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         UnknownGroup,
         UnknownJob,
     )
-    from jobmon_core.domain.health.model import HealthReport
-    from jobmon_core.domain.progress.model import Confidence
+    from jobmon_core.domain.logs.progress.model import Confidence
+    from jobmon_core.domain.node.health.model import HealthReport
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.lifecycle.health import Health as MonitorState
 
@@ -105,8 +105,8 @@ _DEFINED_IN = {
     "jobmon_core.domain.errors": "AlreadyReported AlreadyWatched CommandBusy ConfigInvalid JobmonError "
     "SchedulerMissing SchedulerRejected SchedulerUnavailable StateUnreadable StorageFailed UnknownGroup "
     "UnknownJob",
-    "jobmon_core.domain.health.model": "HealthReport",
-    "jobmon_core.domain.progress.model": "Confidence",
+    "jobmon_core.domain.node.health.model": "HealthReport",
+    "jobmon_core.domain.logs.progress.model": "Confidence",
     "jobmon_core.domain.slurm.states": "Outcome",
     "jobmon_core.lifecycle.health": "MonitorState",
 }

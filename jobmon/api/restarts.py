@@ -9,7 +9,7 @@ from jobmon.api.records import Attempt, record_from
 from jobmon.api.submitting import watched
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.restarts.lineages import lineage_of
-from jobmon_core.domain.restart.summary import lost_steps, start_step, with_following
+from jobmon_core.domain.job.restart.summary import lost_steps, start_step, with_following
 
 if TYPE_CHECKING:
     from jobmon.api.arguments import FileName, JobName

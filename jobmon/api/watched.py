@@ -14,15 +14,15 @@ from jobmon_core.app.jobs.overview import overview, statuses
 from jobmon_core.app.waiting.result import Result, overall
 from jobmon_core.app.waiting.wait import WaitForJobs, target_finder, wait_until_complete
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.domain.health.model import HealthReport
+from jobmon_core.domain.node.health.model import HealthReport
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.lifecycle.health import Health as MonitorState
 
 if TYPE_CHECKING:
     from jobmon.api.arguments import JobName
     from jobmon_core.context import Context
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 # the fields of a record that are those of the same name in `jobmon status --json`

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import is_confirmed, stdout_console
 from jobmon.commands.results import print_lines
 from jobmon.errors import say
-from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartMethod, AutostartUnavailable
 
 if TYPE_CHECKING:
     import argparse
 
     from jobmon_core.app.autostart import Autostart
-    from jobmon_core.domain.autostart.command import MethodStatus
+    from jobmon_core.domain.many.autostart.command import MethodStatus
 
 _NOT_CHANGED = 1  # exit code
 _BEST = "best"

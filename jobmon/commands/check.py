@@ -14,13 +14,13 @@ from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import backend_names
-from jobmon_core.domain.checks.check_all import check_all
-from jobmon_core.domain.checks.model import FAILED, exit_code
+from jobmon_core.domain.before.checks.check_all import check_all
+from jobmon_core.domain.before.checks.model import FAILED, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
 
 DESCRIPTION = """\
 Look for what would make a job fail, or waste its time, before it is submitted: the script and its options,

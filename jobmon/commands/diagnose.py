@@ -14,7 +14,7 @@ from jobmon.views.diagnosis import report_json, report_lines
 from jobmon_core.app.diagnose import DiagnoseCommand, Report
 from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.app.patterns import read_own_patterns, titles
-from jobmon_core.domain.tracking.user_override import UserOverride
+from jobmon_core.domain.job.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
     import argparse

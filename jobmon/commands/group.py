@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, add_verb, natural, period_s, positive
-from jobmon_core.domain.groups.model import DEFAULT_INTERVAL_S, MemberMessages
+from jobmon_core.domain.many.groups.model import DEFAULT_INTERVAL_S, MemberMessages
 
 if TYPE_CHECKING:
     from collections.abc import Callable

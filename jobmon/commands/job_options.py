@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon.commands.common import absolute, positive
 from jobmon.errors import say
 from jobmon_core.app.jobs.job_config import read_settings, settings_beside
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 
 HOST_HELP = "one of `hosts` in config.json, or any name that ssh knows"
 _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}

@@ -12,8 +12,8 @@ from jobmon_core.domain.errors import UnknownJob
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 
 def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.jobs.output import JobOutput
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Show the end of a job's own output: its stdout and stderr, each under a header if they are different

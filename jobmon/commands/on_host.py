@@ -12,8 +12,8 @@ from jobmon.commands.restart_options import given_values, restart_change
 from jobmon.errors import UsageError, say
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.remote.watch import watch_remote
-from jobmon_core.domain.hosts.target import EXPECTED, Target
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.node.hosts.target import EXPECTED, Target
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 BACKEND = "ssh"
 _MAX_COMMAND = 200  # characters of a command line that are shown
@@ -82,7 +82,7 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     from jobmon_core.app.remote.run_on_host import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
     from jobmon_core.app.runs.submit_request import SubmitRequest
-    from jobmon_core.domain.restart.settings import RunOptions
+    from jobmon_core.domain.job.restart.settings import RunOptions
 
     _refuse(options, ("output", "error", "gpu_ids"))
     ctx = open_context()

@@ -15,9 +15,9 @@ from jobmon_core.app.patrol.look import look, named_state_ids
 from jobmon_core.app.patrol.send import read_memory, save_memory
 from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.patrol.compare import compare, remembered
-from jobmon_core.domain.patrol.model import Memory, Patrol, Problem, Severity
-from jobmon_core.domain.patrol.schedule import DEFAULT_MINUTES, patrol_command
+from jobmon_core.domain.many.patrol.compare import compare, remembered
+from jobmon_core.domain.many.patrol.model import Memory, Patrol, Problem, Severity
+from jobmon_core.domain.many.patrol.schedule import DEFAULT_MINUTES, patrol_command
 
 if TYPE_CHECKING:
     import argparse

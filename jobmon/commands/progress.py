@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Show how far along a job or any program is: what its log says of steps, epochs or items, loss, learning

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.restart.settings import RestartSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.restart.settings import RestartSettings
 
 RESTART = "--restart"  # its value, if any, follows an equals sign
 SET_ASIDE = "--set-aside"
@@ -80,7 +80,7 @@ def restart_change(
         return None
     from dataclasses import replace  # here, because most jobs have no restarts, and the user waits
 
-    from jobmon_core.domain.restart.settings import RestartMode, RestartSettings
+    from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
 
     whole = _section(mode) if mode and mode.startswith("{") else None
     if mode is not None and not whole and mode not in _MODES:
@@ -99,7 +99,7 @@ def restart_change(
 
 
 def _changes(values: Mapping[str, str]) -> dict[str, Any]:
-    from jobmon_core.domain.restart.config import checked_resume_arg, fault_of_cause
+    from jobmon_core.domain.job.restart.config import checked_resume_arg, fault_of_cause
 
     changes: dict[str, Any] = {"set_aside": True} if SET_ASIDE in values else {}
     if causes := values.get("--restart-on"):
@@ -126,7 +126,7 @@ def _section(text: str) -> RestartSettings:
     """
     from jobmon_core.domain.config_section import SecretSources, Section
     from jobmon_core.domain.errors import ConfigInvalid
-    from jobmon_core.domain.restart.config import read_restart
+    from jobmon_core.domain.job.restart.config import read_restart
 
     faults = list[str]()
     try:

@@ -18,7 +18,7 @@ from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
 from jobmon_core.app.live.telemetry import tasks_with_agents
 from jobmon_core.app.messages.undelivered import undelivered_messages
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.remote import ray_cluster
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

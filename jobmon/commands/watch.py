@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Watch jobs that were not submitted through jobmon: pending, running or ended (an ended job is

@@ -11,8 +11,8 @@ from jobmon.parts.files import CheckpointStatus, DiskSpace, FileMonitor, OutputS
 from jobmon.parts.logs import LogError, LogParser
 from jobmon.parts.processes import LaunchCheck, ProcessMonitor, Worker
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
-from jobmon_core.domain.progress.model import Confidence
-from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.logs.progress.model import Confidence
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
 
 __all__ = [
     "CheckpointStatus",

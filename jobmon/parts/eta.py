@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, replace
 
 from jobmon.api.records import record_from
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
-from jobmon_core.domain.progress.history import add_sample
-from jobmon_core.domain.progress.model import Confidence, History, Sample
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.events.slowdown import Paces, compare_paces
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import Confidence, History, Sample
 
 _SLOWER_PERCENT = 20.0
 _SLOWER_THAN_EVER = 1.08  # times the seconds per unit of the slowest earlier stretch
@@ -65,7 +65,7 @@ class ProgressEstimator:
         """Return when the program will end, as of ``now_s`` (default: the last update).
 
         The estimate is made after three updates and 5 % of the work. It is no simple extrapolation: pauses
-        at checkpoints, a change of speed and a drift count; see ``jobmon_core.domain.progress.estimate``.
+        at checkpoints, a change of speed and a drift count; see ``jobmon_core.domain.logs.progress``.
         """
         now_s = self._now_s if now_s is None else now_s
         found = estimate(self._history, self._total, now_s)

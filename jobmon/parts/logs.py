@@ -15,7 +15,7 @@ from jobmon_core.app.jobs.progress import LogProgress
 from jobmon_core.app.live.appended_errors import AppendedErrors, own_patterns
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

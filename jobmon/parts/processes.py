@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon.api.records import record_from
 from jobmon_core.app.processes.workers import Workers
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.record import fields
-from jobmon_core.domain.checks.model import Item, Status, exit_code
+from jobmon_core.domain.before.checks.model import Item, Status, exit_code
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:

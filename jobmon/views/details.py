@@ -22,16 +22,16 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Source
+from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.node.triage.thresholds import Thresholds
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason
-from jobmon_core.domain.tracking.model import Source
-from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.live.tasks import LiveTask, TaskAgents
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.job_settings import Done, JobSettings
+    from jobmon_core.domain.job.job_settings import Done, JobSettings
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
     Row = tuple[str, str]

@@ -9,9 +9,9 @@ from jobmon.views.console import Style
 from jobmon.views.model import evidence_json, stamp
 from jobmon.views.record import fields
 from jobmon_core.app.jobs.ending import end_text
-from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
 from jobmon_core.domain.humanize import listed
+from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.visible_text import one_line
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jobmon_core.app.diagnose import Report, Subject
     from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.app.records.note import JobMemory, KnownFailure
-    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-    from jobmon_core.domain.notes import Note
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.triage.stacks import StackReport
+    from jobmon_core.domain.job.notes import Note
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.node.triage.stacks import StackReport
 
 _INDENT = "  "
 _MAX_FRAMES = 12  # of one process

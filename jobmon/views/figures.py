@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
 from jobmon_core.app.jobs.selection import Group
-from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import Estimate
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import Estimate
 
 _WEEKDAY_IS_CLEAR_S = 6 * 86_400.0  # within it, a day of the week means one day only
 _STALLED = "not known while it makes no progress"

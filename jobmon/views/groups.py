@@ -12,8 +12,8 @@ from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.app.jobs.selection import OF_OUTCOME, group_of
 from jobmon_core.app.jobs.selection import Group as JobGroup
-from jobmon_core.domain.groups.member_view import view_of
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.many.groups.member_view import view_of
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.groups.jobs import GroupRun
     from jobmon_core.app.jobs.overview import Overview
-    from jobmon_core.domain.groups.model import Group
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.model import Group
 
 _HEADERS = ("RUN", "JOB", "PARTITION", "NODES", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE")
 _RUN, _PARTITION, _NODES, _STATE, _CAUSE = 0, 2, 3, 4, 6

@@ -14,23 +14,23 @@ from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.telemetry.figures import percent
 from jobmon_core.domain.artifacts.model import Disk
-from jobmon_core.domain.health.model import Stage
-from jobmon_core.domain.health.network.model import NetworkState
 from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.progress.figures import done, loss, percentage, units
+from jobmon_core.domain.logs.progress.figures import done, loss, percentage, units
+from jobmon_core.domain.node.health.model import Stage
+from jobmon_core.domain.node.health.network.model import NetworkState
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.console import Console
-    from jobmon_core.domain.health.model import (
+    from jobmon_core.domain.node.health.model import (
         CheckpointHealth,
         ClusterResources,
         GpuHealth,
         HealthReport,
     )
-    from jobmon_core.domain.health.network.model import NetworkVerdict
+    from jobmon_core.domain.node.health.network.model import NetworkVerdict
 
 _LABEL = 13  # columns
 _INDENT = "  "

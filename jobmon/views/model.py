@@ -13,8 +13,11 @@ from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.app.live.tasks import phase_of
-from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.model import (
+from jobmon_core.domain.before.pending.categories import category_of, pending_words
+from jobmon_core.domain.before.pending.wait import wait_json
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
+from jobmon_core.domain.logs.diagnosis.model import (
     DAMAGED_OUTPUTS,
     INCOMPLETE,
     LOST_WORKER,
@@ -22,10 +25,7 @@ from jobmon_core.domain.diagnosis.model import (
     NAN_LOSS,
     Diagnosis,
 )
-from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.pending.categories import category_of, pending_words
-from jobmon_core.domain.pending.wait import wait_json
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
@@ -33,8 +33,8 @@ from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_rea
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _QUOTE = "| "

@@ -21,11 +21,11 @@ from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.figures import done
+from jobmon_core.domain.many.patrol.compare import OUTCOME
+from jobmon_core.domain.many.patrol.model import Problem, SeenJob, Severity
 from jobmon_core.domain.messages.levels import level_of
-from jobmon_core.domain.patrol.compare import OUTCOME
-from jobmon_core.domain.patrol.model import Problem, SeenJob, Severity
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import done
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.app.patrol.look import LookedAt
-    from jobmon_core.domain.patrol.model import Patrol, PatrolledJob
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.patrol.model import Patrol, PatrolledJob
 
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",

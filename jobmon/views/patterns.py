@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import summary
 from jobmon.views.record import fields
-from jobmon_core.domain.diagnosis.lines.ray_log import is_repeated
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.logs.diagnosis.lines.ray_log import is_repeated
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.patterns import EffectivePattern, Hit, PatternFileCheck, PatternTestResult
-    from jobmon_core.domain.diagnosis.patterns import Pattern
+    from jobmon_core.domain.logs.diagnosis.patterns import Pattern
 
 _INDENT = "    "
 _KEYS = ("id", "label", "role", "severity", "precedence", "title", "cause", "advice")

@@ -9,10 +9,10 @@ from jobmon.views.figures import moment
 from jobmon.views.model import span
 from jobmon.views.record import fields
 from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
+from jobmon_core.domain.before.pending.categories import is_eligible
+from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
+from jobmon_core.domain.before.pending.model import Explanation
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.pending.categories import is_eligible
-from jobmon_core.domain.pending.explain import explain, pending_tasks, place_text
-from jobmon_core.domain.pending.model import Explanation
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:

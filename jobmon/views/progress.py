@@ -10,8 +10,8 @@ from jobmon.views.record import fields, known_fields
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, rate
-from jobmon_core.domain.progress.figures import batch, done, epoch, loss, metrics, units
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.domain.humanize import count, number
+from jobmon_core.domain.job.restart.model import BY_HAND, Verdict
+from jobmon_core.domain.job.restart.summary import LineageState, lost_steps, start_step, with_following
 from jobmon_core.domain.redaction import redacted
-from jobmon_core.domain.restart.model import BY_HAND, Verdict
-from jobmon_core.domain.restart.summary import LineageState, lost_steps, start_step, with_following
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.restarts.by_hand import RestartPlan
-    from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, PickedCheckpoint
-    from jobmon_core.domain.restart.summary import LineageSummary
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint
+    from jobmon_core.domain.job.restart.summary import LineageSummary
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _HEADERS = ("JOB", "NAME", "ATTEMPTS", "CHECKPOINT", "STATE")
 _STEPS = (Shrink(1, 20), Shrink(4, 30), Shrink(1, 8), Shrink(4, 12))

@@ -12,18 +12,19 @@ from jobmon.views.record import fields
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.launch.judge import started_text
-from jobmon_core.domain.launch.model import Result, Verdict
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.events.ongoing import LASTING
-from jobmon_core.domain.progress.figures import done, epoch, loss, metrics, percentage, units
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.ongoing import LASTING
+from jobmon_core.domain.logs.progress.figures import done, epoch, loss, metrics, percentage, units
+from jobmon_core.domain.node.launch.judge import started_text
+from jobmon_core.domain.node.launch.model import Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.launch.model import Item, LaunchState
-    from jobmon_core.domain.progress.model import JobProgress, Progress
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.logs.progress.model import Progress
+    from jobmon_core.domain.node.launch.model import Item, LaunchState
     from jobmon_core.lifecycle.health import JobStatus
 
 _MARKS = {Result.PASSED: "ok", Result.NOT_YET: "waiting"}  # the others have the word of their result

@@ -10,7 +10,7 @@ from jobmon.views.console import Style
 from jobmon.views.model import stamp
 from jobmon.views.record import fields
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.provenance.compare import MAX_NAMED, Aspect, submitted_s
+from jobmon_core.domain.many.provenance.compare import MAX_NAMED, Aspect, submitted_s
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.runs.diff import RunDiff
     from jobmon_core.app.runs.rerun import RerunPlan
-    from jobmon_core.domain.provenance.compare import Difference
+    from jobmon_core.domain.many.provenance.compare import Difference
 
 _NAME_WIDTH = 12
 _INDENT = "  "

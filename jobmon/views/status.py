@@ -27,11 +27,11 @@ from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of, running_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.before.pending.categories import pending_words
 from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.pending.categories import pending_words
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.health import Health
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.jobs.selection import Selected
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.messages.scheduler_outage import Outage
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE", "MONITOR")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from jobmon.views.model import by_interest, pending_reason, state_counts, why_doubtful
 from jobmon_core.app.jobs.array_summary import problem_count
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.cause_groups import cause_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon.views.console import Console
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
     Pairs = Iterator[tuple[str, str]]
 

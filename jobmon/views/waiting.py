@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.app.waiting.result import Waited
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _NEED_A_REASON = ("failed", "of unknown outcome")

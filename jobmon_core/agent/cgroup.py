@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.agent.proc import PROC, read_file
-from jobmon_core.domain.telemetry.model import Memory
+from jobmon_core.domain.node.telemetry.model import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

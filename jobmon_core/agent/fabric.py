@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.agent.background import Background
 from jobmon_core.agent.node import SYS, bytes_of_cards
 from jobmon_core.agent.proc import PROC, read_file
-from jobmon_core.domain.telemetry.model import Fabric, FabricKind, FabricPort
+from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from jobmon_core.agent.proc import PROC, read_file
-from jobmon_core.domain.telemetry.model import Disk, Folder, Node
+from jobmon_core.domain.node.telemetry.model import Disk, Folder, Node
 from jobmon_core.system.files import usable_bytes
 
 SYS = "/sys"

@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.telemetry.measuring.mean import Thinning
-from jobmon_core.domain.telemetry.model import AgentReport, Sample
+from jobmon_core.domain.node.telemetry.measuring.mean import Thinning
+from jobmon_core.domain.node.telemetry.model import AgentReport, Sample
 from jobmon_core.store.json_file import JsonFile, encoded
 from jobmon_core.store.telemetry import GPU_METRICS, HISTORY, LATEST
 from jobmon_core.system.files import file_stamp, make_folder, open_private, temporary
@@ -43,7 +43,7 @@ from jobmon_core.system.files import file_stamp, make_folder, open_private, temp
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.telemetry.model import Gpu
+    from jobmon_core.domain.node.telemetry.model import Gpu
 
 MAX_HISTORY_BYTES, MAX_CSV_BYTES = 15 * 2**20, 4 * 2**20
 _MAX_REPORT_BYTES = 2**20

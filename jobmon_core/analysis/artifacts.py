@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import checkpoint_folder, is_shared, named_path, own_files_of_runs
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.own_files import Origin, OwnFiles
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.own_files import Origin, OwnFiles
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from jobmon_core.domain.artifacts.model import ListedFile, Listing
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, named_logs
-from jobmon_core.domain.diagnosis.model import EarlierLog
+from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import modified_s
 from jobmon_core.analysis.matching import JobMatcher
-from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.headline import advice_with_module, what_failed_in_log
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.diagnosis.patterns import Pattern, Role
-from jobmon_core.domain.diagnosis.result_line import result_line
+from jobmon_core.domain.logs.diagnosis.diagnose import diagnose, names_root_cause
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.headline import advice_with_module, what_failed_in_log
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role
+from jobmon_core.domain.logs.diagnosis.result_line import result_line
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.open_file import IN_THE_WAY
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 
 NOTHING_TO_READ = "nothing to read"  # the beginning of the note of a diagnosis without any log
 _ONLY_EARLIER = "holds only lines from before the job's start"

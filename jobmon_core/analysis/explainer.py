@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, own_files
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_single_machine, uses_slurm
-from jobmon_core.domain.diagnosis.exit_causes import TIME_LIMIT, YOU
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.own_files import Origin
+from jobmon_core.domain.job.own_files import Origin
+from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.exit_causes import TIME_LIMIT, YOU
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from jobmon_core.domain.progress.model import JobProgress, TaskProgress  # a waiting monitor loads neither
+    from jobmon_core.domain.job.job_progress import JobProgress  # a waiting monitor loads neither
+    from jobmon_core.domain.logs.progress.model import TaskProgress  # a waiting monitor loads neither
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
@@ -50,7 +51,7 @@ def diagnoses_of(
 
     def diagnose_all() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.worker_ends import with_workers  # not at the top: as in `explain_task`
-        from jobmon_core.domain.diagnosis.lost_worker import with_lost_worker
+        from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
         patterns = user_patterns if user_patterns.exists() else None
         progress = read_progress()
@@ -85,7 +86,7 @@ def diagnoses_of(
 def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:
     """Return why a task ended as ``end`` says, by the logs of its latest run."""
     from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
-    from jobmon_core.domain.diagnosis.patterns import job_patterns
+    from jobmon_core.domain.job.error_patterns import job_patterns
 
     return explain(
         evidence_of(end, job.backend),
@@ -103,7 +104,7 @@ def with_progress(
     diagnosis: Diagnosis, job: WatchedJob, end: End, followed: TaskProgress | None
 ) -> Diagnosis:
     """Return the diagnosis of an ended task, with how far it came if that is known."""
-    from jobmon_core.domain.progress.result import (  # not at the top: see `diagnoses_of`
+    from jobmon_core.domain.logs.progress.result import (  # not at the top: see `diagnoses_of`
         with_result,
         with_time_needed,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import Machine, is_local, machine_of_files
-from jobmon_core.domain.own_files import KILLED_TOLERANCE_S, TOLERANCE_S, Origin, OwnFiles
+from jobmon_core.domain.job.own_files import KILLED_TOLERANCE_S, TOLERANCE_S, Origin, OwnFiles
 from jobmon_core.domain.slurm.log_paths import (
     BY_SCRIPT,
     BY_SLURM,
@@ -26,8 +26,8 @@ from jobmon_core.domain.slurm.states import JobState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.rows import Record
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import is_shared, log_files, named_path
 from jobmon_core.analysis.progress_health import STANDSTILL, TaskLook, running_since_s
 from jobmon_core.analysis.worker_ends import errors_of_steps
-from jobmon_core.domain.launch.facts import LaunchFacts, WorkerLogs
-from jobmon_core.domain.launch.judge import launch_events
-from jobmon_core.domain.launch.model import FIRST_OUTPUT, WINDOW_S, Item, LaunchState, Result, Verdict
-from jobmon_core.domain.launch.workers import launches
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.parts import with_own_cancel_command
-from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.node.launch.facts import LaunchFacts, WorkerLogs
+from jobmon_core.domain.node.launch.judge import launch_events
+from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WINDOW_S, Item, LaunchState, Result, Verdict
+from jobmon_core.domain.node.launch.workers import launches
+from jobmon_core.domain.node.telemetry.model import Folder
+from jobmon_core.domain.node.telemetry.summary import is_current
 from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import Folder
-from jobmon_core.domain.telemetry.summary import is_current
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MAX_NODES = 256

@@ -1,7 +1,7 @@
 """Search the new lines in the logs of a running task for failures.
 
-`domain.progress.events.errors` decides which of them are reported. A quick search rules out nearly all text;
-only what it finds is analysed, as the logs of an ended job are.
+`domain.logs.progress.events.errors` decides which of them are reported. A quick search rules out nearly all
+text; only what it finds is analysed, as the logs of an ended job are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, modified_s, own_files_here
-from jobmon_core.domain.progress.events.errors import (
+from jobmon_core.domain.logs.progress.events.errors import (
     ErrorWatch,
     Failure,
     SearchedLog,
@@ -20,16 +20,16 @@ from jobmon_core.domain.progress.events.errors import (
     error_events,
     new_run,
 )
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.log.judge import judge
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.log.judge import judge
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.quick_search import may_show_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.progress.log.reader_state import ReaderState
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
 
 _MAX_SEARCHED = 64 * 1024  # bytes of a log in one look; of more new ones, the last are searched
 _MAX_ANALYSED_LOGS = 8  # in one look
@@ -130,10 +130,10 @@ class LiveErrors:
         # not at the top: to load all this takes as long as a look at the logs
         from jobmon_core.analysis.explain import with_what_failed
         from jobmon_core.analysis.matching import JobMatcher
-        from jobmon_core.domain.diagnosis.diagnose import failure_so_far
-        from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-        from jobmon_core.domain.diagnosis.log_lines import LogLines
-        from jobmon_core.domain.diagnosis.patterns import job_patterns
+        from jobmon_core.domain.job.error_patterns import job_patterns
+        from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
+        from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+        from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
         from jobmon_core.observe.logs.read import read_tail
 
         main = log_files(self.job, self.task)

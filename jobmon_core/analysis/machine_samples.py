@@ -14,8 +14,8 @@ from jobmon_core.domain.slurm.states import Phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.store.telemetry import TaskTelemetry
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.patterns import GENERIC, Match, Pattern, Role
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.logs.diagnosis.patterns import GENERIC, Match, Pattern, Role
 from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.diagnosis.log_lines import LogLines
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 
 
 class JobMatcher:

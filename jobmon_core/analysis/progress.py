@@ -28,25 +28,19 @@ from jobmon_core.analysis.progress_health import TaskLook, with_known_problems
 from jobmon_core.analysis.triage import triage_task, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.launch.judge import without_repeats
-from jobmon_core.domain.progress.events.errors import ErrorWatch
-from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
-from jobmon_core.domain.progress.history import add_sample, is_sound
-from jobmon_core.domain.progress.log.judge import judge, with_total, with_total_of_checkpoint
-from jobmon_core.domain.progress.log.reader_state import ReaderState
-from jobmon_core.domain.progress.model import (
-    History,
-    JobProgress,
-    Progress,
-    Sample,
-    TaskProgress,
-    WorkerProgress,
-)
-from jobmon_core.domain.progress.workers import worker_progress
-from jobmon_core.domain.restart.resumed import ResumeState
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.resumed import ResumeState
+from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
+from jobmon_core.domain.logs.progress.history import add_sample, is_sound
+from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
+from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+from jobmon_core.domain.logs.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
+from jobmon_core.domain.logs.progress.workers import worker_progress
+from jobmon_core.domain.node.launch.judge import without_repeats
+from jobmon_core.domain.node.triage.state import TriageState
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.domain.triage.state import TriageState
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state
 from jobmon_core.store.job_files import MAX_BYTES
@@ -55,8 +49,8 @@ from jobmon_core.store.json_file import JsonFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from jobmon_core.domain.own_files import OwnFiles
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.store.lineages import LineageStore
     from jobmon_core.store.telemetry import TaskTelemetry
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.detect import Observation, progress_events, stall_after_s
-from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.log.reader_state import ReaderState
-from jobmon_core.domain.progress.workers import WorkerState, worker_state
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
+from jobmon_core.domain.logs.progress.limit import limit_outlook
+from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+from jobmon_core.domain.logs.progress.workers import WorkerState, worker_state
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Artifacts
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import History, LimitOutlook, TaskProgress
-    from jobmon_core.domain.tracking.model import Task
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.tracking.model import Task
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import History, LimitOutlook, TaskProgress
     from jobmon_core.store.telemetry import TaskTelemetry
 
 STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)

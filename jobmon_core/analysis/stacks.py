@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.agent_command import killed_first
-from jobmon_core.domain.triage.stacks import NodeStacks, StackReport, command, compare
+from jobmon_core.domain.node.telemetry.agent_command import killed_first
+from jobmon_core.domain.node.triage.stacks import NodeStacks, StackReport, command, compare
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import private_folder
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.store.telemetry import TaskTelemetry
 
 FOLDER = "stacks"  # in the folder of the task's telemetry

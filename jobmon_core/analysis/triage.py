@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.progress_health import TaskLook, running_since_s
 from jobmon_core.analysis.stacks import read_stacks
 from jobmon_core.analysis.worker_ends import errors_of_steps, own_logs
-from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.telemetry.model import WorkerStatus
-from jobmon_core.domain.triage.changes import is_due, of_run, triage_events
-from jobmon_core.domain.triage.judge import advised_for, judge
-from jobmon_core.domain.triage.situation import NodeView, Situation
+from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.triage.changes import is_due, of_run, triage_events
+from jobmon_core.domain.node.triage.judge import advised_for, judge
+from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.observe.patterns.xids import xid_errors
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import TaskProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.triage.state import TriageState
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import TaskProgress
+    from jobmon_core.domain.node.triage.state import TriageState
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MAX_NODES = 32

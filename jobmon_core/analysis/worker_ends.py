@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, modified_s, own_files
-from jobmon_core.domain.launch.workers import step_errors
-from jobmon_core.domain.progress.workers import has_done_its_share, how_far_each_came
+from jobmon_core.domain.logs.progress.workers import has_done_its_share, how_far_each_came
+from jobmon_core.domain.node.launch.workers import step_errors
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.logs.read import read_tail
@@ -18,10 +18,10 @@ from jobmon_core.observe.progress.reader import read_progress
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.progress.model import TaskProgress
-    from jobmon_core.domain.telemetry.model import Worker
-    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+    from jobmon_core.domain.logs.progress.model import TaskProgress
+    from jobmon_core.domain.node.telemetry.model import Worker
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MAX_LOGS = 16

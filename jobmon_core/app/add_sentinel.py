@@ -17,7 +17,7 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
 
 _SENTINEL_MODULE = "jobmon_core.lifecycle.sentinel"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import (
+from jobmon_core.domain.many.autostart.command import (
     RECOVER,
     AutostartCommand,
     AutostartMethod,
@@ -25,7 +25,7 @@ from jobmon_core.domain.autostart.command import (
     with_lines,
     without_lines,
 )
-from jobmon_core.domain.autostart.logind_rules import kills_at_logout
+from jobmon_core.domain.many.autostart.logind_rules import kills_at_logout
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits

@@ -14,8 +14,8 @@ from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _STOP_TIMEOUT_S = 5.0  # for a monitor on this host to stop watching
 _CHECK_INTERVAL_S = 0.05

@@ -24,13 +24,13 @@ from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.records.note import known_failure
 from jobmon_core.domain.backends import Machine, is_ray
-from jobmon_core.domain.diagnosis.lost_worker import with_lost_worker
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
+from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.job.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.cause_groups import cause_groups
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
 from jobmon_core.scheduler.backends import display_name
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.app.records.note import KnownFailure
     from jobmon_core.context import Context
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.tracking.model import End
-    from jobmon_core.domain.tracking.user_override import UserOverride
-    from jobmon_core.domain.triage.stacks import StackReport
+    from jobmon_core.domain.job.tracking.model import End
+    from jobmon_core.domain.job.tracking.user_override import UserOverride
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+    from jobmon_core.domain.node.triage.stacks import StackReport
     from jobmon_core.scheduler.base import Scheduler
 
 _STDIN_NAME = "<stdin>"

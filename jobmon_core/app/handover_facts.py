@@ -21,10 +21,10 @@ from jobmon_core.context import backend_names
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.handover import Dependency, dependencies
+from jobmon_core.domain.job.handover import Dependency, dependencies
+from jobmon_core.domain.many.provenance.arguments import without_values
+from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.domain.messages.chain_stage import resume_command
-from jobmon_core.domain.provenance.arguments import without_values
-from jobmon_core.domain.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.scheduler.backends import cancel_command
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import Group
-    from jobmon_core.domain.notes import Note
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.provenance.model import RunRecord
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.notes import Note
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.model import Group
+    from jobmon_core.domain.many.provenance.model import RunRecord
     from jobmon_core.lifecycle.health import JobStatus
 
 _NOT_DONE = (Outcome.FAILURE, Outcome.UNKNOWN)

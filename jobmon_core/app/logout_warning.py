@@ -22,7 +22,7 @@ _WARNING = (
 
 def warning_in_job(job: str, logind: Logind | None = None) -> str:
     """Return the warning that the monitor of ``job`` ends with the Slurm job around it; empty outside one."""
-    from jobmon_core.domain.autostart.logind_rules import in_slurm_job
+    from jobmon_core.domain.many.autostart.logind_rules import in_slurm_job
     from jobmon_core.host.logind import Logind
 
     return _IN_JOB.format(job=job) if in_slurm_job((logind or Logind()).cgroups()) else ""
@@ -37,7 +37,7 @@ def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
     given = home.state / _GIVEN
     if given.exists():
         return ""
-    from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
+    from jobmon_core.domain.many.autostart.logind_rules import in_session, kills_at_logout
     from jobmon_core.host.logind import Logind
 
     logind = logind or Logind()

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import with_scheduler_logs, with_script_logs
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.job.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue
+from jobmon_core.domain.job.tracking.apply_record import apply_record
+from jobmon_core.domain.job.tracking.conclude import conclude
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue
-from jobmon_core.domain.tracking.apply_record import apply_record
-from jobmon_core.domain.tracking.conclude import conclude
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.backends import display_name
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.rows import AccountingAnswer, QueueAnswer
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
 _OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without a scheduler"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain_files
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.errors import JobmonError, PatternsInvalid
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.load import (
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-    from jobmon_core.domain.diagnosis.patterns import Pattern
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
+    from jobmon_core.domain.logs.diagnosis.patterns import Pattern
 
 _MAX_BYTES = 16 * 2**20  # of the end of a log, on which patterns are tested
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _SENDING = "sending its undelivered message again"

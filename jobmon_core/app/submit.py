@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.restart.next_submission import NextAttempt
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.restart.next_submission import NextAttempt
+    from jobmon_core.domain.job.tracking.new_job import NewJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.recorder import Recorder, WaitForJobs
     from jobmon_core.scheduler.base import Submission, Submitted, Submitter
 
@@ -76,7 +76,7 @@ class SubmitJob:
         """
         config, request = self._ctx.configuration(), self._request
         if request.group:
-            from jobmon_core.domain.groups.model import checked_name
+            from jobmon_core.domain.many.groups.model import checked_name
 
             checked_name(request.group)
         if request.job_config and not self._attempt:
@@ -105,7 +105,7 @@ class SubmitJob:
         """Return what makes the job the first attempt of a lineage; None if it has no restarts."""
         from jobmon_core.app.restarts.first_attempt import first_attempt
         from jobmon_core.app.sbatch_arguments import readable
-        from jobmon_core.domain.job_settings import JobSettings
+        from jobmon_core.domain.job.job_settings import JobSettings
         from jobmon_core.domain.slurm.sbatch_options import script_of
 
         request = self._request
@@ -184,12 +184,12 @@ class SubmitJob:
     def _prepare(self, backend: str) -> None:
         """Do what takes time while sbatch is running."""
         import jobmon_core.app.logout_warning
-        import jobmon_core.domain.tracking.new_job
+        import jobmon_core.domain.job.tracking.new_job
         import jobmon_core.store.jobs
         from jobmon_core.analysis.job_logs import read_script
         from jobmon_core.app.checks.log_warning import log_warning
         from jobmon_core.app.sbatch_arguments import readable
-        from jobmon_core.domain.batch_script.request import read_request
+        from jobmon_core.domain.before.batch_script.request import read_request
         from jobmon_core.domain.slurm.sbatch_options import script_of
         from jobmon_core.scheduler.backends import find_backend
 
@@ -262,14 +262,14 @@ class SubmitJob:
 
         A failure here does not affect the job.
         """
-        from jobmon_core.domain.tracking.new_job import NewJob
+        from jobmon_core.domain.job.tracking.new_job import NewJob
         from jobmon_core.store.jobs import state_id
 
         request, settings = self._request, self._attempt.settings if self._attempt else self._settings
         if request.no_agent or request.chain or request.group_run:
             from dataclasses import replace
 
-            from jobmon_core.domain.job_settings import JobSettings
+            from jobmon_core.domain.job.job_settings import JobSettings
 
             settings = replace(
                 settings or JobSettings(),

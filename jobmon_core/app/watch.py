@@ -15,17 +15,17 @@ from jobmon_core.domain.errors import (
     SchedulerUnavailable,
     UnknownJob,
 )
+from jobmon_core.domain.job.tracking.model import WatchedJob, includes
+from jobmon_core.domain.job.tracking.reopen import is_same_submission, reopened
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
-from jobmon_core.domain.tracking.model import WatchedJob, includes
-from jobmon_core.domain.tracking.reopen import is_same_submission, reopened
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
     from jobmon_core.lifecycle.start import MonitorStarter

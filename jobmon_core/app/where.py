@@ -13,10 +13,10 @@ from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.host_warnings import exposed_home
 from jobmon_core.app.patterns import check
 from jobmon_core.app.setup import describe_home, overriding_variables
-from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import HOME_VARIABLE

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
+from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.pending.model import PendingFacts, PendingJob
+from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.scheduler.backends import display_name, find_backend
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 @dataclass(frozen=True, slots=True)

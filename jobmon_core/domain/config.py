@@ -13,8 +13,8 @@ from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_aler
 from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
-from jobmon_core.domain.telemetry.agent_settings import AgentSettings
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
@@ -206,7 +206,7 @@ def _routes(section: Section) -> tuple[Route, ...]:
 def _check_hosts(top: Section) -> None:
     """Check the section ``hosts``; only the commands and monitors of jobs on these hosts read it."""
     if top.has("hosts"):
-        from jobmon_core.domain.hosts.settings import parse_hosts
+        from jobmon_core.domain.node.hosts.settings import parse_hosts
 
         parse_hosts(top.section("hosts"))
 

@@ -10,16 +10,21 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
+from jobmon_core.domain.job.restart.model import Verdict
+from jobmon_core.domain.job.restart.settings import RestartMode
+from jobmon_core.domain.job.tracking.conclude import (
+    conclude,
+    grace_deadline_s,
+    is_proved,
+    requires_accounting,
+)
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S, Policy
+from jobmon_core.domain.messages.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
-from jobmon_core.domain.restart.model import Verdict
-from jobmon_core.domain.restart.settings import RestartMode
 from jobmon_core.domain.slurm.states import Outcome, Phase
-from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 
 
 class Step(StrEnum):

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from jobmon_core.domain.webhook import split_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _MAX_WAIT_S = 600.0
 # a slash may be written as in JSON (\/); everything after the host may be a secret
@@ -43,18 +38,6 @@ class HeartbeatUrl(NamedTuple):
 def mask_addresses(text: str) -> str:
     """Return ``text`` with everything after the host of each http(s) URL hidden."""
     return _ADDRESS.sub(r"\1/[hidden]", text)
-
-
-def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
-    """Return when the scheduler last answered about the open ones of these jobs (Unix seconds).
-
-    None before its first answer, and while queries about at least one of them fail: a monitor that sees only
-    a part of its jobs must not report that all is well.
-    """
-    live = [job for job in jobs if not job.closed]
-    if any(job.stale_since_s is not None for job in live):
-        return None
-    return max((job.answered_s for job in live if job.answered_s is not None), default=None)
 
 
 def is_due(now_s: float, last_s: float, interval_s: float, failures: int = 0) -> bool:

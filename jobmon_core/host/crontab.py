@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:

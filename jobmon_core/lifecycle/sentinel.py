@@ -24,7 +24,7 @@ from jobmon_core.system.clock import Clock, Wake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _POLL_S = 10.0  # each poll reads one or two small files
 _UMASK = 0o077

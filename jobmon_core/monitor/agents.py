@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.slurm.node_list import node_names
-from jobmon_core.domain.telemetry.agent_plan import (
+from jobmon_core.domain.job.tracking.agent_plan import (
     AgentAttempts,
     keeps_agent,
     may_have_agent,
     reporting_since_s,
     run_of,
 )
+from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.monitor.task_agent import TaskAgent
 from jobmon_core.store.telemetry import AgentRecord
 from jobmon_core.system.files import private_folder
@@ -24,8 +24,8 @@ from jobmon_core.system.files import private_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.telemetry.agent_settings import AgentSettings
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
     from jobmon_core.monitor.task_agent import AgentProcesses
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.telemetry import TaskTelemetry

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import CardPhase
-from jobmon_core.domain.delivery.card_schedule import closed_card, current_card, phase_of, postponed_card
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.messages.card import card_of
+from jobmon_core.domain.messages.card_schedule import closed_card, current_card, phase_of, postponed_card
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.json_codec import to_json
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.card import Card, JobCard
-    from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.notify.base import CardChannel
 
 _LATER_S = 60.0  # after a failure, unless the channel says how long to wait

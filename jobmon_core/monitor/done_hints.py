@@ -13,9 +13,9 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.rows import RecordAnswer
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.system.clock import Clock
 
 _TIMEOUT_S = 20.0
@@ -78,7 +78,7 @@ def _markers(job: WatchedJob) -> Iterator[tuple[str, OwnFiles]]:
 def with_proof(worker: Worker, clock: Clock, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
     """Return the answer about a job, with the ends of its processes if files prove them."""
     # not at the top: few jobs need it
-    from jobmon_core.domain.artifacts.done import DoneLook, is_proved_by_files, record_by_files
+    from jobmon_core.domain.job.tracking.done import DoneLook, is_proved_by_files, record_by_files
 
     if not is_proved_by_files(job):
         return answer

@@ -17,26 +17,26 @@ from jobmon_core.domain.decide import (
     wake_s,
 )
 from jobmon_core.domain.delivery.outbox import delivery_status, reopened, with_replacements
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
+from jobmon_core.domain.job.tracking.apply_record import apply_record
+from jobmon_core.domain.job.tracking.clock_skew import clamp_to_now
+from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S
+from jobmon_core.domain.job.tracking.reopen import may_be_requeued, reopened_if_requeued
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
-from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
-from jobmon_core.domain.tracking.apply_record import apply_record
-from jobmon_core.domain.tracking.clock_skew import clamp_to_now
-from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S
-from jobmon_core.domain.tracking.reopen import may_be_requeued, reopened_if_requeued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.domain.delivery.card import JobCard
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
-    from jobmon_core.domain.groups.model import GroupSettings
-    from jobmon_core.domain.restart.model import Decision
+    from jobmon_core.domain.job.restart.model import Decision
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.policy import Policy
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.slurm.rows import AccountingAnswer, RecordAnswer
-    from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.domain.tracking.policy import Policy
     from jobmon_core.monitor.agents import Agents
     from jobmon_core.monitor.done_hints import DoneHints
     from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -345,7 +345,9 @@ class JobMonitor:
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:
-            from jobmon_core.domain.tracking.apply_accounting import apply_accounting  # needed only at an end
+            from jobmon_core.domain.job.tracking.apply_accounting import (
+                apply_accounting,  # needed only at an end
+            )
 
             self._save(apply_accounting(self.job, answer, self._policy, self._deps.clock.now()))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError
-from jobmon_core.domain.heartbeat import last_answer_s
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.monitor.job_monitor import JobMonitor
 
 _RETRY_S = 30.0  # after a poll that failed, e.g. because the disk was full
@@ -89,10 +89,7 @@ class MonitorLoop:
         return tuple(self._job_monitors)
 
     def last_answer_s(self) -> float | None:
-        """Return when the scheduler last answered about these jobs (Unix seconds).
-
-        None before its first answer, and while queries about any of them fail.
-        """
+        """Return `last_answer_s` of the jobs of this loop."""
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self, other_due_s: float | None = None) -> Wake:
@@ -118,6 +115,18 @@ class MonitorLoop:
                 self._due_s = dict.fromkeys(self._due_s, 0.0)
             if wake is not Wake.DUE or left_s <= 0:
                 return wake
+
+
+def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
+    """Return when the scheduler last answered about the open ones of these jobs (Unix seconds).
+
+    None before its first answer, and while queries about at least one of them fail: a monitor that sees only
+    a part of its jobs must not report that all is well.
+    """
+    live = [job for job in jobs if not job.closed]
+    if any(job.stale_since_s is not None for job in live):
+        return None
+    return max((job.answered_s for job in live if job.answered_s is not None), default=None)
 
 
 def internal_error_text(error: Exception) -> str:

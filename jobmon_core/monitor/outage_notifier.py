@@ -22,8 +22,8 @@ from jobmon_core.system.lock import try_lock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.domain.tracking.policy import Policy
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.policy import Policy
     from jobmon_core.store.json_file import JsonFile
     from jobmon_core.system.clock import Clock
 

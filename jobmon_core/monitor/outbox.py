@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import NOTIFIES_NOBODY, WITHOUT_DIGESTS
+from jobmon_core.domain.delivery.digests import digest_message
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
@@ -22,7 +23,6 @@ from jobmon_core.domain.delivery.outbox import (
 from jobmon_core.domain.delivery.reminders import reminder
 from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.domain.messages.digests import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised

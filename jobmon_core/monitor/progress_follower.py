@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.progress.events.event import Event, Followed
+from jobmon_core.domain.logs.progress.events.event import Event, Followed
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.system.clock import Clock
 
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first

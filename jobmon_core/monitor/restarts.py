@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.restart import began_anew, not_restarted
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
 from jobmon_core.system.environment import own_secrets
 from jobmon_core.system.json_codec import from_json
 from jobmon_core.system.runner import Ran, Runner
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.settings import AttemptPlace
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.restart.settings import AttemptPlace
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
     Log = Callable[[str], None]
 
@@ -45,7 +45,7 @@ _CLOCK_SKEW_S = 60.0  # between this host and the one that dates ends
 def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
     from jobmon_core.analysis.restarts.decision import decision_about  # only in the helper
     from jobmon_core.analysis.restarts.facts import Submitted
-    from jobmon_core.domain.restart.processes_left import why_alive
+    from jobmon_core.domain.job.restart.processes_left import why_alive
 
     submission = ctx.lineages.submission(lineage.id).read()
     record = ctx.run_record(job.id).taken()  # where restarts are only observed, there is no more

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.progress.events.ongoing import ongoing_events
-from jobmon_core.domain.restart.end_facts import STALL_CANCELLED
+from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
+from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 
 def stop_if_stalled(

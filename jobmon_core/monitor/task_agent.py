@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.telemetry.agent_plan import silent_after_s
+from jobmon_core.domain.job.tracking.agent_plan import silent_after_s
 from jobmon_core.store.telemetry import AgentRecord
 from jobmon_core.system.process import ProcessId, ProcessStatus
 from jobmon_core.system.runner import start_beside

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, named_path
 from jobmon_core.domain.delivery.card import JobCard
-from jobmon_core.domain.delivery.card_schedule import closed_card, postponed_card
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadable, StorageFailed
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.telemetry.agent_command import AgentOptions
-from jobmon_core.domain.telemetry.agent_settings import AgentSettings
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.messages.card_schedule import closed_card, postponed_card
+from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
 from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.done_hints import DoneHints, with_proof
 from jobmon_core.monitor.groups.keeper import GroupKeeper
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Decision
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.logs.progress.events.event import Followed
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
-    from jobmon_core.domain.progress.events.event import Followed
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.restart.model import Decision
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.json_file import JsonFile

@@ -16,7 +16,7 @@ import yaml
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import mask_addresses
-from jobmon_core.domain.job_config import JobConfig, parse_job_config
+from jobmon_core.domain.job.job_config import JobConfig, parse_job_config
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex

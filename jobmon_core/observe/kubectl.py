@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandMissing, JobmonError
-from jobmon_core.domain.health.pods import PodAnswer, pod_answer
+from jobmon_core.domain.node.health.pods import PodAnswer, pod_answer
 from jobmon_core.system.runner import NotStarted, Ran
 
 if TYPE_CHECKING:

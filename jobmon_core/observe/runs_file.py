@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.groups.runs_file import parse_runs
+from jobmon_core.domain.many.groups.runs_file import parse_runs
 from jobmon_core.observe.job_config import decoded, parse_yaml
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon_core.domain.groups.model import PlannedRun
+    from jobmon_core.domain.many.groups.model import PlannedRun
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 _MAX_BYTES = 512 * 2**10  # thousands of runs

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.own_files import Origin, OwnFiles
-from jobmon_core.domain.triage.stacks import (
+from jobmon_core.domain.job.own_files import Origin, OwnFiles
+from jobmon_core.domain.node.triage.stacks import (
     KEPT_VARIABLES,
     Candidate,
     NodeStacks,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.rows import Disabled, Unreachable
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer, stored_answer
 from jobmon_core.system.lock import try_lock
 

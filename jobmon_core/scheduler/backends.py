@@ -13,7 +13,7 @@ from jobmon_core.scheduler.ssh.backend import SSH
 
 if TYPE_CHECKING:
     from jobmon_core.domain.backends import OutageWords
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.scheduler.base import Backend
 
 BACKENDS: dict[str, Backend] = {

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.backends import OutageWords
-    from jobmon_core.domain.checks.facts import SubmissionAnswer
-    from jobmon_core.domain.health.model import ClusterResources
-    from jobmon_core.domain.hosts.settings import Host
-    from jobmon_core.domain.pending.model import Partition, PendingFacts
-    from jobmon_core.domain.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.before.checks.facts import SubmissionAnswer
+    from jobmon_core.domain.before.pending.model import Partition, PendingFacts
+    from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.job.tracking.model import Task
+    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.node.health.model import ClusterResources
+    from jobmon_core.domain.node.hosts.settings import Host
+    from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
@@ -31,10 +35,6 @@ if TYPE_CHECKING:
         RecordAnswer,
         Unreachable,
     )
-    from jobmon_core.domain.telemetry.agent_command import AgentOptions
-    from jobmon_core.domain.telemetry.measured_use import StepUsage
-    from jobmon_core.domain.telemetry.model import Sample
-    from jobmon_core.domain.tracking.model import Task
     from jobmon_core.system.runner import Runner
 
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, JobRow, QueueRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from jobmon_core.system.users import user_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.domain.node.hosts.settings import Host
 
 
 def read_config(
@@ -44,7 +44,7 @@ def read_hosts(path: Path) -> dict[str, Host]:
         ConfigInvalid: lists the faults of this section, or says why the file cannot be read or that others
             can access it.
     """
-    from jobmon_core.domain.hosts.settings import parse_hosts  # only for users who have such hosts
+    from jobmon_core.domain.node.hosts.settings import parse_hosts  # only for users who have such hosts
 
     data = _json(path)
     faults: list[str] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
-from jobmon_core.domain.groups.model import Group, checked_name
+from jobmon_core.domain.many.groups.model import Group, checked_name
 from jobmon_core.store.json_file import encoded
 from jobmon_core.system.files import (
     create_exclusive,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.provenance.model import RunRecord
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.store.json_file import JsonFile
 
 # far more than the bounded histories of a large array, or the script (1 MB, escaped) and all lists

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.domain.tracking.new_job import NewJob
 
 SCHEMA = 1
 _FILE_NAME = re.compile(r"[^-]+-([^-]+)-.*\.json", re.DOTALL)  # the job id is its second part
@@ -153,7 +153,7 @@ def _job(path: Path, data: object) -> WatchedJob:
             f"{path} was written by a newer jobmon (schema {data['schema']}, this one supports {SCHEMA}); "
             "use that jobmon, or update this one"
         )
-    from jobmon_core.domain.tracking import model as domain  # only for reading: submitting stays fast
+    from jobmon_core.domain.job.tracking import model as domain  # only for reading: submitting stays fast
 
     try:
         job = from_json(domain.WatchedJob, data)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.restart.model import Lineage
-from jobmon_core.domain.restart.settings import RunOptions  # noqa: TC001 - see RecordedSubmission
+from jobmon_core.domain.job.restart.model import Lineage
+from jobmon_core.domain.job.restart.settings import RunOptions  # noqa: TC001 - see RecordedSubmission
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import private_folder, remove_file
 from jobmon_core.system.lock import lock
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _MAX_BYTES = 16 * 2**20
 _PRIVATE = ".private"

@@ -23,7 +23,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
+from jobmon_core.domain.job.tracking.agent_plan import AgentAttempts
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import open_private, private_folder, stamp_of, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
@@ -32,7 +32,7 @@ from jobmon_core.system.process import ProcessId  # noqa: TC001 - the codec read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon_core.domain.telemetry.model import AgentReport, Sample
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Sample
     from jobmon_core.system.files import Stamp
 
 LATEST, HISTORY, GPU_METRICS = "latest.json", "history.jsonl", "gpu_metrics.csv"
@@ -82,7 +82,7 @@ class TaskTelemetry:
 
     def report(self, node: str) -> AgentReport:
         """Return the latest report from a node; an empty one if there is none."""
-        from jobmon_core.domain.telemetry.model import AgentReport  # a monitor needs only the signs
+        from jobmon_core.domain.node.telemetry.model import AgentReport  # a monitor needs only the signs
 
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
 
@@ -94,7 +94,7 @@ class TaskTelemetry:
         Raises:
             OSError, StorageFailed: it cannot be written.
         """
-        from jobmon_core.domain.telemetry.model import AgentReport  # as above
+        from jobmon_core.domain.node.telemetry.model import AgentReport  # as above
 
         folder = private_folder(self.folder / sample.node.name)
         latest = JsonFile(folder / LATEST, AgentReport, _MAX_REPORT_BYTES, durable=False)
@@ -187,7 +187,7 @@ class TaskTelemetry:
 
 
 def _sample(line: bytes) -> Sample | None:
-    from jobmon_core.domain.telemetry.model import Sample  # as above
+    from jobmon_core.domain.node.telemetry.model import Sample  # as above
 
     try:
         return from_json(Sample, json.loads(line))

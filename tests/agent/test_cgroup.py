@@ -19,7 +19,7 @@ from jobmon_core.agent.cgroup import (
     share_of,
 )
 from jobmon_core.agent.node import Counters, node, read_counters
-from jobmon_core.domain.telemetry.model import Memory
+from jobmon_core.domain.node.telemetry.model import Memory
 
 _V1_MEMORY = {
     "memory.usage_in_bytes": "900",

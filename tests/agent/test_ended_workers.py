@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event
-from jobmon_core.domain.telemetry.model import Worker, WorkerStatus
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.node.telemetry.model import Worker, WorkerStatus
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.waiting import eventually
 from tests.support.watched_program import QUICK, WITHIN_S, Watched, watched

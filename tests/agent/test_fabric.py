@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.agent.fabric import INTERVAL_S, FabricMeter
-from jobmon_core.domain.telemetry.model import AgentReport, Fabric, FabricKind, FabricPort
+from jobmon_core.domain.node.telemetry.model import AgentReport, Fabric, FabricKind, FabricPort
 from jobmon_core.system.json_codec import from_json, to_json
 
 _NET = "Inter-|   Receive\n face |bytes\n    lo: 9 0 0 0 0 0 0 0 9 0\n"

@@ -14,14 +14,14 @@ import psutil
 from jobmon_core.analysis.launch_facts import launch_facts
 from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.launch.facts import LaunchFacts
-from jobmon_core.domain.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.launch.facts import LaunchFacts
+from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
+from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.telemetry.model import RankGroup
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command
-from jobmon_core.domain.telemetry.model import RankGroup
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.launches import follow
 from tests.support.waiting import eventually

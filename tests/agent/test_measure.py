@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.agent.measure import kills_of_agents
-from jobmon_core.domain.telemetry.model import AgentReport, Memory, Sample, Worker, WorkerStatus
+from jobmon_core.domain.node.telemetry.model import AgentReport, Memory, Sample, Worker, WorkerStatus
 
 _LIVING = (7, 8)
 _KILLED = AgentReport(Sample(workers=(Worker(7), Worker(8)), memory=Memory(9, 10, 2, "cgroup v2", 1)))

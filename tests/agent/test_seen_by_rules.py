@@ -11,14 +11,14 @@ from jobmon_core.agent.report_files import ReportFiles
 from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.analysis.triage import situation_of
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport, Memory, WorkerStatus
+from jobmon_core.domain.node.triage.judge import judge
+from jobmon_core.domain.node.triage.thresholds import Thresholds
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import AgentReport, Memory, WorkerStatus
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.situations import GIB, START_S, sample, worker
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.waiting import eventually
 from tests.support.watched_program import STEPS, WITHIN_S, finds, watched

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Outputs
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source
 from tests.support.followed_job import RUNNING, START_S, FollowedJob
 
 END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE, ended_s=START_S + 900)

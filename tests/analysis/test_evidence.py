@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from jobmon_core.analysis.explain import explain, explain_files
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, LABELS
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, LABELS
 from jobmon_core.domain.slurm.states import JobState
 
 LOGS = Path(__file__).with_name("logs")

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.explainer import diagnoses_of, evidence_of, unique_job_id, with_progress
-from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, EarlierLog
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, EarlierLog
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.telemetry.model import Node, Sample
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.telemetry.model import Node, Sample
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.worker import Worker
 from tests.support.live_jobs import progress_of

@@ -15,11 +15,11 @@ from jobmon_core.analysis.job_logs import (
     with_scheduler_logs,
     with_script_logs,
 )
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.own_files import OwnFiles
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.own_files import OwnFiles
+from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.log_paths import BY_SCRIPT, BY_SLURM, BY_USER, LogPaths
-from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.scontrol import read_records
 from tests.support.fake_runner import FakeRunner

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.launch.model import OUTPUT_FOLDER, Result, Verdict
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.node.launch.model import OUTPUT_FOLDER, Result, Verdict
+from jobmon_core.domain.node.telemetry.model import AgentReport, Folder, Node, RankGroup, Sample, Worker
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import AgentReport, Folder, Node, RankGroup, Sample, Worker
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.telemetry import LATEST
 from tests.support.followed_job import RUNNING, START_S, FollowedJob

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
-from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
-from jobmon_core.domain.progress.events.errors import HOLD_S
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.errors import HOLD_S
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.store.json_file import JsonFile
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.machine_samples import add_machine_samples
-from jobmon_core.domain.hosts.model import HostJob, HostUsage, Process
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.node.hosts.model import HostJob, HostUsage, Process
+from jobmon_core.domain.node.telemetry.model import Sample
+from jobmon_core.domain.node.triage.judge import judge
+from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import Sample
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.situation import NodeView, Situation
 from jobmon_core.scheduler.ssh.usage import sample_of
 from jobmon_core.store import telemetry as telemetry_files
 from jobmon_core.store.telemetry import TaskTelemetry

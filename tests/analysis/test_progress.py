@@ -10,11 +10,11 @@ import pytest
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.artifacts.model import ListedFile, Listing
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.telemetry import TaskTelemetry
 

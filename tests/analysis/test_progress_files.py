@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.progress import settings_of_task
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.workers import worker_rate_per_s
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.workers import worker_rate_per_s
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source
 from tests.support.followed_job import RUNNING, START_S, FollowedJob
 
 END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE, ended_s=START_S + 900)

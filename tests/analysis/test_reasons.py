@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.explain import explain_files
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
 
 SHARED = Path(__file__).parents[2] / "../shared/data"

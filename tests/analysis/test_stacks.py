@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.analysis.stacks import take_stacks
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.store.telemetry import TaskTelemetry
 
 

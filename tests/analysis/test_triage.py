@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.events.event import Event
-from jobmon_core.domain.telemetry.model import AgentReport, Sample, WorkerStatus
-from jobmon_core.domain.triage.stacks import NodeStacks, Stack
-from jobmon_core.domain.triage.thresholds import Thresholds
+from jobmon_core.domain.node.telemetry.model import AgentReport, Sample, WorkerStatus
+from jobmon_core.domain.node.triage.stacks import NodeStacks, Stack
+from jobmon_core.domain.node.triage.thresholds import Thresholds
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.store.telemetry import HISTORY, LATEST
 from jobmon_core.system.json_codec import to_json

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from jobmon_core.analysis.worker_ends import errors_of_steps
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 def test_what_srun_printed_for_an_earlier_run_in_the_same_log_does_not_count(tmp_path: Path) -> None:

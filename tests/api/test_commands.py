@@ -16,9 +16,9 @@ from jobmon.api.explanation import explanation_of
 from jobmon_core.app.diagnose import Report
 from jobmon_core.app.live.verdict import LiveVerdict
 from jobmon_core.context import Context
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.store.home import Home
 from tests.support.fake_ray import FakeRay
 from tests.support.processes import processes_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jobmon_core.app.add_sentinel import SentinelSubmitter
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.home import Home
 from tests.support.fake_runner import FakeRunner, said

@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.context import Context
-from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartMethod, AutostartUnavailable
 from jobmon_core.store.home import Home
 from tests.support.fake_runner import FakeRunner, said
 

@@ -10,18 +10,19 @@ import pytest
 
 from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.job.tracking.user_override import UserOverride
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport, Memory
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.telemetry.model import AgentReport, Memory
-from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
-from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
 from jobmon_core.store.telemetry import LATEST
 from jobmon_core.system.json_codec import to_json

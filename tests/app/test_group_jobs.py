@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.app.groups.jobs import GroupRun, alive_jobs
-from jobmon_core.domain.groups.model import Member
+from jobmon_core.domain.job.tracking.model import EndInquiry, Task
+from jobmon_core.domain.many.groups.model import Member
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import EndInquiry, Task
 from tests.support.job_records import NOW_S, PENDING, RUNNING, job_of, status_of, succeeded
 
 

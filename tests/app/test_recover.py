@@ -8,8 +8,8 @@ from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.groups.model import Group, Member
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
 from jobmon_core.store.shared_answers import StoredAnswer

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from benchmarks.baseline import CLASSES, guess
-from jobmon_core.domain.diagnosis.patterns import LABELS
+from jobmon_core.domain.logs.diagnosis.patterns import LABELS
 
 TRACEBACK = "Traceback (most recent call last):\n"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import eta
-from jobmon_core.domain.progress.model import Estimate
+from jobmon_core.domain.logs.progress.model import Estimate
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import progress
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from tests.support.training_logs import bars
 

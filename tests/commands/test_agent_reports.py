@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.telemetry.model import AgentReport
 from jobmon_core.store.home import Home
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import Owner

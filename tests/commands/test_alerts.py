@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.store.group_files import GroupStore
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.files import temporary
 from tests.support.shell import Shell, complaint

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.diagnosis.patterns import LABELS
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.patterns import LABELS
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell, complaint
 

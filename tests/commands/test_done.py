@@ -8,9 +8,9 @@ import subprocess
 from functools import partial
 
 from jobmon_core.context import Context
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell, complaint

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.model import Group, Member, MemberMessages, PlannedRun
+from jobmon_core.domain.many.groups.model import Group, Member, MemberMessages, PlannedRun
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots

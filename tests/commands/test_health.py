@@ -13,11 +13,11 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.model import Group, Member
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task
+from jobmon_core.domain.many.groups.model import Group, Member
+from jobmon_core.domain.node.telemetry.model import AgentReport, Fabric, FabricKind, FabricPort
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.telemetry.model import AgentReport, Fabric, FabricKind, FabricPort
-from jobmon_core.domain.tracking.model import Task
 from jobmon_core.store.home import Home
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import Owner

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import OOM, PENDING, RUNNING, failed, job_of, succeeded
 from tests.support.shell import Shell

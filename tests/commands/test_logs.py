@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.diagnosis.model import EarlierLog
+from jobmon_core.domain.job.tracking.model import End, Source, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import PENDING, RUNNING, failed, job_of, succeeded
 from tests.support.pseudo_terminal import terminal

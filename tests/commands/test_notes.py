@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.provenance.model import RunRecord, Script, ScriptKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import JobStore

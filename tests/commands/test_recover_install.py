@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jobmon.commands.autostart import status_line
-from jobmon_core.domain.autostart.command import AutostartMethod, MethodStatus
+from jobmon_core.domain.many.autostart.command import AutostartMethod, MethodStatus
 from tests.support import fake_crontab
 from tests.support.processes import kill
 from tests.support.shell import Shell, complaint

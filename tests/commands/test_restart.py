@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.model import Group, Member
-from jobmon_core.domain.restart.model import Lineage
+from jobmon_core.domain.job.restart.model import Lineage
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.home import Home
 from tests.support.checkpoint_layouts import torch_file

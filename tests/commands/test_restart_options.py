@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon.commands.restart_options import SET_ASIDE, restart_change
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 from tests.support.shell import Shell
 
 

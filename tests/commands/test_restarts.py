@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.app.jobs.efficiency import find_targets
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.store.home import Home
 from tests.support.job_records import NOW_S, RUNNING
 from tests.support.lineages import (

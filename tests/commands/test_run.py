@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
 from tests.support.processes import kill_monitors

@@ -13,7 +13,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.notify.terminal.channel import TerminalChannel
 from jobmon_core.notify.terminal.settings import FEED, TerminalSettings

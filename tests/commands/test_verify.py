@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.checkpoint_layouts import torch_file
 from tests.support.job_records import NOW_S

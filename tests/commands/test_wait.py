@@ -10,7 +10,7 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.owner import Owner
 from tests.support.job_records import NOW_S, OOM, PENDING, RUNNING, failed, job_of, succeeded
 from tests.support.shell import Shell

@@ -13,11 +13,11 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.outbox import Message
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.telemetry.model import Worker
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.telemetry.model import Worker
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
 from tests.support.processes import kill_monitors

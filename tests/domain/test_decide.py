@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import MAX_DIAGNOSED, Deliver, Step, accounting_timeout_s, interval_s, wake_s
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S, Policy
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
 
 POLICY = Policy(running_s=300.0, accounting_grace_s=30.0, cards=False)

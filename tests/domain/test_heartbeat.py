@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due, last_answer_s, mask_addresses
-from tests.support.play import Play, row
+from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due, mask_addresses
 
 SECRET = "eb095278-f28d-448d-87fb-7b75c171a6aa"
 
@@ -44,20 +43,3 @@ def test_failures_make_calls_less_frequent_down_to_one_in_ten_minutes() -> None:
     ):
         assert not is_due(100.0 + wait_s - 0.1, 100.0, interval_s, failures)
         assert is_due(100.0 + wait_s, 100.0, interval_s, failures)
-
-
-def test_the_last_answer_is_known_only_while_the_scheduler_answers() -> None:
-    play = Play()
-    assert last_answer_s([play.job]) is None
-    play.queue(row("12", "RUNNING"))
-    assert last_answer_s([play.job]) == play.now_s
-    play.later(30).queue_down()
-    assert last_answer_s([play.job]) is None
-    play.later(30).queue(row("12", "RUNNING"))
-    assert last_answer_s([play.job]) == play.now_s
-
-
-def test_one_job_without_an_answer_hides_the_answers_about_others() -> None:
-    seen, unseen = Play().queue(row("12", "RUNNING")), Play().queue(row("12", "RUNNING")).queue_down()
-    assert last_answer_s([seen.job]) is not None
-    assert last_answer_s([seen.job, unseen.job]) is None

@@ -12,7 +12,14 @@ from jobmon.views.model import details_json, status_json
 from jobmon.views.status import status_lines
 from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.app.jobs.selection import Selection, select
-from jobmon_core.domain.autostart.command import (
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.config import Config
+from jobmon_core.domain.delivery.digests import digest_message
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
+from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.many.autostart.command import (
     AutostartCommand,
     AutostartUnavailable,
     cron_lines,
@@ -22,15 +29,8 @@ from jobmon_core.domain.autostart.command import (
     with_lines,
     without_lines,
 )
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
-from jobmon_core.domain.messages.digests import digest_message
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.notify.channels import parsers

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
-from jobmon_core.domain.batch_script.activation import activations_of
-from jobmon_core.domain.batch_script.parse import parse_script
-from jobmon_core.domain.batch_script.paths import paths_of
-from jobmon_core.domain.batch_script.programs import programs_of
-from jobmon_core.domain.batch_script.python_source import read_source
-from jobmon_core.domain.batch_script.request import read_request
-from jobmon_core.domain.batch_script.variables import uses_of, values_of
-from jobmon_core.domain.checks.check_all import check_all
-from jobmon_core.domain.checks.facts import Facts
-from jobmon_core.domain.checks.model import Status
-from jobmon_core.domain.checks.node_script import node_script
+from jobmon_core.domain.before.batch_script.activation import activations_of
+from jobmon_core.domain.before.batch_script.parse import parse_script
+from jobmon_core.domain.before.batch_script.paths import paths_of
+from jobmon_core.domain.before.batch_script.programs import programs_of
+from jobmon_core.domain.before.batch_script.python_source import read_source
+from jobmon_core.domain.before.batch_script.request import read_request
+from jobmon_core.domain.before.batch_script.variables import uses_of, values_of
+from jobmon_core.domain.before.checks.check_all import check_all
+from jobmon_core.domain.before.checks.facts import Facts
+from jobmon_core.domain.before.checks.model import Status
+from jobmon_core.domain.before.checks.node_script import node_script
+from jobmon_core.domain.many.autostart.logind_rules import in_session, kills_at_logout
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
 from jobmon_core.domain.slurm.rows import (

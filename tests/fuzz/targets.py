@@ -17,10 +17,10 @@ from pathlib import Path
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.system.json_codec import to_json
 from tests.fuzz import (
     artifact_targets,

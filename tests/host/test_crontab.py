@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.system.runner import Runner, succeeded
 from tests.support import fake_crontab

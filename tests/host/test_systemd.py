@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.host.systemd import UserUnits
 from tests.support.fake_runner import FakeRunner, said
 

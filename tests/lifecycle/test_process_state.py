@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.monitor_slots import MonitorSlots

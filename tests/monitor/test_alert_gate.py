@@ -23,9 +23,9 @@ from jobmon_core.domain.delivery.outbox import (
 )
 from jobmon_core.domain.delivery.reminders import MAX_REMINDERS
 from jobmon_core.domain.delivery.routing import RouteRule
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.messages.gate import AlertGate
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.channels import DeadChannels

@@ -13,9 +13,9 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import CardPhase, JobCard
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Sample
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
 from jobmon_core.monitor.card import updated_card
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.channels import SendQueues

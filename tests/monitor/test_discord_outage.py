@@ -10,8 +10,8 @@ import pytest
 
 from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.loop import MonitorLoop
 from jobmon_core.store.jobs import JobStore

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.system.runner import NotStarted, Ran, TimedOut

@@ -7,7 +7,7 @@ import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat
 from jobmon_core.monitor.settings import Settings
 from jobmon_core.system.lock import try_lock

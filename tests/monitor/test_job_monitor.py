@@ -9,14 +9,14 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Followed
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.logs.diagnosis.model import EarlierLog
+from jobmon_core.domain.logs.progress.events.event import Followed
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.agents import Agents, Reports
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.progress_follower import ProgressFollower

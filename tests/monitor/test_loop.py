@@ -8,9 +8,10 @@ from typing import cast
 import pytest
 
 from jobmon_core.monitor.job_monitor import JobMonitor
-from jobmon_core.monitor.loop import MonitorLoop
+from jobmon_core.monitor.loop import MonitorLoop, last_answer_s
 from jobmon_core.system.clock import Wake
 from tests.support.clock import FakeClock
+from tests.support.play import Play, row
 
 
 @dataclass
@@ -79,3 +80,20 @@ def test_a_signal_ends_the_wait(wake: Wake) -> None:
     bench.clock.wakes = [Wake.DUE, wake]
     assert bench.loop.wait() is wake
     assert len(bench.clock.waits) == 2
+
+
+def test_the_last_answer_is_known_only_while_the_scheduler_answers() -> None:
+    play = Play()
+    assert last_answer_s([play.job]) is None
+    play.queue(row("12", "RUNNING"))
+    assert last_answer_s([play.job]) == play.now_s
+    play.later(30).queue_down()
+    assert last_answer_s([play.job]) is None
+    play.later(30).queue(row("12", "RUNNING"))
+    assert last_answer_s([play.job]) == play.now_s
+
+
+def test_one_job_without_an_answer_hides_the_answers_about_others() -> None:
+    seen, unseen = Play().queue(row("12", "RUNNING")), Play().queue(row("12", "RUNNING")).queue_down()
+    assert last_answer_s([seen.job]) is not None
+    assert last_answer_s([seen.job, unseen.job]) is None

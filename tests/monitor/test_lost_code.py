@@ -15,7 +15,7 @@ import pytest
 import jobmon_core
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.adopt import JobOffers
 from jobmon_core.system.lock import acquire
 from tests.support.fake_discord import FakeDiscord

@@ -17,7 +17,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle import process_state
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.main import run

@@ -12,11 +12,11 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import pytest
 
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.system.worker import T, Worker
 from tests.support.clock import FakeClock

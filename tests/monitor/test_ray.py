@@ -9,8 +9,8 @@ import pytest
 import requests  # noqa: F401 - a helper, which is a fork, then need not load it
 
 from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.scheduler.ray.client import RayScheduler
 from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs

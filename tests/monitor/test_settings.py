@@ -13,7 +13,7 @@ import pytest
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.system.worker import Worker
 
@@ -108,7 +108,7 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
         "jobmon_core.domain.messages.job_ended",
         "jobmon_core.domain.messages.progress_alerts",
         "jobmon_core.domain.artifacts",
-        "jobmon_core.domain.progress.model",
+        "jobmon_core.domain.logs.progress.model",
         "jobmon_core.monitor.card",
         "jobmon_core.monitor.outbox",
         "jobmon_core.monitor.restarts",
@@ -122,6 +122,6 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
 def test_what_a_monitor_imports_before_a_job_starts_leaves_the_model_of_progress_out() -> None:
     code = "import sys, jobmon_core.analysis.earlier_logs; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert {"jobmon_core.domain.progress.model", "jobmon_core.domain.artifacts"} & set(
+    assert {"jobmon_core.domain.logs.progress.model", "jobmon_core.domain.artifacts"} & set(
         done.stdout.split()
     ) == set()

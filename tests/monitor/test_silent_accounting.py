@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S, Policy
 from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock

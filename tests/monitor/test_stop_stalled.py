@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.restart.end_facts import STALL_CANCELLED
-from jobmon_core.domain.restart.model import Lineage
-from jobmon_core.domain.restart.settings import AttemptPlace, RestartMode, RestartSettings
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.model import Lineage
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, Event, EventKind
 from jobmon_core.monitor.stop_stalled import stop_if_stalled
 from jobmon_core.store.home import Home
 from tests.support.job_records import RUNNING, job_of

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from private_slurm import Cluster
 
+from jobmon_core.domain.node.telemetry.model import Sample
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.telemetry.model import Sample
 from tests.support.agents import agents_of, reported, telemetry
 from tests.support.failing_job import UNTIL_GO, kill, let_go
 from tests.support.user import User

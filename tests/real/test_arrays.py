@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job.tracking.model import Source, WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Source, WatchedJob
 from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
 

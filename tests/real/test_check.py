@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
-from jobmon_core.domain.checks.model import Status
+from jobmon_core.domain.before.checks.model import Status
 from jobmon_core.store.home import Home
 from tests.support.batch_scripts import BAD, GOOD, Case, make_workspace, problems
 from tests.support.user import User

@@ -13,7 +13,7 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.fake_discord import FakeDiscord, Payload
 from tests.support.messages import facts, read, title

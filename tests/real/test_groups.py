@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.groups.model import Group
+from jobmon_core.domain.many.groups.model import Group
 from tests.support.documentation import GUIDE
 from tests.support.messages import only, title
 from tests.support.user import User

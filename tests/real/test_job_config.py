@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.job_settings import ErrorPattern
+from jobmon_core.domain.job.job_settings import ErrorPattern
 from tests.support.messages import only, title
 from tests.support.user import User
 

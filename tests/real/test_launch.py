@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.launch.model import Verdict
+from jobmon_core.domain.node.launch.model import Verdict
 from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.progress.events.errors import HOLD_S
+from jobmon_core.domain.logs.progress.events.errors import HOLD_S
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.fake_discord import Payload
 from tests.support.messages import read, title

@@ -13,8 +13,8 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.telemetry.model import Worker, WorkerStatus
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.node.telemetry.model import Worker, WorkerStatus
 from tests.support.messages import title
 from tests.support.user import User
 from tests.support.waiting import eventually

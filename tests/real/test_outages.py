@@ -10,8 +10,8 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job.tracking.model import AccountingStatus, Source
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import AccountingStatus, Source
 from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually

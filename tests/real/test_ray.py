@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord

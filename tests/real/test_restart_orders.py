@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.restart.model import Lineage, Verdict
+from jobmon_core.domain.job.restart.model import Lineage, Verdict
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.messages import read
 from tests.support.user import User

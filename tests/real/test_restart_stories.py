@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from private_slurm import Cluster
 
-from jobmon_core.domain.restart.model import Verdict
+from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import end_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.restart.model import Lineage
+from jobmon_core.domain.job.restart.model import Lineage
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.checkpoint_layouts import hf_trainer
 from tests.support.messages import read, title

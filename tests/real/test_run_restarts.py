@@ -15,7 +15,7 @@ import pytest
 
 from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.context import Context
-from jobmon_core.domain.restart.model import Submitting
+from jobmon_core.domain.job.restart.model import Submitting
 from tests.support.fake_discord import FakeDiscord
 from tests.support.user import User
 from tests.support.waiting import eventually

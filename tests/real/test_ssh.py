@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.errors import JobmonError, UnknownJob
-from jobmon_core.domain.hosts.judge import KEEP_DAYS
+from jobmon_core.domain.node.hosts.judge import KEEP_DAYS
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ssh import connection
 from jobmon_core.scheduler.ssh.jobs import HostJobs

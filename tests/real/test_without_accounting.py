@@ -8,9 +8,9 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.restart.model import Verdict
+from jobmon_core.domain.job.restart.model import Verdict
+from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import Source
 from tests.support.messages import end_of, facts, only, read, title
 from tests.support.restarts import Story
 from tests.support.user import User

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobmon_core.domain.job.tracking.model import Task
+from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.agent_command import AgentOptions
-from jobmon_core.domain.tracking.model import Task
 from jobmon_core.scheduler.agent_on_host import agent_on_host
 from jobmon_core.scheduler.base import AgentRequest, BackendResources
 from jobmon_core.scheduler.slurm.backend import SLURM

@@ -18,9 +18,9 @@ from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.backends import BACKENDS, cancel_command, display_name, find_backend

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.job.tracking.model import AccountingStatus, Source, WatchedJob
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import AccountingStatus, Source, WatchedJob
 from jobmon_core.store.jobs import JobStore, Unreadable
 
 FILES = Path(__file__).parents[1] / "recordings" / "first-release"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.jobs import SCHEMA, JobStore, Unreadable
 from tests.support.processes import in_a_copy
 from tests.support.records import anything

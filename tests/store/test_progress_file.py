@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 
 from jobmon_core.context import Context
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import ProgressFile
 from jobmon_core.store.remove_job import remove_job_files

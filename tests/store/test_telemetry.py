@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
-from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Sample, Worker
+from jobmon_core.domain.job.tracking.agent_plan import AgentAttempts
+from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample, Worker
 from jobmon_core.store.json_file import JsonFile, encoded
 from jobmon_core.store.telemetry import HISTORY, LATEST, AgentRecord, TaskTelemetry
 from jobmon_core.system.process import ProcessId

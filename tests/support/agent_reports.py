@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.telemetry.model import (
+from jobmon_core.domain.node.telemetry.model import (
     AgentReport,
     Cpu,
     Gpu,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmon_core.domain.checks.model import Item, Status
+from jobmon_core.domain.before.checks.model import Item, Status
 
 _TRAIN = """\
 import argparse

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Quote, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.notify.apprise_url.channel import AppriseChannel
 from jobmon_core.notify.base import Channel
 from jobmon_core.notify.channels import CHANNEL_TYPES, parsers

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import Match, Pattern, Role, Severity
+from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import Match, Pattern, Role, Severity
 from jobmon_core.domain.slurm.states import JobState
 
 FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)

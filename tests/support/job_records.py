@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.store.owner import Owner
 

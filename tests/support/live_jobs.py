@@ -16,18 +16,18 @@ from jobmon_core.domain.artifacts.model import (
     OutputFile,
     Outputs,
 )
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import (
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import (
     Confidence,
     Estimate,
     History,
-    JobProgress,
     Progress,
     Sample,
     TaskProgress,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from tests.support.job_records import NOW_S, PENDING, job_of
 
 _NAMES = (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.home import Home
 from tests.support.processes import monitors_of, processes_of

@@ -6,7 +6,7 @@ import re
 
 from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.tracking.model import End, WatchedJob
+from jobmon_core.domain.job.tracking.model import End, WatchedJob
 from tests.support.fake_discord import Payload
 from tests.support.user import User
 

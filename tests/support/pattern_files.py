@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.observe.patterns.load import parse_patterns
 from jobmon_core.observe.patterns.match import Matcher
 

@@ -10,7 +10,12 @@ from jobmon_core.domain.decide import (
     Step,
     decide,
 )
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.job.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
+from jobmon_core.domain.job.tracking.apply_record import apply_record
+from jobmon_core.domain.job.tracking.model import End, WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.messages.scheduler_outage import (
     OutageNotice,
     may_notify,
@@ -20,11 +25,6 @@ from jobmon_core.domain.messages.scheduler_outage import (
 from jobmon_core.domain.slurm.job_ids import parse_listed
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
-from jobmon_core.domain.tracking.apply_record import apply_record
-from jobmon_core.domain.tracking.model import End, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 
 JOB = 12
 START_S = 1_000_000.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.restart.model import Decision, Lineage
+from jobmon_core.domain.job.restart.model import Decision, Lineage
 from tests.support.processes import processes_of
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually

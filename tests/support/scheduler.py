@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import (
@@ -17,7 +18,6 @@ from jobmon_core.domain.slurm.rows import (
     RecordAnswer,
     Unreachable,
 )
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
 
 T = TypeVar("T")

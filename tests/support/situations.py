@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import History, Progress
-from jobmon_core.domain.progress.model import Sample as Step
-from jobmon_core.domain.telemetry.model import Cpu, Disk, Gpu, Memory, Node, Sample, Worker
-from jobmon_core.domain.triage.judge import judge
-from jobmon_core.domain.triage.situation import NodeView, Situation, XidError
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import History, Progress
+from jobmon_core.domain.logs.progress.model import Sample as Step
+from jobmon_core.domain.node.telemetry.model import Cpu, Disk, Gpu, Memory, Node, Sample, Worker
+from jobmon_core.domain.node.triage.judge import judge
+from jobmon_core.domain.node.triage.situation import NodeView, Situation, XidError
 
 START_S = 1_700_000_000.0
 GIB = 2**30

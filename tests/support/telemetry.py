@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.report import ReportData
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.history import add_sample
-from jobmon_core.domain.progress.model import History, JobProgress, Progress, TaskProgress
-from jobmon_core.domain.progress.model import Sample as ProgressSample
-from jobmon_core.domain.report.series import Window
-from jobmon_core.domain.report.usage import NodeHistory, gpu_uses, node_use
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.report.series import Window
+from jobmon_core.domain.job.report.usage import NodeHistory, gpu_uses, node_use
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import History, Progress, TaskProgress
+from jobmon_core.domain.logs.progress.model import Sample as ProgressSample
+from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.json_file import JsonFile, encoded
 from jobmon_core.store.telemetry import HISTORY, LATEST
 from tests.support.job_records import status_of

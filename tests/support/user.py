@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from jobmon_core.context import Context
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord

@@ -17,14 +17,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.triage.thresholds import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.agent_command import AgentOptions, agent_command
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.triage.thresholds import Thresholds
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.waiting import PATIENCE_S, eventually

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.app.autostart import search_path
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.home import Home

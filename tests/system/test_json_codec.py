@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 from tests.support.records import anything
 

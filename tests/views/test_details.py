@@ -9,13 +9,13 @@ from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
 from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
-from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, StateChange, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import (
     ENTRY,

@@ -11,10 +11,10 @@ from jobmon.views.console import Console
 from jobmon.views.diagnosis import report_json, report_lines, summary
 from jobmon_core.app.diagnose import Report, Subject
 from jobmon_core.app.live.verdict import LiveVerdict
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.job.tracking.model import End, Source, Task
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task
 from tests.support.records import anything
 from tests.support.situations import trouble
 

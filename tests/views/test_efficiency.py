@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon.views.console import Console
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
 from jobmon_core.app.jobs.efficiency import RunEfficiency
-from jobmon_core.domain.efficiency.model import Efficiency
+from jobmon_core.domain.job.efficiency.model import Efficiency
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import JobState

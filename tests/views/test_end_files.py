@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon.views.model import end_json, end_rows, why_doubtful
-from jobmon_core.domain.delivery.outbox import Quote
-from jobmon_core.domain.diagnosis.model import MISSING_OUTPUTS, Diagnosis
+from jobmon_core.domain.logs.diagnosis.model import MISSING_OUTPUTS, Diagnosis, Quote
 
 FOUND = Diagnosis(
     None,

@@ -9,8 +9,9 @@ from jobmon.views.figures import ending, eta, remaining
 from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
-from jobmon_core.domain.progress.figures import loss, percentage, units
-from jobmon_core.domain.progress.model import Confidence, Estimate, JobProgress, Progress, TaskProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.progress.figures import loss, percentage, units
+from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress, TaskProgress
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task

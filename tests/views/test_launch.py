@@ -9,9 +9,17 @@ from jobmon.views.top.drawing import ASCII
 from jobmon.views.top.job_page import JobPage
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
-from jobmon_core.domain.launch.model import FIRST_OUTPUT, GPUS, WORKERS, Item, LaunchState, Result, Verdict
+from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.messages.card import card_of
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.node.launch.model import (
+    FIRST_OUTPUT,
+    GPUS,
+    WORKERS,
+    Item,
+    LaunchState,
+    Result,
+    Verdict,
+)
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of
 from tests.support.live_jobs import running_task, some_artifacts

@@ -7,11 +7,7 @@ import pytest
 from jobmon.views import model
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow
-from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import (
+from jobmon_core.domain.job.tracking.model import (
     AccountingStatus,
     End,
     EndInquiry,
@@ -20,6 +16,10 @@ from jobmon_core.domain.tracking.model import (
     Task,
     WatchedJob,
 )
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.lifecycle.health import Health, JobStatus
 
 NEW = WatchedJob("slurm-12-x", 12, 1000.0, backend="slurm")

@@ -8,7 +8,7 @@ from jobmon.views.console import Console
 from jobmon.views.model import clock
 from jobmon.views.progress import progress_line, progress_lines
 from jobmon_core.app.jobs.progress import ProgressReport
-from jobmon_core.domain.progress.model import Confidence, Estimate, Progress
+from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress
 from tests.support.job_records import NOW_S
 
 PROGRESS = Progress(86, 400, "step", loss=1.075)

@@ -17,8 +17,8 @@ from jobmon.views.restarts import (
     restarts_lines,
     summary_json,
 )
-from jobmon_core.domain.restart.model import Decision, Lineage, Verdict
-from jobmon_core.domain.restart.summary import summary_of
+from jobmon_core.domain.job.restart.model import Decision, Lineage, Verdict
+from jobmon_core.domain.job.restart.summary import summary_of
 from tests.support.job_records import NOW_S, RUNNING, succeeded
 from tests.support.lineages import NODE_FAIL, attempt, checkpoint, job_of_attempt, lineage_of, restart_from
 

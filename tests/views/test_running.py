@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from jobmon.views.running import array_rows, job_progress, progress_rows
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress, WorkerProgress
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress, WorkerProgress
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of, succeeded
 from tests.support.live_jobs import progress_of, running_task

@@ -11,10 +11,10 @@ from jobmon.views.status import status_lines, watch_lines
 from jobmon.views.text_width import text_width
 from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.app.jobs.selection import Selection, select
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, WatchedJob
 from jobmon_core.domain.messages.parts import job_title
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import (
     ENTRY,

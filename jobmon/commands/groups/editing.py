@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.groups.submit_runs import Run, RunResult
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import GroupSettings
+    from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 

@@ -14,8 +14,8 @@ from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.provenance.arguments import without_values
-from jobmon_core.domain.provenance.model import ScriptKind
+from jobmon_core.domain.many.provenance.arguments import without_values
+from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import in_markdown, one_line
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.handover_facts import HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Outputs
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _TIME = "%Y-%m-%d %H:%M"
 _MAX_FAILED = 8  # tasks that are named

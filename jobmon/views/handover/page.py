@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.handover_facts import Handover, HandoverJob
-    from jobmon_core.domain.groups.model import Group
+    from jobmon_core.domain.many.groups.model import Group
 
 _MAX_DONE = 20
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.report.axis import linear_axis, logarithmic_axis, time_ticks
-from jobmon_core.domain.report.series import Series, tabulated
+from jobmon_core.domain.job.report.axis import linear_axis, logarithmic_axis, time_ticks
+from jobmon_core.domain.job.report.series import Series, tabulated
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon_core.domain.report.axis import Axis
-    from jobmon_core.domain.report.series import Point, Window
+    from jobmon_core.domain.job.report.axis import Axis
+    from jobmon_core.domain.job.report.series import Point, Window
 
 _COLOURS, _DASHES = 8, 4  # how many the style sheet has
 _WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels

@@ -9,19 +9,19 @@ from jobmon.views.report import facts
 from jobmon.views.report.chart import Chart, Line, Mark
 from jobmon.views.telemetry.figures import percent, power
 from jobmon_core.domain.humanize import duration, plural, size
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import loss
-from jobmon_core.domain.report import usage
-from jobmon_core.domain.report.series import downsampled, envelope, scaled
-from jobmon_core.domain.report.timeline import loss_summary, progress_series, throughput_series
+from jobmon_core.domain.job.report import usage
+from jobmon_core.domain.job.report.series import downsampled, envelope, scaled
+from jobmon_core.domain.job.report.timeline import loss_summary, progress_series, throughput_series
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.figures import loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.report.series import Series
-    from jobmon_core.domain.report.usage import GpuUse, NodeUse
-    from jobmon_core.domain.telemetry.model import Gpu, Sample
+    from jobmon_core.domain.job.report.series import Series
+    from jobmon_core.domain.job.report.usage import GpuUse, NodeUse
+    from jobmon_core.domain.node.telemetry.model import Gpu, Sample
 
 _GIB = 2.0**30
 _MAX_LINES = 8  # of one chart: of more, only the mean, the extremes and the lowest line are drawn

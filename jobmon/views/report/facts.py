@@ -14,15 +14,15 @@ from jobmon.views.telemetry import figures
 from jobmon.views.times import time_rows
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.selection import Group
-from jobmon_core.domain.diagnosis.patterns import CLEAN
+from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.pending.wait import wait_json
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.figures import done, epoch, loss, metrics
+from jobmon_core.domain.job.report.timeline import loss_summary
+from jobmon_core.domain.job.report.usage import energy_kwh
+from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
+from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.figures import done, epoch, loss, metrics
 from jobmon_core.domain.redaction import redacted, redacted_lines
-from jobmon_core.domain.report.timeline import loss_summary
-from jobmon_core.domain.report.usage import energy_kwh
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.report.timeline import LossSummary
-    from jobmon_core.domain.report.usage import GpuUse, NodeUse
+    from jobmon_core.domain.job.report.timeline import LossSummary
+    from jobmon_core.domain.job.report.usage import GpuUse, NodeUse
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 NO_AGENT = "No agent reported from this job, so this report says nothing about its GPUs, memory and CPU."
 NO_PROGRESS = "The logs show no progress: no steps, epochs or items."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.report.chart import Mark
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 # the style sheet: light and dark, for wide screens, phones and paper
 _CSS = """\

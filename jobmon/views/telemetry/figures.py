@@ -8,8 +8,8 @@ from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.telemetry.model import WorkerStatus
-from jobmon_core.domain.telemetry.summary import (
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.summary import (
     GONE,
     HIGH_MEMORY,
     all_gpus,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
-    from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
+    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
 
 _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points

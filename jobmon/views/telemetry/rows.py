@@ -18,14 +18,14 @@ from jobmon.views.telemetry.figures import (
 )
 from jobmon.views.top.worker_lines import log_speed, logs_by_rank
 from jobmon_core.domain.humanize import size
-from jobmon_core.domain.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
+from jobmon_core.domain.node.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.telemetry.measured_use import StepUsage
-    from jobmon_core.domain.telemetry.model import AgentReport
+    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.node.telemetry.model import AgentReport
 
 _QUOTE = "| "
 _WORKERS_SHOWN = 8

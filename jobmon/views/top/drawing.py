@@ -15,7 +15,7 @@ from jobmon_core.domain.visible_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jobmon_core.domain.progress.model import History
+    from jobmon_core.domain.logs.progress.model import History
 
 
 class Span(NamedTuple):

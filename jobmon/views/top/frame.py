@@ -19,7 +19,7 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import dated
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.event import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

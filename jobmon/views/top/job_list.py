@@ -12,8 +12,8 @@ from jobmon.views.text_width import truncated
 from jobmon.views.top.drawing import Column, Span, bar, fitted
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
 from jobmon_core.domain.humanize import rate
-from jobmon_core.domain.progress.figures import loss, percentage, units
-from jobmon_core.domain.telemetry.summary import fullest_memory, is_current
+from jobmon_core.domain.logs.progress.figures import loss, percentage, units
+from jobmon_core.domain.node.telemetry.summary import fullest_memory, is_current
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.telemetry.model import AgentReport
+    from jobmon_core.domain.node.telemetry.model import AgentReport
 
 _GAP = "  "
 _PERCENT = len(" 67.3%")

@@ -25,13 +25,13 @@ from jobmon.views.top.sections import Section, section_lines, shows_what_is_want
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.selection import Group
-from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.launch.model import Result
-from jobmon_core.domain.progress.events.event import WARNINGS
-from jobmon_core.domain.progress.figures import batch, done, epoch, loss, metrics, units
-from jobmon_core.domain.progress.model import Confidence
-from jobmon_core.domain.telemetry.summary import latest_reports
+from jobmon_core.domain.logs.diagnosis.patterns import Severity
+from jobmon_core.domain.logs.progress.events.event import WARNINGS
+from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
+from jobmon_core.domain.logs.progress.model import Confidence
+from jobmon_core.domain.node.launch.model import Result
+from jobmon_core.domain.node.telemetry.summary import latest_reports
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.artifacts.model import Outputs
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import Progress
 
 _LABEL = 13  # columns
 _MIN_BAR, _MAX_BAR = 6, 40

@@ -10,7 +10,7 @@ from jobmon.views.top.drawing import Span
 from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from jobmon.views.top.worker_lines import (
     worker_lines,
 )
 from jobmon_core.domain.humanize import size
-from jobmon_core.domain.progress.workers import WorkerState
-from jobmon_core.domain.telemetry.model import WorkerStatus
-from jobmon_core.domain.telemetry.summary import (
+from jobmon_core.domain.logs.progress.workers import WorkerState
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.summary import (
     GONE,
     all_gpus,
     all_workers,
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Symbols, Table
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import WorkerProgress
-    from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Sample
-    from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
+    from jobmon_core.domain.logs.progress.model import WorkerProgress
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
+    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
 
 _BAR = 8
 _STATUS = len("sleeping")  # columns at least, since workers often change between this and running

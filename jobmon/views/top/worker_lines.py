@@ -12,15 +12,15 @@ from jobmon.views.top.drawing import Span, bar
 from jobmon.views.top.rows import note, rate_per_s
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import rate
-from jobmon_core.domain.progress.figures import percentage, units
-from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
+from jobmon_core.domain.logs.progress.figures import percentage, units
+from jobmon_core.domain.logs.progress.workers import WorkerState, worker_rate_per_s, worker_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import Progress, WorkerProgress
+    from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
 
 _BAR, _TASK_BAR = 8, 16
 _STYLES = {

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.agent.gpu.nvml import GpuLost, Nvml, address
-from jobmon_core.domain.telemetry.model import Gpu
+from jobmon_core.domain.node.telemetry.model import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from jobmon_core.agent.gpu.nvml import Nvml
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from jobmon_core.domain.telemetry.model import Gpu
+    from jobmon_core.domain.node.telemetry.model import Gpu
 
 _LOOK_TIMEOUT_S, _READ_TIMEOUT_S = 0.2, 0.5
 _SILENT = "GPUs: the NVIDIA driver does not answer"

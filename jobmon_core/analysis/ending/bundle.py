@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
-from jobmon_core.domain.bundle.job_parts import (
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+from jobmon_core.domain.logs.diagnosis.tracebacks import DIRECT_CAUSE, WHILE_HANDLING, traceback_above
+from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.many.bundle.job_parts import (
     diagnosis_part,
     environment_part,
     heading,
     history_part,
     slurm_part,
 )
-from jobmon_core.domain.bundle.run_parts import (
+from jobmon_core.domain.many.bundle.run_parts import (
     events_part,
     files_part,
     log_part,
     telemetry_part,
     workers_part,
 )
-from jobmon_core.domain.bundle.text import Part, bundle_text
-from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.tracebacks import DIRECT_CAUSE, WHILE_HANDLING, traceback_above
-from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.many.bundle.text import Part, bundle_text
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.system.files import write_atomically
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.analysis.ending.files import EndFiles
-    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 
 _MAX_BYTES = 1024 * 1024  # from the end of the log, else from its beginning
 _MAX_LINES = 60  # the last ones say most

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.analysis.ending.files import EndFiles
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _TIMEOUT_S = 60.0  # for each part: a file server that does not respond must not delay the message any longer
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import own_files
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.humanize import size
-from jobmon_core.domain.own_files import Origin
+from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.slurm.exit_codes import effective_signal
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.own_files import OwnFiles
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
 _CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 _DUMPING = (3, 4, 5, 6, 7, 8, 11, 24, 25, 31)  # signals whose default action is a core dump: signal(7)

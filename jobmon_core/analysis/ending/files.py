@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.store.telemetry import TaskTelemetry
 
 

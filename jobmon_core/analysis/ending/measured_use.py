@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.efficiency.measured import measured_use
-from jobmon_core.domain.report.usage import NodeHistory
+from jobmon_core.domain.job.efficiency.measured import measured_use
+from jobmon_core.domain.job.report.usage import NodeHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.store.telemetry import TaskTelemetry
 
 # what was measured up to this long before the start belongs to the run: the clocks of nodes differ

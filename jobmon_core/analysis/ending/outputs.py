@@ -19,9 +19,9 @@ from jobmon_core.analysis.job_logs import (
 from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, checkpoints_of_task
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
-from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
-from jobmon_core.domain.own_files import Origin
+from jobmon_core.domain.job.own_files import Origin
+from jobmon_core.domain.logs.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.artifacts.formats.check import check_file
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
     from jobmon_core.domain.artifacts.file_check import FileCheck
     from jobmon_core.domain.artifacts.model import Listing
-    from jobmon_core.domain.delivery.outbox import Quote
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.own_files import OwnFiles
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Quote
 
 _MAX_CHECKED = 64  # files whose content is checked
 _CHECK_FOR_S = 30.0  # after this time, for all tasks together, contents are no longer checked

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import modified_s, named_path
 from jobmon_core.domain.artifacts.verification.quote import quote_text
-from jobmon_core.domain.delivery.outbox import Quote
+from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.own_files import OwnFiles
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _MAX_QUOTES = 3
 _MAX_FILES = 32  # of this run, for each pattern

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import last_write_s
-from jobmon_core.domain.provenance.compare import (
+from jobmon_core.domain.many.provenance.compare import (
     ComparedRun,
     compare,
     is_earlier_success,
@@ -28,8 +28,8 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.store.home import Home
     from jobmon_core.store.jobs import JobStore
 

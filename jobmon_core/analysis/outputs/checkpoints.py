@@ -20,15 +20,15 @@ from jobmon_core.domain.artifacts.found import saved_paths
 from jobmon_core.domain.artifacts.paths import parent_of
 from jobmon_core.domain.backends import Machine
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.own_files import Origin
+from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.logs.read import read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import MachineFolders
 
 _LEVELS_BELOW = 5  # between a folder that is named and a checkpoint

@@ -8,16 +8,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, own_markers, written_by_run_s
-from jobmon_core.domain.artifacts.done import DoneLook
+from jobmon_core.domain.job.tracking.done import DoneLook
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.job_settings import Done
-    from jobmon_core.domain.own_files import OwnFiles
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_settings import Done
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _MAX_MARKER_BYTES = 4096
 _MAX_LOG_BYTES = 1 << 20  # from the end of each log: what says that all is done comes last

@@ -11,7 +11,7 @@ from jobmon_core.analysis.artifacts import look_at_artifacts
 from jobmon_core.analysis.job_logs import log_files, own_files_of_runs, read_script
 from jobmon_core.domain.artifacts.found import likely_folders, paths_in_log, paths_in_script
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.own_files import Origin, OwnFiles
+from jobmon_core.domain.job.own_files import Origin, OwnFiles
 from jobmon_core.domain.slurm.log_paths import literal
 from jobmon_core.observe.artifacts.listing import list_files
 from jobmon_core.observe.logs.read import read_head, read_tail
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jobmon_core.domain.artifacts.model import Listing
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
 _GROWN = 1.5  # logs are searched again once they are this many times as long: long ones rarely

@@ -11,8 +11,8 @@ from jobmon_core.analysis.job_logs import checkpoint_folder, read_script
 from jobmon_core.analysis.restarts.facts import Submitted, end_facts, with_partition
 from jobmon_core.analysis.restarts.pick import pick
 from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.restart.decide import decide_restart
-from jobmon_core.domain.restart.model import Verdict
+from jobmon_core.domain.job.restart.decide import decide_restart
+from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.observe.patterns.restart_rules import restart_rules
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
@@ -20,10 +20,10 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.pending.model import Partition
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.restart.model import Decision, Lineage
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.before.pending.model import Partition
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Decision, Lineage
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import MachineFolders
 
 

@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.explainer import evidence_of
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.domain.backends import INTERRUPTED, is_local, is_ray, scheduler_phrase, uses_slurm
-from jobmon_core.domain.batch_script.request import read_request
-from jobmon_core.domain.diagnosis.exit_causes import stated_cause
+from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.ray.reasons import STOPPED
-from jobmon_core.domain.restart.end_facts import STALL_CANCELLED, EndFacts, Requested
-from jobmon_core.domain.restart.owners import other_owner, saved_on_signal
-from jobmon_core.domain.restart.processes_left import LINEAGE_VARIABLE
+from jobmon_core.domain.job.restart.end_facts import EndFacts, Requested
+from jobmon_core.domain.job.restart.owners import other_owner, saved_on_signal
+from jobmon_core.domain.job.restart.processes_left import LINEAGE_VARIABLE
+from jobmon_core.domain.job.tracking.model import Source
+from jobmon_core.domain.logs.diagnosis.exit_causes import stated_cause
+from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
+from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Source
 from jobmon_core.observe.logs.read import read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.pending.model import Partition
-    from jobmon_core.domain.progress.model import JobProgress, Progress
-    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.before.pending.model import Partition
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+    from jobmon_core.domain.logs.progress.model import Progress
 
 _WITHOUT_CODE = (
     JobState.NODE_FAIL,

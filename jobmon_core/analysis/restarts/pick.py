@@ -6,7 +6,7 @@ a run that resumes from half a checkpoint fails, or silently starts from scratch
 the steps since the checkpoint before it.
 
 Loading a checkpoint may execute code. So all of its files must belong to the user (or to root, as in
-`domain/own_files.py`), those to which its links lead included: others may write to the folder.
+`domain/job/own_files.py`), those to which its links lead included: others may write to the folder.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, looks_for
 from jobmon_core.analysis.outputs.elsewhere import folder_of
 from jobmon_core.analysis.restarts.facts import steps_to_do
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs
-from jobmon_core.domain.own_files import KILLED_TOLERANCE_S, TOLERANCE_S
-from jobmon_core.domain.restart.decide import is_beyond
-from jobmon_core.domain.restart.model import Lineage, PickedCheckpoint
+from jobmon_core.domain.job.own_files import KILLED_TOLERANCE_S, TOLERANCE_S
+from jobmon_core.domain.job.restart.decide import is_beyond
+from jobmon_core.domain.job.restart.model import Lineage, PickedCheckpoint
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import MachineFolders
 
 _NO_LINEAGE = Lineage()

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.job_logs import log_files, own_files
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs, step_of
 from jobmon_core.domain.artifacts.paths import without_digits
-from jobmon_core.domain.own_files import Origin
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.log.fold import LogState, fold
-from jobmon_core.domain.progress.log.judge import judge
-from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
-from jobmon_core.domain.restart.resumed import (
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.own_files import Origin
+from jobmon_core.domain.job.restart.resumed import (
     ENOUGH,
     Resume,
     ResumeState,
@@ -29,6 +26,10 @@ from jobmon_core.domain.restart.resumed import (
     resume_events,
     step_in,
 )
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.log.fold import LogState, fold
+from jobmon_core.domain.logs.progress.log.judge import judge
+from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.observe.artifacts.listing import list_files
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.read import HEAD_BYTES, read_head
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.artifacts.model import ListedFile
-    from jobmon_core.domain.restart.model import Lineage
-    from jobmon_core.domain.restart.settings import AttemptPlace
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.restart.model import Lineage
+    from jobmon_core.domain.job.restart.settings import AttemptPlace
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.store.lineages import LineageStore
 
 _DUE_S = 600.0  # after so long, fewer than `ENOUGH` counts must do

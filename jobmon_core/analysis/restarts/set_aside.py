@@ -16,9 +16,9 @@ from jobmon_core.domain.errors import StorageFailed
 
 if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.restart.model import Decision, Lineage, PickedCheckpoint
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Decision, Lineage, PickedCheckpoint
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _ASIDE = re.compile(r"\.incomplete-\d+$")
 

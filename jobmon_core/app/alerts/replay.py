@@ -14,7 +14,7 @@ from jobmon_core.lifecycle.health import Health, job_status
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _LOCK_TIMEOUT_S = 10.0

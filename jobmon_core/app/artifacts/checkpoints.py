@@ -16,8 +16,8 @@ from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 
 class CheckpointList(NamedTuple):

@@ -14,8 +14,8 @@ from jobmon_core.domain.artifacts.completeness import Completeness, Depth, compa
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.backends import Machine, machine_of_files
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.own_files import Origin
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.observe.artifacts.formats.check import MAX_BYTES, WHOLE, check_file
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.model import ListedFile
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _WITH_RECORDS = ("csv", "json", "jsonl", "npy", "parquet")
 

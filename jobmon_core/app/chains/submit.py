@@ -14,7 +14,7 @@ from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
-from jobmon_core.domain.job_settings import ChainStage
+from jobmon_core.domain.job.job_settings import ChainStage
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, script_directives
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.autostart import Autostart
+from jobmon_core.domain.before.checks.facts import PastRun, Setup
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.checks.facts import PastRun, Setup
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.store.jobs import Unreadable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.batch_script.request import Request
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.before.batch_script.request import Request
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.system.runner import Runner
 
 _MAX_RUNS = 20

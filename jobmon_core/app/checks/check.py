@@ -12,14 +12,14 @@ from jobmon_core.app.checks.python import Environments
 from jobmon_core.app.checks.submission import read_submission
 from jobmon_core.app.jobs.job_config import find_settings
 from jobmon_core.app.sbatch_arguments import readable
-from jobmon_core.domain.batch_script.model import BatchScript
-from jobmon_core.domain.batch_script.paths import Use
-from jobmon_core.domain.batch_script.request import Request, log_files
-from jobmon_core.domain.checks.check_all import check_all
-from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
+from jobmon_core.domain.before.batch_script.model import BatchScript
+from jobmon_core.domain.before.batch_script.paths import Use
+from jobmon_core.domain.before.batch_script.request import Request, log_files
+from jobmon_core.domain.before.checks.check_all import check_all
+from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.restart.settings import RestartMode
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
 from jobmon_core.observe.artifacts.listing import disk_of
 from jobmon_core.observe.batch_script.look import existing_folder, look_at, quota_of, read_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.checks.model import Item
+    from jobmon_core.domain.before.checks.model import Item
 
 _SLURM = "slurm"
 _RESUME_FROM = "JOBMON_RESUME_FROM"

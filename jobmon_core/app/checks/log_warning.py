@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.batch_script.request import Request, log_files
+from jobmon_core.domain.before.batch_script.request import Request, log_files
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def log_warning(request: Request, backend: Backend) -> str:
     logs = log_files(request, start, user_name())
     if all(os.path.isdir(os.path.dirname(log)) and not os.path.isdir(log) for log in logs):  # noqa: PTH112, PTH120 - texts
         return ""
-    from jobmon_core.domain.batch_script.model import BatchScript
-    from jobmon_core.domain.checks.facts import Facts
-    from jobmon_core.domain.checks.model import Status
-    from jobmon_core.domain.checks.rules.slurm import logs as judge_logs
+    from jobmon_core.domain.before.batch_script.model import BatchScript
+    from jobmon_core.domain.before.checks.facts import Facts
+    from jobmon_core.domain.before.checks.model import Status
+    from jobmon_core.domain.before.checks.rules.slurm import logs as judge_logs
     from jobmon_core.observe.batch_script.look import look_at
     from jobmon_core.system.runner import Runner
 

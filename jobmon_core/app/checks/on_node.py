@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import is_local
-from jobmon_core.domain.checks.model import Item, failed, not_applicable, warned
-from jobmon_core.domain.checks.node_report import NodeReport, node_items
-from jobmon_core.domain.checks.node_script import NodeScript, node_script
+from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, warned
+from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
+from jobmon_core.domain.before.checks.node_script import NodeScript, node_script
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
 from jobmon_core.scheduler.backends import find_backend
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.checks.facts import Facts
+    from jobmon_core.domain.before.checks.facts import Facts
     from jobmon_core.scheduler.base import ShortJobs, Submitted
 
 _ITEM = "node"

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.batch_script.activation import Activation, Kind, activations_of
-from jobmon_core.domain.batch_script.parse import parse_script
-from jobmon_core.domain.batch_script.paths import Use
-from jobmon_core.domain.batch_script.python_source import read_source
-from jobmon_core.domain.batch_script.variables import set_names
-from jobmon_core.domain.checks.facts import EnvironmentFact, Facts, PythonFact
+from jobmon_core.domain.before.batch_script.activation import Activation, Kind, activations_of
+from jobmon_core.domain.before.batch_script.parse import parse_script
+from jobmon_core.domain.before.batch_script.paths import Use
+from jobmon_core.domain.before.batch_script.python_source import read_source
+from jobmon_core.domain.before.batch_script.variables import set_names
+from jobmon_core.domain.before.checks.facts import EnvironmentFact, Facts, PythonFact
 from jobmon_core.observe.batch_script.environments import (
     conda_environment,
     find_program,
@@ -24,8 +24,8 @@ from jobmon_core.observe.batch_script.look import read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.batch_script.programs import Program
-    from jobmon_core.domain.batch_script.python_source import PythonSource
+    from jobmon_core.domain.before.batch_script.programs import Program
+    from jobmon_core.domain.before.batch_script.python_source import PythonSource
     from jobmon_core.system.runner import Runner
 
 _DEFAULT = "python3"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.batch_script.model import Command
-from jobmon_core.domain.batch_script.parse import parse_script
-from jobmon_core.domain.batch_script.paths import PathUse, paths_of
-from jobmon_core.domain.batch_script.programs import Program, PythonRun, programs_of
-from jobmon_core.domain.batch_script.request import Request, read_request
-from jobmon_core.domain.batch_script.variables import values_of
-from jobmon_core.domain.checks.facts import Facts, PathFact, PathKind
+from jobmon_core.domain.before.batch_script.model import Command
+from jobmon_core.domain.before.batch_script.parse import parse_script
+from jobmon_core.domain.before.batch_script.paths import PathUse, paths_of
+from jobmon_core.domain.before.batch_script.programs import Program, PythonRun, programs_of
+from jobmon_core.domain.before.batch_script.request import Request, read_request
+from jobmon_core.domain.before.batch_script.variables import values_of
+from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.batch_script.environments import find_program
@@ -20,7 +20,7 @@ from jobmon_core.observe.batch_script.look import look_at, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobmon_core.domain.batch_script.model import BatchScript
+    from jobmon_core.domain.before.batch_script.model import BatchScript
 
 _MAX_TASKS = 200  # of an array: the inputs of so many are looked for
 _WRAPPED = "#!/bin/sh\n{}\n"

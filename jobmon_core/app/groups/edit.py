@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
-from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.system.users import user_name
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import GroupSettings
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
+    from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import QueuedJob
 

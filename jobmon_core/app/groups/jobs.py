@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import Group, Member
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.model import Group, Member
     from jobmon_core.lifecycle.health import JobStatus
 
 

@@ -16,7 +16,7 @@ from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.submit_once import Reply, helper_runs, reply_to, run_in_session
 from jobmon_core.domain.errors import JobmonError, SchedulerMissing
-from jobmon_core.domain.groups.model import Member, PlannedRun
+from jobmon_core.domain.many.groups.model import Member, PlannedRun
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import Group, GroupSettings
-    from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
+    from jobmon_core.domain.many.groups.model import Group, GroupSettings
 
 _LOCK_TIMEOUT_S = 5.0
 _STILL_RUNS_S = 60.0  # wait for the helper of a command that was killed

@@ -20,17 +20,17 @@ from jobmon_core.app.patrol.look import named_state_ids
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.health.assess import HealthFacts, assess
-from jobmon_core.domain.health.model import CheckpointHealth, HealthReport, Stage
-from jobmon_core.domain.health.network.counters import NodeFabric
-from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.node.health.assess import HealthFacts, assess
+from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, Stage
+from jobmon_core.domain.node.health.network.counters import NodeFabric
+from jobmon_core.domain.node.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.node.telemetry.summary import is_current
 from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
-from jobmon_core.domain.telemetry.summary import is_current
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Checkpoints
-    from jobmon_core.domain.health.model import ClusterResources
-    from jobmon_core.domain.health.network.model import NetworkVerdict
-    from jobmon_core.domain.telemetry.model import AgentReport
+    from jobmon_core.domain.node.health.model import ClusterResources
+    from jobmon_core.domain.node.health.network.model import NetworkVerdict
+    from jobmon_core.domain.node.telemetry.model import AgentReport
 
 _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
 _STAGES = {

@@ -12,8 +12,8 @@ from jobmon_core.app.live.log_errors import LogErrors
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see `JobFiles`
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.health.network.model import NcclLines
-from jobmon_core.domain.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.node.health.network.model import NcclLines
+from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.system.worker import Worker, WorkerFailed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _TIMEOUT_S = 30.0
 _MAX_TASKS = 64  # whose files are read

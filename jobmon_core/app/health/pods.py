@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.health.assess import HealthFacts
-from jobmon_core.domain.health.model import HealthReport
-from jobmon_core.domain.health.network.counters import NodeFabric
-from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
-from jobmon_core.domain.health.network.model import NcclLines, NetworkVerdict
-from jobmon_core.domain.health.pods import PodAnswer
-from jobmon_core.domain.telemetry.model import AgentReport, Fabric, Node, Sample
+from jobmon_core.domain.node.health.assess import HealthFacts
+from jobmon_core.domain.node.health.model import HealthReport
+from jobmon_core.domain.node.health.network.counters import NodeFabric
+from jobmon_core.domain.node.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.node.health.network.model import NcclLines, NetworkVerdict
+from jobmon_core.domain.node.health.pods import PodAnswer
+from jobmon_core.domain.node.telemetry.model import AgentReport, Fabric, Node, Sample
 from jobmon_core.observe.kubectl import ask_pod
 from jobmon_core.system.runner import MAX_POD_BYTES, Runner
 

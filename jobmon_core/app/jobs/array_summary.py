@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
-from jobmon_core.domain.tracking.cause_groups import cause_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
 _NEW_S = 10.0  # for so long, an answer of the scheduler counts as new

@@ -11,12 +11,12 @@ from jobmon_core.app.jobs.find import all_jobs, find_job
 from jobmon_core.app.jobs.overview import lineages_of
 from jobmon_core.app.jobs.selection import last_change_s
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.efficiency.measured import measured_use
-from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.efficiency.measured import measured_use
+from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, Unreachable
 from jobmon_core.domain.slurm.states import Phase
-from jobmon_core.domain.tracking.apply_accounting import is_row_of
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.store.jobs import Unreadable
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import End, WatchedJob
+    from jobmon_core.domain.job.tracking.model import End, WatchedJob
 
 _MAX_JOBS_PER_QUERY = 500  # the ids are part of a command line
 _DISABLED = "this cluster has no accounting: only what jobmon noted when watched jobs ended is known"

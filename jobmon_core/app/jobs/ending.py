@@ -9,8 +9,8 @@ from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.job.tracking.model import End, EndInquiry, Task, WatchedJob
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
-    from jobmon_core.domain.tracking.model import End, EndInquiry, Task, WatchedJob
 
 
 class Ending(NamedTuple):

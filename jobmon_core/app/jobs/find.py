@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
-from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.store.jobs import Unreadable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _SLUID = re.compile(r"s[0-9A-Z]{13}")  # which Slurm 24.11 and later give each job
 LATEST = "latest"

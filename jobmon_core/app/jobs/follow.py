@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.observe.logs.follow import LogFollower
 
 _START_INTERVAL_S = 1.0  # between two looks for the start

@@ -10,7 +10,7 @@ from jobmon_core.app.jobs.find import no_record
 from jobmon_core.app.jobs.selection import by_id, last_change_s
 from jobmon_core.app.recover import name_of
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
-from jobmon_core.domain.restart.settings import RestartMode
+from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import Liveness, acquire_job
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _RELEASE_TIMEOUT_S = 10.0  # a monitor may be reading the logs of other jobs

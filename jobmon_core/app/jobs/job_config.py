@@ -13,7 +13,7 @@ from jobmon_core.system.users import user_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
 
 FILE_NAME = "jobmon.yaml"
 _ROOT = 0

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, modified_s, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.tracking.model import Task, includes
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.tracking.model import Task, includes
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.observe.logs.read import LogPart
 
 _MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.decide import interval_s
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissing
-from jobmon_core.domain.tracking.apply_queue import apply_queue
-from jobmon_core.domain.tracking.duplicates import without_duplicates
-from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue
+from jobmon_core.domain.job.tracking.duplicates import without_duplicates
+from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.lineages import lineage_id_of
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.restart.model import Lineage
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Lineage
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.rows import QueueRow
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0

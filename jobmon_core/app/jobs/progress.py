@@ -17,11 +17,11 @@ from jobmon_core.app.jobs.output import known_files, with_log_paths
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.own_files import OwnFiles
-from jobmon_core.domain.progress.estimate import ROUGH, estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
-from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.own_files import OwnFiles
+from jobmon_core.domain.logs.progress.estimate import ROUGH, estimate_or_printed
+from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
+from jobmon_core.domain.logs.progress.model import Estimate, History, TaskProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.progress.log.reader_state import ReaderState
-    from jobmon_core.domain.progress.model import JobProgress, Progress
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
 _NO_ARTIFACTS = Artifacts()

@@ -12,11 +12,11 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status, lineages_of
 from jobmon_core.app.live.tasks import live_tasks, ongoing_now
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.progress.history import is_sound
-from jobmon_core.domain.progress.model import History
+from jobmon_core.domain.job.report.series import Window
+from jobmon_core.domain.job.report.usage import gpu_uses, node_use
+from jobmon_core.domain.logs.progress.history import is_sound
+from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
-from jobmon_core.domain.report.series import Window
-from jobmon_core.domain.report.usage import gpu_uses, node_use
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.notes import Note
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import TaskProgress
-    from jobmon_core.domain.report.usage import GpuUse, NodeHistory, NodeUse
-    from jobmon_core.domain.restart.model import Lineage
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.notes import Note
+    from jobmon_core.domain.job.report.usage import GpuUse, NodeHistory, NodeUse
+    from jobmon_core.domain.job.restart.model import Lineage
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import TaskProgress
 
 
 @dataclass(frozen=True, slots=True)

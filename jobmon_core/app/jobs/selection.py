@@ -18,8 +18,8 @@ from jobmon_core.lifecycle.health import Health, JobStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 RECENT_S = 7 * 86_400.0
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.matching import JobMatcher
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.observe.patterns.re2_regex import compile_regex

@@ -16,7 +16,7 @@ from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import LiveAgents
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.tracking.duplicates import without_duplicates
+from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.notify.terminal.channel import read_lines
 from jobmon_core.notify.terminal.settings import FEED, REFRESH_S, TerminalSettings
 from jobmon_core.store.jobs import Unreadable
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.log_errors import LogErrors
     from jobmon_core.context import Context
     from jobmon_core.domain.channels import Level
-    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
 _RENEW_S = 10.0  # after which the estimate, the monitor's health and the age of the data are looked at again

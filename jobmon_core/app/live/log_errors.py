@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.matching import JobMatcher
 from jobmon_core.app.live.changed_files import ChangedFiles
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.headline import without_prefix
-from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.patterns import Role, Severity, job_patterns
+from jobmon_core.domain.job.error_patterns import job_patterns
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.headline import without_prefix
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+from jobmon_core.domain.logs.diagnosis.patterns import Role, Severity
 from jobmon_core.observe.logs.read import read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 MOST = 5
 _MAX_BYTES = 64 * 1024  # of each log, from its end

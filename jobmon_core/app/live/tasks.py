@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.event import EventKind
-from jobmon_core.domain.progress.events.ongoing import (
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.ongoing import (
     brought_up_to,
     ongoing,
     ongoing_events,
     unusual_pause_s,
 )
-from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
+from jobmon_core.domain.logs.progress.model import Estimate, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health
@@ -26,11 +27,11 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from jobmon_core.domain.launch.model import LaunchState
-    from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.telemetry.measured_use import StepUsage
-    from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.node.launch.model import LaunchState
+    from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.lifecycle.health import JobStatus
 
 ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.progress.model import JobProgress
-    from jobmon_core.domain.telemetry.model import AgentReport
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.lifecycle.health import JobStatus
     from jobmon_core.store.telemetry import AgentRecord
 

@@ -11,18 +11,24 @@ from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.analysis.triage import situation_of, with_memory
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.tasks import ongoing_now
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.messages.progress_alerts import headline, usual_advice
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.triage.judge import advised_for, judge, unseen, verdict_without_problems, worst_first
-from jobmon_core.domain.triage.state import TriageState
+from jobmon_core.domain.node.triage.judge import (
+    advised_for,
+    judge,
+    unseen,
+    verdict_without_problems,
+    worst_first,
+)
+from jobmon_core.domain.node.triage.state import TriageState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.triage.situation import Situation
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.node.triage.situation import Situation
 
 # they say why there is no progress
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck", "stacks-at-stall", "block-buffered-output")

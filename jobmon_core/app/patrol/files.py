@@ -9,7 +9,7 @@ from jobmon_core.analysis.ending.outputs import own_outputs
 from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting
-from jobmon_core.domain.delivery.outbox import Quote  # noqa: TC001 - the codec reads this module's hints
+from jobmon_core.domain.logs.diagnosis.model import Quote  # noqa: TC001 - the codec reads this module's hints
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.system.worker import Worker, WorkerFailed
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _TIMEOUT_S = 20.0
 _MAX_RESULTS = 6  # of one job

@@ -14,7 +14,7 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.app.patrol.files import JobFiles, PatrolFiles, read_files
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.model import Group
-    from jobmon_core.domain.patrol.model import Memory
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.model import Group
+    from jobmon_core.domain.many.patrol.model import Memory
     from jobmon_core.lifecycle.health import JobStatus
 
 FIRST_PATROL_S = 86_400.0  # the first patrol also reports the ends of the last day

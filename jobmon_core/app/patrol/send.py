@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.messages.send import send_message
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.many.patrol.model import Memories, Memory, Severity
 from jobmon_core.domain.messages.notice import notice
-from jobmon_core.domain.patrol.model import Memories, Memory, Severity
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.store.json_file import JsonFile
 

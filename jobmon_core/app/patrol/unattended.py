@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.store.monitor_log import MonitorLog
 from jobmon_core.system.worker import Worker, WorkerFailed
 

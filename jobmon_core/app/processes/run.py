@@ -16,12 +16,12 @@ from jobmon_core.app.restarts.first_attempt import first_attempt
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
+from jobmon_core.domain.job.restart.settings import RunOptions
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import WARNINGS, EventKind
 from jobmon_core.domain.messages.job_ended import job_ended_messages
-from jobmon_core.domain.progress.events.event import WARNINGS, EventKind
-from jobmon_core.domain.restart.settings import RunOptions
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.command_name import INTERPRETER, program_or_script
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import Message
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.tracking.model import End, Task
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import End, Task
     from jobmon_core.scheduler.local.job_dir import TaskRecord
     from jobmon_core.store.job_files import ProgressFile
     from jobmon_core.system.clock import Clock

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, UnknownJob
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import RawAnswer
-from jobmon_core.domain.tracking.apply_queue import apply_queue
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _MAX_PID = 1 << 22  # of Linux

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.health.pods import read_gpus, read_processes
-from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.health.pods import read_gpus, read_processes
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
 from jobmon_core.system.process import descendants, read_stat
 from jobmon_core.system.runner import Runner, succeeded
@@ -15,7 +15,7 @@ from jobmon_core.system.runner import Runner, succeeded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.telemetry.model import Gpu
+    from jobmon_core.domain.node.telemetry.model import Gpu
     from jobmon_core.scheduler.process.client import Process
     from jobmon_core.system.process import ProcStat
 

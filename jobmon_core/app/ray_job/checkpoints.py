@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.restarts.pick import OwnCheckpoint, as_picked
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.restart.model import PickedCheckpoint
+from jobmon_core.domain.job.restart.model import PickedCheckpoint
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.kubectl import ask_pod
 from jobmon_core.scheduler.ray.kubectl import PodApi

@@ -12,14 +12,14 @@ from jobmon_core.analysis.restarts.facts import LAST_LINES, Submitted, facts_of_
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.tracking.model import End, Source
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source
 from jobmon_core.scheduler.ray.ray_job import read_job
 
 if TYPE_CHECKING:
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.end_facts import EndFacts
+    from jobmon_core.domain.job.restart.end_facts import EndFacts
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _OUTCOMES = {

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.app.ray_job.look import answered
-from jobmon_core.domain.ray.attempts import FIELDS, LINEAGE_KEY, NAME_KEYS, Description, with_working_dir
+from jobmon_core.domain.job.restart.ray_attempts import (
+    FIELDS,
+    LINEAGE_KEY,
+    NAME_KEYS,
+    Description,
+    with_working_dir,
+)
 from jobmon_core.scheduler.ray.api import Failed
 from jobmon_core.scheduler.ray.demands import SUPERVISOR
 from jobmon_core.scheduler.ray.ray_job import parse_job

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.ray.stagnation import Memories, look
+from jobmon_core.domain.job.restart.ray_stagnation import Memories, look
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
@@ -21,8 +21,8 @@ from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.health.model import ClusterResources
-    from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.domain.logs.progress.model import Progress
+    from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from jobmon_core.app.artifacts.checkpoints import checkpoints_in
 from jobmon_core.app.health.pods import ask_each, network_of
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
-from jobmon_core.domain.health.model import CheckpointHealth, ClusterResources
-from jobmon_core.domain.health.network.judge import NetworkFacts, network_verdict
-from jobmon_core.domain.health.network.model import NetworkState
-from jobmon_core.domain.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.health.pods import PodAnswer
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.ray.gpus import parse_node_gpus
+from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources
+from jobmon_core.domain.node.health.network.judge import NetworkFacts, network_verdict
+from jobmon_core.domain.node.health.network.model import NetworkState
+from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.node.health.pods import PodAnswer
+from jobmon_core.domain.node.telemetry.ray_gpus import parse_node_gpus
 from jobmon_core.scheduler.ray.api import Failed
 from jobmon_core.scheduler.ray.kubectl import check_names
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.health.network.model import NetworkVerdict
-    from jobmon_core.domain.health.pods import GpuProcess as PodProcess
-    from jobmon_core.domain.telemetry.model import Gpu
+    from jobmon_core.domain.node.health.network.model import NetworkVerdict
+    from jobmon_core.domain.node.health.pods import GpuProcess as PodProcess
+    from jobmon_core.domain.node.telemetry.model import Gpu
 
 _MIB = 2**20
 _IDLE_PERCENT = 5.0

@@ -21,12 +21,18 @@ from jobmon_core.app.ray_job.look import answered, is_stalled
 from jobmon_core.app.remote.ray_cluster import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.ray.attempts import NAME_KEY, attempt_id, attempt_number, lineage_id, lost_package
-from jobmon_core.domain.restart.decide import decide_restart, due_s
-from jobmon_core.domain.restart.model import Attempt, Lineage, Verdict
-from jobmon_core.domain.restart.settings import MAX_DELAY_S, RestartMode, RestartSettings
+from jobmon_core.domain.job.restart.decide import decide_restart, due_s
+from jobmon_core.domain.job.restart.model import Attempt, Lineage, Verdict
+from jobmon_core.domain.job.restart.ray_attempts import (
+    NAME_KEY,
+    attempt_id,
+    attempt_number,
+    lineage_id,
+    lost_package,
+)
+from jobmon_core.domain.job.restart.settings import MAX_DELAY_S, RestartMode, RestartSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.observe.patterns.restart_rules import restart_rules
 from jobmon_core.scheduler.ray.api import Failed
 from jobmon_core.scheduler.ray.death import death_of
@@ -41,8 +47,8 @@ if TYPE_CHECKING:
     from jobmon_core.app.ray_job.find import FoundJob
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.ray.attempts import Description
-    from jobmon_core.domain.restart.model import Decision, PickedCheckpoint
+    from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint
+    from jobmon_core.domain.job.restart.ray_attempts import Description
 
 _PROOF_S = 60.0  # how long an end may lack proof: the processes of a job end some seconds after it
 _LOOK_S = 5.0  # between two looks meanwhile

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.app.ray_job.checkpoints import checkpoint_at
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, SchedulerUnavailable
-from jobmon_core.domain.ray.attempts import (
+from jobmon_core.domain.job.restart.next_submission import resume_words
+from jobmon_core.domain.job.restart.ray_attempts import (
     FIELDS,
     Description,
     in_folder_of_cluster,
@@ -17,7 +18,6 @@ from jobmon_core.domain.ray.attempts import (
     with_words,
     working_dir,
 )
-from jobmon_core.domain.restart.next_submission import resume_words
 from jobmon_core.scheduler.ray.submission import Fate, new_submission_id, submit_through
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from jobmon_core.app.jobs.report import collect_report
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, create_private, write_text
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.provenance.model import ScriptKind
+from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
 from jobmon_core.system.files import failure_reason, read_own
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _ARCHIVES = shutil.ignore_patterns(".jobmon-archive-*")  # the archive may be written inside the checkpoint
 _MAX_JSON_BYTES = 256 * 2**20

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.domain.notes import MAX_NOTES, MAX_TEXT_CHARS, JobNotes, Note, fingerprints
-from jobmon_core.domain.provenance.compare import submitted_s
+from jobmon_core.domain.job.notes import MAX_NOTES, MAX_TEXT_CHARS, JobNotes, Note, fingerprints
+from jobmon_core.domain.many.provenance.compare import submitted_s
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _LOCK_TIMEOUT_S = 10.0
 

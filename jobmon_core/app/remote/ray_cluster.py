@@ -16,12 +16,18 @@ from jobmon_core.app.groups.edit import join_group
 from jobmon_core.app.remote.watch import Started, new_job
 from jobmon_core.app.restarts.first_attempt import refuse_unstoppable
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
-from jobmon_core.domain.groups.model import checked_name
-from jobmon_core.domain.ray.attempts import attempt_id, with_place, with_words, with_working_dir, working_dir
-from jobmon_core.domain.restart.model import Attempt, Lineage
-from jobmon_core.domain.restart.next_submission import resume_words
-from jobmon_core.domain.restart.settings import AttemptPlace, RestartMode
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.restart.model import Attempt, Lineage
+from jobmon_core.domain.job.restart.next_submission import resume_words
+from jobmon_core.domain.job.restart.ray_attempts import (
+    attempt_id,
+    with_place,
+    with_words,
+    with_working_dir,
+    working_dir,
+)
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.ray.address import find_service
 from jobmon_core.scheduler.ray.backend import RAY
@@ -37,9 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.ray.attempts import Description
-    from jobmon_core.domain.restart.model import Decision
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.restart.model import Decision
+    from jobmon_core.domain.job.restart.ray_attempts import Description
 
 _ID_BYTES = 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.remote.watch import Started, new_job
-from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.scheduler.ssh.backend import SSH
 from jobmon_core.scheduler.ssh.start import CommandStarter
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.restart.next_submission import NextAttempt
-    from jobmon_core.domain.restart.settings import RunOptions
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.restart.next_submission import NextAttempt
+    from jobmon_core.domain.job.restart.settings import RunOptions
     from jobmon_core.lifecycle.start import MonitorStarter
 
 

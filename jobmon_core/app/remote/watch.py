@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.reopen import reopened
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.reopen import reopened
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import RemoteJob
 

@@ -18,11 +18,18 @@ from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.backends import is_ray, submit_words
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.groups.model import Group
-from jobmon_core.domain.provenance.arguments import without_values
-from jobmon_core.domain.restart.model import BY_HAND, Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.restart.processes_left import why_alive
-from jobmon_core.domain.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.job.restart.model import (
+    BY_HAND,
+    Attempt,
+    Decision,
+    Lineage,
+    PickedCheckpoint,
+    Verdict,
+)
+from jobmon_core.domain.job.restart.processes_left import why_alive
+from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.many.groups.model import Group
+from jobmon_core.domain.many.provenance.arguments import without_values
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.store.lineages import RecordedSubmission, lineage_id_of
@@ -32,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.model import SubmissionResult
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.restart.model import SubmissionResult
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 
 @dataclass(frozen=True, slots=True)

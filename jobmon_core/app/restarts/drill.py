@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.restarts.pick import is_still, pick
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.restart.model import Verdict
-from jobmon_core.domain.restart.settings import RestartMode
+from jobmon_core.domain.job.restart.model import Verdict
+from jobmon_core.domain.job.restart.settings import RestartMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.model import Lineage, PickedCheckpoint
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.restart.model import Lineage, PickedCheckpoint
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.scheduler.base import JobControl
 
 _POLL_S = 5.0

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.runs.recorded import replace_stdin
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.backends import is_local
-from jobmon_core.domain.batch_script.request import Request, read_request
+from jobmon_core.domain.before.batch_script.request import Request, read_request
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.restart.model import Attempt, Lineage
-from jobmon_core.domain.restart.next_submission import NextAttempt, export_option, variables_of
-from jobmon_core.domain.restart.settings import AttemptPlace, RestartMode, RestartSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.model import Attempt, Lineage
+from jobmon_core.domain.job.restart.next_submission import NextAttempt, export_option, variables_of
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.provenance.script import read_file
 from jobmon_core.scheduler.backends import find_backend
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
 
 _STDIN = 0
 _ID_BYTES = 8

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
-from jobmon_core.domain.restart.summary import summary_of
+from jobmon_core.domain.job.restart.summary import summary_of
 from jobmon_core.store.owner import Liveness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.model import Attempt, Lineage
-    from jobmon_core.domain.restart.summary import LineageSummary
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.restart.model import Attempt, Lineage
+    from jobmon_core.domain.job.restart.summary import LineageSummary
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _BY_HAND = "ended by `jobmon restart --off`"
 

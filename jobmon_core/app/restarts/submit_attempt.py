@@ -24,7 +24,7 @@ from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.submit_once import Reply, helper_runs, reply_to, run_in_session
 from jobmon_core.domain.backends import is_local, is_ray
-from jobmon_core.domain.batch_script.request import read_request
+from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import (
     AlreadyWatched,
     JobmonError,
@@ -32,10 +32,9 @@ from jobmon_core.domain.errors import (
     StateUnreadable,
     StorageFailed,
 )
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.messages.restart import origin_text
-from jobmon_core.domain.restart.decide import due_s
-from jobmon_core.domain.restart.model import (
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.decide import due_s
+from jobmon_core.domain.job.restart.model import (
     Attempt,
     Decision,
     Lineage,
@@ -43,8 +42,14 @@ from jobmon_core.domain.restart.model import (
     Submitting,
     Verdict,
 )
-from jobmon_core.domain.restart.next_submission import NextAttempt, export_option, resume_words, variables_of
-from jobmon_core.domain.restart.processes_left import why_alive
+from jobmon_core.domain.job.restart.next_submission import (
+    NextAttempt,
+    export_option,
+    resume_words,
+    variables_of,
+)
+from jobmon_core.domain.job.restart.processes_left import why_alive
+from jobmon_core.domain.messages.restart import origin_text
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.sbatch_errors import is_no_answer
@@ -57,9 +62,9 @@ from jobmon_core.system.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.restart.settings import AttemptPlace, RunOptions
-    from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.domain.tracking.new_job import NewJob
+    from jobmon_core.domain.job.restart.settings import AttemptPlace, RunOptions
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.new_job import NewJob
     from jobmon_core.store.lineages import RecordedSubmission
 
 _RETRY_S = 60.0  # after a failure that may pass

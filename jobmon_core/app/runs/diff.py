@@ -18,9 +18,9 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.runs.record import scheduler_script
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.provenance.compare import compare, script_path
-from jobmon_core.domain.provenance.log_kinds import new_kinds
-from jobmon_core.domain.provenance.model import RunRecord
+from jobmon_core.domain.many.provenance.compare import compare, script_path
+from jobmon_core.domain.many.provenance.log_kinds import new_kinds
+from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.read import read_head, read_tail
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.provenance.compare import ComparedRun, Difference
+    from jobmon_core.domain.many.provenance.compare import ComparedRun, Difference
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 LAST_GOOD = "last-good"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
-from jobmon_core.domain.provenance.arguments import exported, without_values
-from jobmon_core.domain.provenance.compare import script_path
-from jobmon_core.domain.provenance.model import RunRecord, Script, ScriptKind
-from jobmon_core.domain.provenance.script_references import (
+from jobmon_core.domain.many.provenance.arguments import exported, without_values
+from jobmon_core.domain.many.provenance.compare import script_path
+from jobmon_core.domain.many.provenance.model import RunRecord, Script, ScriptKind
+from jobmon_core.domain.many.provenance.script_references import (
     loaded_modules,
     named_files,
     python_prefix,
@@ -37,7 +37,7 @@ from jobmon_core.system.runner import Runner, succeeded
 if TYPE_CHECKING:
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.recorder import WaitForJobs
 
 _VERSION_TIMEOUT_S = 5.0

@@ -15,9 +15,9 @@ from jobmon_core.app.sbatch_arguments import readable, split
 from jobmon_core.domain.backends import is_ray, submit_words, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
-from jobmon_core.domain.provenance.compare import changed_lines, script_path, unified
-from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
+from jobmon_core.domain.many.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
+from jobmon_core.domain.many.provenance.compare import changed_lines, script_path, unified
+from jobmon_core.domain.many.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.logs.open_file import read_regular
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _MAX_DIFF_LINES = 20
 _COMMIT_CHARS = 7

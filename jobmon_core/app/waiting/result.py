@@ -7,15 +7,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.decide import MAX_DIAGNOSED
-from jobmon_core.domain.groups.member_view import view_of
+from jobmon_core.domain.many.groups.member_view import view_of
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 class Result(StrEnum):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.states import Outcome
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _LOOK_INTERVAL_S = 1.0
 _HEALTH_INTERVAL_S = 10.0  # between two looks at whether the monitors live

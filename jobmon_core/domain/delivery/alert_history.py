@@ -22,8 +22,8 @@ from jobmon_core.domain.delivery.alert_rules import (
     muted_or_quiet,
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings
+from jobmon_core.domain.delivery.digests import held_back_message
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
-from jobmon_core.domain.messages.digests import held_back_message
 
 RECHECK_S = 300.0  # between two looks at a held message: a mute may end early
 _QUIET_RECHECK_S = 3600.0  # quiet hours only change with the configuration, or with daylight saving time

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.channels import ConfiguredChannel, Level, Route
+from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.slurm.states import Outcome
 
 _MIN_WAIT_S = 2.0
@@ -47,14 +48,6 @@ class Field:
     name: str
     value: str = ""
     at_s: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """What a file says, or a part of it, laid out as lines; it holds no secrets."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

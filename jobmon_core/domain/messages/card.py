@@ -14,19 +14,20 @@ from typing import NamedTuple
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import count, rate, size
-from jobmon_core.domain.launch.judge import launched_text
-from jobmon_core.domain.launch.model import LaunchState, Verdict
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
+from jobmon_core.domain.logs.progress.events.ongoing import brought_up_to, ongoing_events, unusual_pause_s
+from jobmon_core.domain.logs.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.parts import job_title, where_fields
-from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import brought_up_to, ongoing_events, unusual_pause_s
-from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
-from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
+from jobmon_core.domain.node.launch.judge import launched_text
+from jobmon_core.domain.node.launch.model import LaunchState, Verdict
+from jobmon_core.domain.node.telemetry.model import AgentReport
+from jobmon_core.domain.node.telemetry.summary import GpuSummary, fullest_memory, gpu_summary, is_current
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import Phase, stated_reason
-from jobmon_core.domain.telemetry.model import AgentReport
-from jobmon_core.domain.telemetry.summary import GpuSummary, fullest_memory, gpu_summary, is_current
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _BAR_WIDTH = 20
 _FULL, _EMPTY = "█", "░"

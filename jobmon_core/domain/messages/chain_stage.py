@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.humanize import count, listed
-from jobmon_core.domain.job_settings import ChainStage
+from jobmon_core.domain.job.job_settings import ChainStage
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.pending_reasons import NEVER_SATISFIED
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 
 _MAX_NAMED = 5
 _MAX_STAGE_CHARS = 60

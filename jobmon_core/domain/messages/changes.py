@@ -8,11 +8,11 @@ from dataclasses import replace
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Change, Message, OutboxEntry, Tone
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Phase
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 
 STARTED = "started"
 _MAX_CHANGES = 200  # in one message; the title counts all

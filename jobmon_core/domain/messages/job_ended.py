@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from jobmon_core.domain.before.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
-from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.efficiency.text import efficiency_line
 from jobmon_core.domain.humanize import count, duration, listed, size
+from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.efficiency.text import efficiency_line
+from jobmon_core.domain.job.tracking.cause_groups import CauseGroup, cause_groups
+from jobmon_core.domain.job.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.messages.restart import restart_sentence
-from jobmon_core.domain.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.slurm.exit_codes import labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import waited_for_failure
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.cause_groups import CauseGroup, cause_groups
-from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 
 _EndedTask = tuple[Task, End]
 

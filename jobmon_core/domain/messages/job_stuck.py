@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from jobmon_core.domain.backends import url_of, uses_slurm
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.ray_reasons import ray_problem
 from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
-from jobmon_core.domain.ray.reasons import ray_problem
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import (
     NEVER_SATISFIED,
@@ -19,7 +20,6 @@ from jobmon_core.domain.slurm.pending_reasons import (
     pending_hint,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _SETTLED_S = 30.0  # for which Slurm gives the same reason
 _HELD_STATES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.channels import Level
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
 _LEVELS = {
     EventKind.LAUNCH_FAILED: Level.CRITICAL,

@@ -7,8 +7,8 @@ from shlex import quote
 
 from jobmon_core.domain.backends import is_ray, url_of, uses_slurm
 from jobmon_core.domain.delivery.outbox import Field
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.tracking.model import WatchedJob
 
 _OF_SLURM = "`scancel JOBID`"  # in an advice
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened

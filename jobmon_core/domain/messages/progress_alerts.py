@@ -8,12 +8,12 @@ from dataclasses import replace
 from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
+from jobmon_core.domain.logs.progress.events.ongoing import ends
 from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
-from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
-from jobmon_core.domain.progress.events.ongoing import ends
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.tracking.model import WatchedJob
 
 _HEADLINES = {
     EventKind.LAUNCH_FAILED: "The launch failed",

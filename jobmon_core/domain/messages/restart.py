@@ -5,10 +5,10 @@ from __future__ import annotations
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint, Verdict
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.messages.parts import job_title
-from jobmon_core.domain.progress.events.event import Event
-from jobmon_core.domain.restart.model import Decision, PickedCheckpoint, Verdict
-from jobmon_core.domain.tracking.model import WatchedJob
 
 _MAX_TITLE_CHARS = 120
 

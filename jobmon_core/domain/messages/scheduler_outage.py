@@ -13,8 +13,8 @@ from jobmon_core.domain.backends import OutageWords
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.tracking.model import AccountingStatus, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.model import AccountingStatus, WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 
 _OUTAGE = " is not responding"  # the end of a title
 

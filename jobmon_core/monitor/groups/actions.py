@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.groups.digest import summary
-from jobmon_core.domain.groups.poll import to_append
+from jobmon_core.domain.many.groups.digest import summary
+from jobmon_core.domain.many.groups.poll import to_append
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.files import failure_reason, open_private, write_atomically
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.member_view import MemberView
-    from jobmon_core.domain.groups.model import Group, GroupLog
+    from jobmon_core.domain.many.groups.member_view import MemberView
+    from jobmon_core.domain.many.groups.model import Group, GroupLog
 
 
 def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import named_path
-from jobmon_core.domain.groups.log_text import GpuFigures, figures_of_rows
-from jobmon_core.domain.telemetry.summary import all_gpus, gpu_summary, latest_reports
+from jobmon_core.domain.many.groups.log_text import GpuFigures, figures_of_rows
+from jobmon_core.domain.node.telemetry.summary import all_gpus, gpu_summary, latest_reports
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 GPU_METRICS = "gpu_metrics.csv"
 _GIB = 2**30

@@ -1,4 +1,4 @@
-"""Polls the groups of jobs: reads the members' state files, and does what `domain.groups.poll` decides.
+"""Polls the groups of jobs: reads the members' state files, and does what `domain.many.groups.poll` decides.
 
 A poll sends no query to Slurm: the monitors of the members keep the state files up to date. Any monitor may
 poll a group, one at a time.
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.groups.log_text import GpuFigures
-    from jobmon_core.domain.groups.member_view import MemberView
-    from jobmon_core.domain.groups.model import Group, GroupSettings, Member
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.log_text import GpuFigures
+    from jobmon_core.domain.many.groups.member_view import MemberView
+    from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member
     from jobmon_core.system.files import Stamp
     from jobmon_core.system.worker import Worker
 
@@ -118,8 +118,8 @@ class GroupKeeper:
             self._log_problem(name, str(error))
 
     def _poll_locked(self, group: Group) -> None:
-        from jobmon_core.domain.groups.log_text import EventText  # only for users with groups
-        from jobmon_core.domain.groups.poll import after_poll, is_due, logs_gpu_figures
+        from jobmon_core.domain.many.groups.log_text import EventText  # only for users with groups
+        from jobmon_core.domain.many.groups.poll import after_poll, is_due, logs_gpu_figures
         from jobmon_core.monitor.groups.actions import perform_saved
 
         group = self._with_newest_attempts(group)
@@ -154,7 +154,7 @@ class GroupKeeper:
 
     def _view(self, member: Member) -> MemberView:
         """Return what is known about a member; its state file is read again only if it has changed."""
-        from jobmon_core.domain.groups.member_view import UNREADABLE, UNWATCHED, MemberView, view_of
+        from jobmon_core.domain.many.groups.member_view import UNREADABLE, UNWATCHED, MemberView, view_of
         from jobmon_core.store.jobs import Unreadable
 
         if not member.state_id:
@@ -182,7 +182,7 @@ class GroupKeeper:
             found = {name: gpu_figures(self.ctx, job) for name, job in jobs.items() if job and job.is_running}
             return {name: figures for name, figures in found.items() if figures}
 
-        from jobmon_core.domain.groups.log_text import GpuFigures
+        from jobmon_core.domain.many.groups.log_text import GpuFigures
 
         try:
             return self.worker.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)

@@ -19,7 +19,7 @@ from jobmon_core.system.environment import user_environment
 from jobmon_core.system.runner import start_detached, wait_or_kill
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.groups.model import Group
+    from jobmon_core.domain.many.groups.model import Group
 
 _TIMEOUT_S = 3600.0
 

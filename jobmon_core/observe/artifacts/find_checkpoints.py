@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Candidate
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
 
 _LEVELS = 7  # of nested folders that are searched: an experiment's own, and those within a checkpoint
 _MAX_CHECKED = 400  # files whose content is checked, those of the newest checkpoints

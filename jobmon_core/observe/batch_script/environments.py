@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.batch_script.activation import Activation, Kind
-from jobmon_core.domain.checks.facts import EnvironmentFact
+from jobmon_core.domain.before.batch_script.activation import Activation, Kind
+from jobmon_core.domain.before.checks.facts import EnvironmentFact
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:

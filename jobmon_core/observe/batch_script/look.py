@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.checks.facts import PathFact, PathKind, Quota
+from jobmon_core.domain.before.checks.facts import PathFact, PathKind, Quota
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.system.filesystem import Filesystem
 from jobmon_core.system.runner import Ran

@@ -14,8 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
-from jobmon_core.domain.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
+from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.read import LogPart, read_tail
 from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, stat_own_file
@@ -23,7 +23,7 @@ from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
 
 _MAX_FILES = 64
 _LEVELS = 4  # of nested folders: JOB_torchelastic/RUN/attempt_0/3

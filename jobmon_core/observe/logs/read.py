@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
-from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
+from jobmon_core.domain.logs.diagnosis.log_text import clean_lines, is_binary
 from jobmon_core.domain.redaction import PRIVATE_KEY, without_private_keys
 from jobmon_core.observe.logs.byte_ranges import LogChunk, read_end, read_start
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file

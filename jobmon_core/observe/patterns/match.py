@@ -10,14 +10,14 @@ from functools import cached_property
 from itertools import compress, count, islice
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.patterns import Match, Pattern
+from jobmon_core.domain.logs.diagnosis.patterns import Match, Pattern
 from jobmon_core.observe.patterns.prefilter import ignores_case, literals_of
 from jobmon_core.observe.patterns.re2_regex import compile_matcher, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.domain.diagnosis.log_lines import LogLines
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 
 _ANY_LINE = frozenset({"\n"})  # found in every line: for an expression that requires no literal
 _MAX_LITERAL = 24  # characters

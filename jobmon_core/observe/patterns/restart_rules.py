@@ -6,8 +6,8 @@ from dataclasses import fields
 from functools import cache, partial
 
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.restart.model import Verdict
-from jobmon_core.domain.restart.rules import Rule, When
+from jobmon_core.domain.job.restart.model import Verdict
+from jobmon_core.domain.job.restart.rules import Rule, When
 from jobmon_core.observe.patterns.entries import Entry, read_entries, text_faults, unknown_keys
 from jobmon_core.system.files import shipped_file
 from jobmon_core.system.json_codec import DecodeError, from_json

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cache
 
-from jobmon_core.domain.triage.situation import XidError  # noqa: TC001 - the codec reads the hint at run time
+from jobmon_core.domain.node.triage.situation import XidError  # noqa: TC001 - the codec reads the hint at run time
 from jobmon_core.system.files import shipped_file
 from jobmon_core.system.json_codec import from_json
 

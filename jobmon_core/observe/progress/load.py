@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.job_settings import MAX_GROUPS
-from jobmon_core.domain.progress.log.formats import OWN, Format, Role
-from jobmon_core.domain.progress.log.user_patterns import (
+from jobmon_core.domain.job.job_settings import MAX_GROUPS
+from jobmon_core.domain.logs.progress.log.formats import OWN, Format, Role
+from jobmon_core.domain.logs.progress.log.user_patterns import (
     MAX_METRICS,
     group_names,
     known_metric,

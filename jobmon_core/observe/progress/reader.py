@@ -11,10 +11,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.progress.log.fold import LogState, fold
-from jobmon_core.domain.progress.log.judge import judge
-from jobmon_core.domain.progress.log.merge import merged
-from jobmon_core.domain.progress.log.reader_state import FileState, ReaderState
+from jobmon_core.domain.logs.progress.log.fold import LogState, fold
+from jobmon_core.domain.logs.progress.log.judge import judge
+from jobmon_core.domain.logs.progress.log.merge import merged
+from jobmon_core.domain.logs.progress.log.reader_state import FileState, ReaderState
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.updates import end_of_block, split_updates, thinned
@@ -22,7 +22,7 @@ from jobmon_core.observe.progress.updates import end_of_block, split_updates, th
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.observe.logs.open_file import RegularFile
 
 MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, the last 4 MiB are read

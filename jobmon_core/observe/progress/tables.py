@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from jobmon_core.domain.progress.log.formats import Format
+from jobmon_core.domain.logs.progress.log.formats import Format
 
 ROW = Format("table", "Row of a table with a column of steps or epochs", "", fallback=True)
 _SEPARATORS = "\t,;|"

@@ -8,11 +8,11 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.own_files import OwnFiles
+    from jobmon_core.domain.job.own_files import OwnFiles
 
 _NAME = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-\d+")

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.provenance.model import GitState, digest
+from jobmon_core.domain.many.provenance.model import GitState, digest
 from jobmon_core.system.runner import NotStarted, Ran, succeeded
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.provenance.model import (
+from jobmon_core.domain.many.provenance.model import (
     MAX_SCRIPT_BYTES,
     PythonEnvironment,
     Script,

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, StorageFailed
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, compact
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
 from jobmon_core.scheduler.local.task_env import CLUSTER, TaskEnv

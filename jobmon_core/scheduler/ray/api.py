@@ -13,14 +13,14 @@ from urllib.parse import quote, urlencode
 
 from jobmon_core import __version__
 from jobmon_core.domain.backends import url_of
-from jobmon_core.domain.health.pods import read_ray_status
+from jobmon_core.domain.node.health.pods import read_ray_status
 from jobmon_core.scheduler.ray.ray_job import RayJob, parse_job, parse_jobs
 from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, send
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.domain.health.model import ClusterResources
+    from jobmon_core.domain.node.health.model import ClusterResources
 
 # Source: Ray's documentation on token authentication (since 2.52), and `RAY_JOB_HEADERS` of its job client.
 HINT = (

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status
@@ -16,7 +16,7 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon_core.domain.health.model import ClusterResources
+    from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.scheduler.base import BackendResources

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.humanize import listed
-from jobmon_core.domain.ray.reasons import SHORT
+from jobmon_core.domain.logs.diagnosis.ray_reasons import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jobmon_core.domain.ray.reasons import LOST, STOPPED
+from jobmon_core.domain.logs.diagnosis.ray_reasons import LOST, STOPPED
 from jobmon_core.domain.slurm.states import JobState
 
 _START_TIMEOUT = "JOB_SUPERVISOR_ACTOR_START_TIMEOUT"

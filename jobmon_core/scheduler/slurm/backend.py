@@ -12,10 +12,10 @@ from jobmon_core.scheduler.base import AgentLaunch, Backend, ShortJobs, Submissi
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.pending.model import PendingFacts
+    from jobmon_core.domain.before.pending.model import PendingFacts
+    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-    from jobmon_core.domain.telemetry.measured_use import StepUsage
     from jobmon_core.scheduler.base import (
         AgentRequest,
         BackendResources,
@@ -67,8 +67,8 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     """
     from dataclasses import replace
 
+    from jobmon_core.domain.node.telemetry.agent_command import agent_command, killed_first
     from jobmon_core.domain.slurm.node_list import node_names
-    from jobmon_core.domain.telemetry.agent_command import agent_command, killed_first
     from jobmon_core.scheduler.slurm import commands, values
     from jobmon_core.system.runner import Runner, succeeded
 

@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
 from jobmon_core.system.runner import Ran, Runner
 

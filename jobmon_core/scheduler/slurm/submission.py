@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.checks.facts import SubmissionAnswer
+from jobmon_core.domain.before.checks.facts import SubmissionAnswer
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.slurm.log_paths import literal
 from jobmon_core.domain.slurm.states import JobState, Phase
@@ -25,7 +25,7 @@ from jobmon_core.system.runner import NotStarted, Ran, succeeded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.pending.model import Partition
+    from jobmon_core.domain.before.pending.model import Partition
     from jobmon_core.scheduler.base import Submitted
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result, Runner

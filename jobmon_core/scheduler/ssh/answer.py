@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import ListedFile, Listing
-from jobmon_core.domain.hosts.model import (
+from jobmon_core.domain.node.hosts.model import (
     HostUsage,
     Look,
     Pane,

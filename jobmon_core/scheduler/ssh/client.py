@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
-from jobmon_core.domain.hosts.judge import Gone, Status, apply_look, is_another_machine, may_be_removed
-from jobmon_core.domain.hosts.model import HostJob, JobEnd, Look
-from jobmon_core.domain.hosts.settings import find_host
+from jobmon_core.domain.node.hosts.judge import Gone, Status, apply_look, is_another_machine, may_be_removed
+from jobmon_core.domain.node.hosts.model import HostJob, JobEnd, Look
+from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ssh import script
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.domain.hosts.model import SeenLog
+    from jobmon_core.domain.node.hosts.model import SeenLog
     from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
 

@@ -19,7 +19,7 @@ from jobmon_core.system.runner import NotStarted, Ran, Runner
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.system.runner import Result
 
 TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s

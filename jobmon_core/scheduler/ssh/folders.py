@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable
-from jobmon_core.domain.hosts.judge import is_another_machine
-from jobmon_core.domain.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.node.hosts.judge import is_another_machine
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import FileEnds
 from jobmon_core.scheduler.ssh import script
@@ -21,7 +21,7 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.hosts.model import HostJob
+    from jobmon_core.domain.node.hosts.model import HostJob
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ssh.answer import Answer
 

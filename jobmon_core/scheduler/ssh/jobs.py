@@ -11,10 +11,10 @@ from posixpath import basename
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StorageFailed, UnknownJob
-from jobmon_core.domain.hosts.model import HostJob, Process
-from jobmon_core.domain.hosts.settings import find_host
-from jobmon_core.domain.hosts.target import Target
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.node.hosts.model import HostJob, Process
+from jobmon_core.domain.node.hosts.settings import find_host
+from jobmon_core.domain.node.hosts.target import Target
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import Unreachable
@@ -28,8 +28,8 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.hosts.model import Pane
-    from jobmon_core.domain.hosts.settings import Host
+    from jobmon_core.domain.node.hosts.model import Pane
+    from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ssh.answer import Answer
     from jobmon_core.scheduler.ssh.records import JobFolder

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
-from jobmon_core.domain.hosts.settings import find_host
+from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.scheduler.base import ManualCommands
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.records import HostRecords
@@ -14,7 +14,7 @@ from jobmon_core.scheduler.ssh.records import HostRecords
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.hosts.model import HostJob, Process
+    from jobmon_core.domain.node.hosts.model import HostJob, Process
     from jobmon_core.scheduler.base import BackendResources
 
 _TAIL_LINES = 50

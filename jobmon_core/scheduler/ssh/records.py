@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.hosts.model import HostJob, HostUsage
+from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
 from jobmon_core.scheduler.record_files import read_record, reserve_id, write_record
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.hosts.model import Process
+    from jobmon_core.domain.node.hosts.model import Process
 
 MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
 MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together

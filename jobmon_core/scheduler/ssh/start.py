@@ -19,9 +19,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
-from jobmon_core.domain.hosts.judge import apply_look
-from jobmon_core.domain.hosts.model import HostJob
-from jobmon_core.domain.hosts.target import Target, name_of_command
+from jobmon_core.domain.node.hosts.judge import apply_look
+from jobmon_core.domain.node.hosts.model import HostJob
+from jobmon_core.domain.node.hosts.target import Target, name_of_command
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
 from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
@@ -30,7 +30,7 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jobmon_core.domain.hosts.model import SeenRun
+    from jobmon_core.domain.node.hosts.model import SeenRun
     from jobmon_core.scheduler.base import BackendResources, RemoteJob
     from jobmon_core.scheduler.ssh.records import JobFolder
 

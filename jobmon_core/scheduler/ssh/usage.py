@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.telemetry.model import Disk, Memory, Node, Sample, Worker
+from jobmon_core.domain.node.telemetry.model import Disk, Memory, Node, Sample, Worker
 from jobmon_core.scheduler.ssh.records import HostRecords
 
 if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Listing
-    from jobmon_core.domain.hosts.model import HostJob, HostUsage
+    from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
     from jobmon_core.scheduler.base import BackendResources
 
 _MAX_NAME = 60  # characters of a command line

@@ -13,16 +13,17 @@ import pytest
 from jobmon_core.analysis.ending.bundle import MAX_BUNDLES, with_bundles
 from jobmon_core.analysis.ending.complete import completed_diagnoses
 from jobmon_core.analysis.ending.files import EndFiles
-from jobmon_core.domain.diagnosis.model import MISSING_OUTPUTS, Diagnosis, Line
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, Progress, WorkerProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, EndInquiry, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import MISSING_OUTPUTS, Diagnosis, Line
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.telemetry.model import AgentReport
-from jobmon_core.domain.tracking.model import End, EndInquiry, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.store.telemetry import TaskTelemetry

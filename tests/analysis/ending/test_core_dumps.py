@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.ending.core_dumps import newest_core_dump, with_core_dump
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.own_files import OwnFiles
+from jobmon_core.domain.job.own_files import OwnFiles
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 
 STARTED_S = 1_763_999_000
 CRASH = End(

@@ -11,15 +11,14 @@ import pytest
 from jobmon_core.analysis.ending.outputs import with_known_outputs, with_outputs
 from jobmon_core.analysis.ending.results import Results, read_results
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
-from jobmon_core.domain.delivery.outbox import Quote
-from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis
-from jobmon_core.domain.job_settings import Done, JobSettings
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import Done, JobSettings
+from jobmon_core.domain.job.own_files import OwnFiles
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Diagnosis, Quote
 from jobmon_core.domain.messages.job_ended import job_ended_messages
-from jobmon_core.domain.own_files import OwnFiles
-from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from tests.support.checkpoint_layouts import torch_file
 
 START_S = 1_764_000_000

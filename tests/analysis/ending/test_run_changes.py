@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.ending.run_changes import changes_lines
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.provenance.model import RunRecord
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import JobStore

@@ -10,12 +10,12 @@ import pytest
 
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.processes.watch import with_log_sizes
-from jobmon_core.domain.artifacts.done import GRACE_S, DoneLook, record_by_files
-from jobmon_core.domain.job_settings import Done, JobSettings
+from jobmon_core.domain.job.job_settings import Done, JobSettings
+from jobmon_core.domain.job.tracking.done import GRACE_S, DoneLook, record_by_files
+from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.monitor.done_hints import DoneHints
 from tests.support.clock import FakeClock
 

@@ -11,9 +11,9 @@ from jobmon.views.artifacts import artifacts_json, artifacts_rows
 from jobmon_core.analysis.outputs.find import Listings, look_at_all_found, look_at_found_outputs
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.json_file import JsonFile
 
 START_S = 1_764_000_000

@@ -10,14 +10,14 @@ import pytest
 
 from jobmon_core.analysis.restarts.decision import decision_about
 from jobmon_core.analysis.restarts.facts import Submitted
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.restart.processes_left import ProcessesLeft, why_alive
-from jobmon_core.domain.restart.settings import AttemptPlace, RestartMode, RestartSettings
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
+from jobmon_core.domain.job.restart.processes_left import ProcessesLeft, why_alive
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from tests.support.checkpoint_layouts import hf_trainer, saved_at
 
 NOW_S = 1_800_000_000

@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.restarts.facts import Submitted, end_facts, with_partition
-from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
-from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.pending.model import Partition
-from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
-from jobmon_core.domain.ray.reasons import STOPPED
-from jobmon_core.domain.restart.end_facts import STALL_CANCELLED, EndFacts, Requested
-from jobmon_core.domain.restart.settings import AttemptPlace
+from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.end_facts import EndFacts, Requested
+from jobmon_core.domain.job.restart.settings import AttemptPlace
+from jobmon_core.domain.job.tracking.model import End, EndInquiry, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
+from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
+from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, EndInquiry, Source, Task, WatchedJob
 
 NOW_S = 1_700_000_000
 PLACE = JobSettings(attempt=AttemptPlace("4f2a"))

@@ -11,11 +11,12 @@ import pytest
 
 from jobmon_core.analysis.restarts.pick import is_still, pick
 from jobmon_core.analysis.restarts.set_aside import set_aside
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
-from jobmon_core.domain.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.restart.settings import AttemptPlace, RestartSettings
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from tests.support.checkpoint_layouts import LAYOUTS, hf_trainer, plain_torch, saved_at, torch_dcp, torch_file
 from tests.support.lineages import START_S, timed_job
 

@@ -14,16 +14,16 @@ import pytest
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.analysis.restarts.resumed import AttemptLook, follow_attempt
 from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.diagnosis.model import EarlierLog
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.model import Attempt, Lineage
+from jobmon_core.domain.job.restart.resumed import ResumeState, step_in
+from jobmon_core.domain.job.restart.settings import AttemptPlace
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import EarlierLog
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.messages.progress_alerts import with_further_events, with_progress_alerts
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.restart.model import Attempt, Lineage
-from jobmon_core.domain.restart.resumed import ResumeState, step_in
-from jobmon_core.domain.restart.settings import AttemptPlace
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 from jobmon_core.store.json_file import JsonFile

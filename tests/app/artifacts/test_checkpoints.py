@@ -14,11 +14,11 @@ from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, ListedFile, Outputs
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.checkpoint_layouts import torch_file
 

@@ -11,9 +11,9 @@ import pytest
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints
-from jobmon_core.domain.checks.model import Item, Status
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.job_records import OOM, RUNNING, failed, job_of, succeeded
 

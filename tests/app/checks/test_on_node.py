@@ -8,10 +8,10 @@ import pytest
 
 from jobmon_core.app.checks.on_node import CheckNode
 from jobmon_core.context import Context
-from jobmon_core.domain.batch_script.parse import parse_script
-from jobmon_core.domain.batch_script.request import read_request
-from jobmon_core.domain.checks.facts import Facts
-from jobmon_core.domain.checks.model import Item, Status
+from jobmon_core.domain.before.batch_script.parse import parse_script
+from jobmon_core.domain.before.batch_script.request import read_request
+from jobmon_core.domain.before.checks.facts import Facts
+from jobmon_core.domain.before.checks.model import Item, Status
 from jobmon_core.store.home import Home
 from jobmon_core.system.runner import Result, TimedOut
 from tests.support.clock import FakeClock

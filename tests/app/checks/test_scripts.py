@@ -13,7 +13,7 @@ import pytest
 from jobmon.commands.restart_options import restart_change
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
-from jobmon_core.domain.checks.model import Item, Status
+from jobmon_core.domain.before.checks.model import Item, Status
 from jobmon_core.store.home import Home
 from tests.support.batch_scripts import (
     BAD,

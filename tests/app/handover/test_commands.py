@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.app.handover_facts import failed_indices
+from jobmon_core.domain.job.tracking.model import Task
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task
 from tests.support.job_records import failed, job_of, succeeded
 
 RUNS = Task("3", JobState.RUNNING, "RUNNING")

@@ -11,10 +11,10 @@ import pytest
 from jobmon_core.app.jobs.efficiency import Collected, collect
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.domain.groups.model import Group, Member
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.slurm.rows import GpuSource, Usage
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP

@@ -8,7 +8,7 @@ import pytest
 from jobmon_core.app.jobs.find import find_job, find_ref, find_ref_by_name
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.store.home import Home
 from tests.support.job_records import NOW_S, RUNNING, job_of
 

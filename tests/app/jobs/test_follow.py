@@ -7,8 +7,8 @@ import pytest
 
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.context import Context
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Wake

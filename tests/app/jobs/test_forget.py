@@ -9,8 +9,8 @@ from jobmon_core.app.jobs.forget import forget, kept_because, prune
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.card import CardPhase, JobCard
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner

@@ -14,7 +14,7 @@ from jobmon_core.app.jobs.output import (
     task_with_new_log,
 )
 from jobmon_core.context import Context
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome

@@ -8,9 +8,9 @@ import pytest
 
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.context import Context
-from jobmon_core.domain.groups.model import Group, GroupSettings, Member
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer

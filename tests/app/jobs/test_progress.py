@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.app.jobs.progress import LogProgress
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
 from tests.support.job_records import NOW_S
 from tests.support.live_jobs import progress_of
 

@@ -12,11 +12,11 @@ from jobmon.views.report.html import report_html
 from jobmon_core.app.jobs.report import ReportData, collect_report
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.report.series import Window
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.report.series import Window
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.telemetry import START_S, Shape, eventful_job, two_nodes, write_telemetry

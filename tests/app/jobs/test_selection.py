@@ -15,9 +15,9 @@ from jobmon_core.app.jobs.selection import (
     running_tasks,
     select,
 )
+from jobmon_core.domain.job.tracking.model import EndInquiry, WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import EndInquiry, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import (
     ENTRY,

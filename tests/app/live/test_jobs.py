@@ -8,11 +8,11 @@ import pytest
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing, LiveJobs
 from jobmon_core.context import Context
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
@@ -147,7 +147,7 @@ def test_a_state_file_that_cannot_be_read_is_counted(home: Home12) -> None:
 
 
 def test_a_job_that_left_the_queue_is_ending(home: Home12) -> None:
-    from jobmon_core.domain.tracking.model import EndInquiry
+    from jobmon_core.domain.job.tracking.model import EndInquiry
 
     home.save(replace(running_task(), inquiry=EndInquiry(NOW_S, NOW_S, JobState.COMPLETED)), job_id=12)
     assert refs(LiveJobs(home.ctx).listing())[0] == ("12", Group.ENDING)

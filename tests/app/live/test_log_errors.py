@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.live.log_errors import MOST, ErrorLine, LogErrors
-from jobmon_core.domain.diagnosis.patterns import Severity
-from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.observe.logs.read import read_tail
 from tests.support.job_records import JOB
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.app.live.tasks import JobPhase, phase_of
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import End, EndInquiry, Source, Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, EndInquiry, Source, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, PENDING, job_of
 from tests.support.live_jobs import progress_of, running_task

@@ -12,9 +12,9 @@ from jobmon_core.app.live.jobs import LiveJobs
 from jobmon_core.app.live.tasks import TaskAgents
 from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.context import Context
-from jobmon_core.domain.telemetry.agent_plan import AgentAttempts
-from jobmon_core.domain.telemetry.model import AgentReport
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.agent_plan import AgentAttempts
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.store.home import Home
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.telemetry import LATEST, AgentRecord

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.app.live.verdict import all_problems
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from tests.support.situations import trouble
 
 NAN = Event(100.0, EventKind.DIVERGED, "the loss is nan")

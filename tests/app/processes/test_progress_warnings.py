@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from jobmon_core.app.processes.run import ProgressWarnings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.store.job_files import ProgressFile
 from tests.support.clock import FakeClock
 

@@ -16,9 +16,9 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, UnknownJob
-from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.job_records import ENTRY, NOW_S, OOM, failed

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.app.waiting.result import Result, judge, overall
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from tests.support.job_records import NOW_S, OOM, PENDING, RUNNING, ended, failed, job_of, succeeded
 
 DOUBTFUL = ended(JobState.COMPLETED, Outcome.SUCCESS, diagnosis=OOM)

@@ -12,7 +12,7 @@ from jobmon.views.waiting import Known, wait_line
 from jobmon_core.app.waiting.result import Result, Waited
 from jobmon_core.app.waiting.wait import Target, WaitForJobs
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Wake

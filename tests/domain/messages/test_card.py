@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.messages.card import card_of
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Memory, Sample
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Memory, Sample
-from jobmon_core.domain.tracking.model import Task, WatchedJob
 from tests.support.job_records import NOW_S, PENDING, failed, job_of, succeeded
 from tests.support.live_jobs import progress_of, running_task
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.delivery.outbox import Message, Tone
-from jobmon_core.domain.job_settings import ChainStage, JobSettings
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import ChainStage, JobSettings
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
-from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 
 NOW_S = 1_000.0
 STAGES = ("a.sbatch", "--gres=gpu:1 b.sbatch --epochs 3", "c.sbatch")

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Change
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.messages.changes import with_change_messages
 from jobmon_core.domain.messages.progress_alerts import with_further_events, with_progress_alerts
-from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 
 NEW = WatchedJob("slurm-12-x", 12, 100.0, name="train")
 PENDING = replace(NEW, tasks={"": Task("", JobState.PENDING, "PENDING")})

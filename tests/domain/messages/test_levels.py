@@ -6,10 +6,10 @@ import pytest
 
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
-from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.system.json_codec import from_json, to_json
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from jobmon_core.domain.channels import Level, Route
 from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
-from jobmon_core.domain.tracking.model import WatchedJob
 from tests.support.play import Play, record, row, sacct_row
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")

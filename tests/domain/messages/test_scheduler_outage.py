@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import Step
 from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice, current_outage, may_notify
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
 
 MINUTE_S = 60.0

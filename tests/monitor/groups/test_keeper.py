@@ -13,7 +13,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.stored_message import StoredMessage
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.groups.model import Group, GroupSettings, Member, MemberMessages
+from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member, MemberMessages
 from jobmon_core.monitor.groups import actions
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.store.group_files import GroupStore

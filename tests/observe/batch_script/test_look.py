@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.batch_script.activation import Activation, Kind
-from jobmon_core.domain.checks.facts import PathKind, Quota
+from jobmon_core.domain.before.batch_script.activation import Activation, Kind
+from jobmon_core.domain.before.checks.facts import PathKind, Quota
 from jobmon_core.observe.batch_script.environments import conda_environment, missing_packages, venv_of
 from jobmon_core.observe.batch_script.look import existing_folder, look_at, read_quota, read_text
 from jobmon_core.system.runner import Runner

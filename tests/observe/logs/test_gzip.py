@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
 
 LOG = b"".join(b"step %d: loss 0.%d\n" % (n, n * 7919 % 10007) for n in range(1, 5001))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.own_files import Origin, OwnFiles
+from jobmon_core.domain.job.own_files import Origin, OwnFiles
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_error_file, read_rank_log
 
 JOB = 8123

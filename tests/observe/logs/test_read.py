@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.observe.logs.read import TAIL_BYTES, LogPart, read_head, read_tail
 
 

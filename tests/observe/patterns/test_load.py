@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.patterns import LABELS, Role
+from jobmon_core.domain.logs.diagnosis.patterns import LABELS, Role
 from jobmon_core.observe.patterns.load import (
     load_patterns,
     overlay,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.model import SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import Pattern, Role
+from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
+from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.load import load_patterns, parse_patterns
 from jobmon_core.observe.patterns.match import Matcher

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.progress.figures import units
-from jobmon_core.domain.progress.log.judge import with_total
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.figures import units
+from jobmon_core.domain.logs.progress.log.judge import with_total
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
 from tests.observe.progress.test_reader import read, values

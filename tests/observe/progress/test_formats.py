@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.progress.log.formats import GROUPS, Format, Reading
+from jobmon_core.domain.logs.progress.log.formats import GROUPS, Format, Reading
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 from jobmon_core.observe.progress.load import FILE_NAME, FormatFile, shipped_formats
 from jobmon_core.observe.progress.match import FormatMatcher

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.load import FILE_NAME
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader

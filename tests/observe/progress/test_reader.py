@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.progress.log.merge import merged
-from jobmon_core.domain.progress.log.reader_state import ReaderState
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.logs.progress.log.merge import merged
+from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
 from jobmon_core.system.json_codec import from_json, to_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.progress.log.values import stamp_s
+from jobmon_core.domain.logs.progress.log.values import stamp_s
 from tests.observe.progress.test_reader import read, values
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.own_files import OwnFiles
-from jobmon_core.domain.progress.log.judge import with_total_of_checkpoint
-from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.job.own_files import OwnFiles
+from jobmon_core.domain.logs.progress.log.judge import with_total_of_checkpoint
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state, read_trainer_state
 
 LOSSES = [

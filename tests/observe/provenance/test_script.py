@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jobmon_core.domain.provenance.model import MAX_SCRIPT_BYTES, ScriptKind, digest
+from jobmon_core.domain.many.provenance.model import MAX_SCRIPT_BYTES, ScriptKind, digest
 from jobmon_core.observe.provenance.script import (
     changed_files,
     file_digests,

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.job.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.job.tracking.apply_queue import apply_queue
+from jobmon_core.domain.job.tracking.apply_record import apply_record
+from jobmon_core.domain.job.tracking.conclude import conclude
+from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue
-from jobmon_core.domain.tracking.apply_record import apply_record
-from jobmon_core.domain.tracking.conclude import conclude
-from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
 from jobmon_core.scheduler.process.find import find_process
 

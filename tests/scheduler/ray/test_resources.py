@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.domain.health.model import ClusterResources
+from jobmon_core.domain.node.health.model import ClusterResources
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ray.client import cluster_resources
 from tests.support.fake_ray import FakeRay, ray_resources

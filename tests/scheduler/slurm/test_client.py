@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import TIMEOUT_S, SlurmScheduler

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.checks.facts import SubmissionAnswer
-from jobmon_core.domain.pending.model import Partition
+from jobmon_core.domain.before.checks.facts import SubmissionAnswer
+from jobmon_core.domain.before.pending.model import Partition
 from jobmon_core.scheduler.slurm.submission import read_partition, read_test_only
 from jobmon_core.scheduler.slurm.submission import test_only as ask_test_only
 from jobmon_core.system.runner import NotStarted, TimedOut

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.hosts.model import HostJob
+from jobmon_core.domain.node.hosts.model import HostJob
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ssh.client import SshScheduler
 from jobmon_core.scheduler.ssh.records import HostRecords

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.hosts.settings import Host
+from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.ssh.connection import answer, command, control_folder
 from jobmon_core.system.runner import NotStarted, Ran, Result, TimedOut, TooLong

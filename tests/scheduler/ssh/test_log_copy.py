@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.hosts.model import SeenFile, SeenLog
+from jobmon_core.domain.node.hosts.model import SeenFile, SeenLog
 from jobmon_core.scheduler.ssh import client
 from jobmon_core.scheduler.ssh.client import CopyPosition, add_to_copy, copy_position
 from jobmon_core.scheduler.ssh.records import JobFolder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.hosts.model import HostJob, HostUsage
+from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
 from jobmon_core.scheduler.ssh.records import Boots, HostRecords
 
 

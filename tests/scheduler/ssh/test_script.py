@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.hosts.model import Process, SeenRun
-from jobmon_core.domain.hosts.settings import Host
+from jobmon_core.domain.node.hosts.model import Process, SeenRun
+from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import Answer, read_answer
 from jobmon_core.scheduler.ssh.connection import answer, framed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.groups.model import Group
+from jobmon_core.domain.many.groups.model import Group
 from jobmon_core.store.group_files import GroupStore, groups_of_message
 
 

@@ -11,9 +11,9 @@ from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
 from jobmon_core.app.patrol.files import JobFiles
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
 from tests.support.job_records import NOW_S, RUNNING, ended, failed, job_of, status_of, succeeded
 
 CANCELLED = ended(JobState.CANCELLED, Outcome.CANCELLED)

@@ -6,7 +6,7 @@ import pytest
 
 from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core.app.handover_facts import Handover
-from jobmon_core.domain.groups.model import Group, GroupSettings
+from jobmon_core.domain.many.groups.model import Group, GroupSettings
 from tests.support.job_records import NOW_S
 
 SETTING = Setting("1.0", "me", "login1", ())

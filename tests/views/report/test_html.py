@@ -15,10 +15,10 @@ import pytest
 
 from jobmon.views.report.html import report_html
 from jobmon_core.app.jobs.report import ReportData
-from jobmon_core.domain.diagnosis.model import Line
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import TaskProgress
-from jobmon_core.domain.report.series import Window
+from jobmon_core.domain.job.report.series import Window
+from jobmon_core.domain.logs.diagnosis.model import Line
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import TaskProgress
 from tests.support.job_records import failed, succeeded
 from tests.support.telemetry import OOM_KILLED, START_S, Shape, report_data, two_nodes
 

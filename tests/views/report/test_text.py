@@ -14,7 +14,7 @@ from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE
 from jobmon_core.app.jobs.report import ReportData
-from jobmon_core.domain.progress.model import TaskProgress
+from jobmon_core.domain.logs.progress.model import TaskProgress
 from tests.support.job_records import failed, succeeded
 from tests.support.telemetry import Shape, report_data, two_nodes
 

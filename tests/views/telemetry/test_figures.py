@@ -22,8 +22,8 @@ from jobmon.views.telemetry.figures import (
     workers_text,
 )
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks
-from jobmon_core.domain.progress.model import JobProgress
-from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Sample, WorkerStatus
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Memory, Sample, WorkerStatus
 from tests.support.agent_reports import GIB, gpu, report, sample, worker
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import running_task

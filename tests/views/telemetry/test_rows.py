@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, Progress, WorkerProgress
-from jobmon_core.domain.telemetry.measured_use import StepUsage
-from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport
 from tests.support.agent_reports import report, sample, worker
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import running_task

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE, bar, in_ascii, sparkline, throughput
-from jobmon_core.domain.progress.model import History, Sample
+from jobmon_core.domain.logs.progress.model import History, Sample
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
-from jobmon_core.domain.telemetry.model import AgentReport, WorkerStatus
-from jobmon_core.domain.tracking.model import Task
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import Task
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import Estimate, TaskProgress
+from jobmon_core.domain.node.telemetry.model import AgentReport, WorkerStatus
 from jobmon_core.lifecycle.health import Health
 from tests.support.agent_reports import gpu, report, sample, worker
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of, succeeded

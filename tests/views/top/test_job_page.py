@@ -9,13 +9,13 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile
-from jobmon_core.domain.diagnosis.patterns import Severity
-from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import (
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.logs.diagnosis.patterns import Severity
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.logs.progress.model import (
     Confidence,
     Estimate,
-    JobProgress,
     Progress,
     Sample,
     TaskProgress,

@@ -10,11 +10,11 @@ from jobmon_core.app.live.jobs import LiveJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import End, Source
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source
 from jobmon_core.notify.terminal.channel import TerminalChannel
 from jobmon_core.notify.terminal.settings import FEED, TerminalSettings
 from jobmon_core.store.home import Home

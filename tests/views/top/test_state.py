@@ -7,7 +7,7 @@ import pytest
 from jobmon.views.top.state import Key, Page, View, press, reselected
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
-from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.job.job_progress import JobProgress
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import running_task
 

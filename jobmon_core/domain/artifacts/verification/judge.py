@@ -14,8 +14,8 @@ from jobmon_core.domain.artifacts.file_check import SMALLER, UNEVEN_ROWS, FileCh
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.paths import name_of, suffix_of
 from jobmon_core.domain.artifacts.verification.shards import ShardSet, shard_sets
-from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.humanize import count, listed, size
+from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 
 _NAMED, _NAMED_MISSING = 4, 8  # at most so many damaged files are named in an explanation
 _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".lock", ".incomplete")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.pending.categories import Need, category_of, is_eligible, needs_of
-from jobmon_core.domain.pending.model import PendingFacts
+from jobmon_core.domain.before.pending.categories import Need, category_of, is_eligible, needs_of
+from jobmon_core.domain.before.pending.model import PendingFacts
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import values
@@ -25,7 +25,7 @@ from jobmon_core.system.runner import Ran
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jobmon_core.domain.pending.model import Dependency, Limit, Node, Partition, PendingJob
+    from jobmon_core.domain.before.pending.model import Dependency, Limit, Node, Partition, PendingJob
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.system.runner import Runner
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.pending.model import License, Limit, Node, Partition, Reservation
+from jobmon_core.domain.before.pending.model import License, Limit, Node, Partition, Reservation
 from jobmon_core.scheduler.slurm import values
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.pending.categories import category_of, is_eligible
-from jobmon_core.domain.pending.model import Dependency, PendingJob, QueuePlace, Request
+from jobmon_core.domain.before.pending.categories import category_of, is_eligible
+from jobmon_core.domain.before.pending.model import Dependency, PendingJob, QueuePlace, Request
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import SEP

@@ -2,14 +2,15 @@
 
 sstat runs only for a user who looks at jobs that no agent can watch, once for all of them. A monitor never
 runs it: a query goes to slurmd on every node of every job, and its figures are too few for a live verdict
-(`domain/triage`): a job's GPUs, processes and limits are missing, and Slurm samples every 30 s by default.
+(`domain/node/triage`): a job's GPUs, processes and limits are missing, and by default Slurm samples every
+30 s.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.telemetry.measured_use import StepUsage
+from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.system.runner import Ran
 

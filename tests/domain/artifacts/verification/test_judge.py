@@ -8,7 +8,7 @@ from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, judge_outputs
-from jobmon_core.domain.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
+from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 
 
 def files(*names: str) -> tuple[ListedFile, ...]:

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.pending.model import Dependency, License, Limit, PendingFacts, QueuePlace, Request
+from jobmon_core.domain.before.pending.model import (
+    Dependency,
+    License,
+    Limit,
+    PendingFacts,
+    QueuePlace,
+    Request,
+)
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState

@@ -1,0 +1,112 @@
+"""The variables of a shell script: what it sets, what it uses, and the values that its text shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from jobmon_core.domain.before.batch_script.model import BatchScript, Command, Part, PartKind, Word
+from jobmon_core.domain.before.batch_script.parse import ASSIGNMENT, without_prefix
+from jobmon_core.domain.before.batch_script.tokens import parts_of
+
+_DECLARING = ("export", "declare", "local", "readonly", "typeset")
+_READING = ("read", "mapfile", "readarray", "getopts")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_USED_IN_TEXT = re.compile(r"\$\{?([A-Za-z_]\w*)(:?[-=+?])?")
+_ARITHMETIC = re.compile(r"\(\((.{1,500}?)\)\)")
+_COMPUTED = re.compile(r"([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
+_TESTS = ("[", "[[", "test")
+
+
+class Use(NamedTuple):
+    """A variable that a command uses."""
+
+    name: str
+    line: int
+    is_guarded: bool  # whether the script provides for the case that it is not set
+
+
+def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
+    """Yield the variables that a command sets for later commands; None: the value is not in the text."""
+    if not command.words:
+        yield from ((each.name, each.value) for each in command.assignments)
+        return
+    first, *rest = command.words
+    if first.raw in _DECLARING:
+        for word in rest:
+            if found := ASSIGNMENT.fullmatch(word.raw):
+                value = without_prefix(word.parts, len(word.raw) - len(found[2]))
+                yield found[1], Word(value, found[2])
+    elif first.raw in _READING or first.raw in ("for", "select"):
+        names = rest if first.raw in _READING else rest[:1]
+        yield from ((word.raw, None) for word in names if _IDENTIFIER.fullmatch(word.raw))
+    elif first.raw == "let":
+        yield from ((found[0], None) for word in rest if (found := _IDENTIFIER.match(word.raw)))
+    elif first.raw == "printf" and rest[:1] and rest[0].raw == "-v":
+        yield from ((word.raw, None) for word in rest[1:2])
+
+
+def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the values of all variables as far as the text shows them; None: only the job will know.
+
+    ``known`` are those that the script starts with. A variable that is set to different values, or in a
+    loop, a branch, a group or a function, is not known.
+    """
+    values = dict(known)
+    assigned: set[str] = set()
+    for command in script.commands:
+        for name, word in assignments_of(command):
+            value = None if word is None or command.within else word.value(values)
+            is_same = name not in assigned or values.get(name) == value
+            values[name] = value if is_same else None
+            assigned.add(name)
+    return values
+
+
+def exported(script: BatchScript, values: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the variables that the script exports or declares, with their values."""
+    names = {
+        word.raw.partition("=")[0]
+        for command in script.commands
+        if command.name in ("export", "declare", "typeset")
+        for word in command.words[1:]
+    }
+    return {name: values.get(name) for name in names if _IDENTIFIER.fullmatch(name)}
+
+
+def set_names(script: BatchScript) -> set[str]:
+    """Return the names of all variables that some command sets."""
+    names = {name for command in script.commands for name, _ in assignments_of(command)}
+    prefixed = {each.name for command in script.commands for each in command.assignments}
+    # ${NAME:=value} and ${NAME:?} are set afterwards
+    guarded = {name for name, guard in _USED_IN_TEXT.findall(script.text) if guard.endswith(("=", "?"))}
+    # by arithmetic: ((i++)), for ((i = 0; ...))
+    computed = {name for text in _ARITHMETIC.findall(script.text) for name in _COMPUTED.findall(text)}
+    return names | prefixed | guarded | computed
+
+
+def uses_of(script: BatchScript) -> Iterator[Use]:
+    """Yield each use of a variable, also within here-strings and most command substitutions."""
+    tested = set(_tested(script))
+    for command in script.commands:
+        for word in command.every_word():
+            for part in _variables_in(word):
+                is_guarded = part.default is not None or part.text in tested
+                yield Use(part.text, command.line, is_guarded)
+
+
+def _tested(script: BatchScript) -> Iterator[str]:
+    """Yield the variables that a test looks at."""
+    for command in script.commands:
+        if command.name in _TESTS:
+            yield from (part.text for word in command.words for part in word.uses())
+            yield from (word.raw for word in command.words[1:] if _IDENTIFIER.fullmatch(word.raw))
+
+
+def _variables_in(word: Word, depth: int = 0) -> Iterator[Part]:
+    yield from word.uses()
+    if depth < 2:  # noqa: PLR2004 - substitutions within substitutions are rare
+        for part in word.parts:
+            if part.kind is PartKind.OTHER and not part.text.startswith("${") and "'" not in part.text:
+                yield from _variables_in(Word(parts_of(part.text)), depth + 1)

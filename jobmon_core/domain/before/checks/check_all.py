@@ -1,0 +1,80 @@
+"""All that this host checks before a submission; items with the same result are shown in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jobmon_core.domain.before.checks.facts import Facts, PathKind
+from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.before.checks.rules import (
+    folders,
+    gpus,
+    inputs,
+    restarts,
+    safety,
+    script,
+    setup,
+    shell,
+    slurm,
+)
+
+Rule = Callable[[Facts], Item]
+_WITHOUT_TEXT: dict[str, Rule] = {"script": script.script, "options": script.options_order}
+_RULES: dict[str, Rule] = {  # by the ids of their items
+    "script": script.script,
+    "interpreter": script.shebang,
+    "line_endings": script.line_endings,
+    "options": script.options_order,
+    "directives": script.directives,
+    "sbatch": slurm.test_only,
+    "time_limit": slurm.time_limit,
+    "chdir": slurm.working_folder,
+    "logs": slurm.logs,
+    "inputs": inputs.inputs,
+    "executables": inputs.executables,
+    "input_format": inputs.valid_inputs,
+    "data_split": inputs.split,
+    "outputs": folders.output_folders,
+    "earlier_outputs": folders.earlier_outputs,
+    "space": folders.room,
+    "environment": inputs.environments,
+    "packages": inputs.packages,
+    "variables": shell.variables,
+    "gpus": gpus.workers,
+    "gpu_ids": gpus.gpu_ids,
+    "checkpoints": safety.checkpoints,
+    "atomic_saves": safety.atomic_saves,
+    "signals": safety.signals,
+    "exit_status": shell.exit_status,
+    "completion_marker": shell.marker,
+    "python_output": shell.buffering,
+    "past_runs": safety.past_runs,
+    "same_script": safety.running,
+    "messages": setup.channels,
+    "monitor": setup.monitor_returns,
+    "progress": setup.progress,
+    "patterns": setup.patterns,
+}
+_RESTARTS: dict[str, Rule] = {  # if the user asks for any
+    "restart_owner": restarts.owner,
+    "restart_resume": restarts.resumes,
+    "restart_saves": restarts.saves,
+    "restart_folder": restarts.folder,
+}
+
+
+def check_all(facts: Facts) -> tuple[Item, ...]:
+    """Return every item; if the script cannot be read, only what needs no text of it."""
+    if facts.unknown_option:
+        asked = _items(facts, {"sbatch": slurm.test_only})
+        return (
+            asked if asked[0].status is Status.FAIL else (*_items(facts, {"script": script.unread}), *asked)
+        )
+    file = facts.script_file
+    if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
+        return _items(facts, _WITHOUT_TEXT)
+    return _items(facts, _RULES | _RESTARTS if facts.restart else _RULES)
+
+
+def _items(facts: Facts, rules: dict[str, Rule]) -> tuple[Item, ...]:
+    return tuple(rule(facts)._replace(id=name) for name, rule in rules.items())

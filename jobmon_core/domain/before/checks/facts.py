@@ -1,0 +1,189 @@
+"""What was found out about a submission: the script, its files, Slurm's answers, and earlier jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.before.batch_script.activation import Activation
+from jobmon_core.domain.before.batch_script.model import BatchScript
+from jobmon_core.domain.before.batch_script.paths import PathUse
+from jobmon_core.domain.before.batch_script.programs import Program
+from jobmon_core.domain.before.batch_script.python_source import PythonSource
+from jobmon_core.domain.before.batch_script.request import Request
+from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.restart.settings import RestartSettings
+
+
+class PathKind(StrEnum):
+    """What is at a path."""
+
+    MISSING = "missing"
+    FILE = "file"
+    FOLDER = "folder"
+    OTHER = "other"  # a pipe, a device
+    UNKNOWN = "unknown"  # a folder above it cannot be searched
+
+
+@dataclass(frozen=True, slots=True)
+class PathFact:
+    """What is at a path, as this host sees it."""
+
+    path: str
+    kind: PathKind = PathKind.UNKNOWN
+    can_read: bool = False
+    can_write: bool = False  # whether files can be created in the folder
+    can_run: bool = False
+    size_bytes: int = 0
+    entries: int = 0  # how many a folder has; only the first few are counted
+    above: str = ""  # the nearest folder above it that exists
+    can_write_above: bool = False
+    lines: int | None = None  # number of lines of a text from which each array task takes one
+    damage: str = ""  # why the content is not valid
+    has_line_ends_of_dos: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether nothing is there."""
+        return self.kind is PathKind.MISSING
+
+
+class SubmissionAnswer(NamedTuple):
+    """What ``sbatch --test-only`` answers."""
+
+    accepted: bool | None  # None: Slurm did not answer
+    text: str = ""
+    starts_s: int | None = None  # the estimate, in Unix seconds
+    nodes: str = ""
+    partition: str = ""
+    remark: str = ""  # what sbatch says about a job that it accepts
+
+
+class Quota(NamedTuple):
+    """What a user has on a file system, and may have; None: no limit."""
+
+    used_bytes: int
+    limit_bytes: int | None
+    files: int
+    files_limit: int | None
+
+
+class EnvironmentFact(NamedTuple):
+    """Whether the environment that a script activates exists."""
+
+    activation: Activation
+    python: str = ""  # the path of its Python; empty if there is none, or if it is not known
+    problem: str = ""  # why it cannot be activated
+    is_known: bool = True  # whether this host can tell
+
+
+class PythonFact(NamedTuple):
+    """A Python program of a script, and what its environment lacks."""
+
+    program: Program
+    path: str = ""  # where its source is; empty if it cannot be read
+    source: PythonSource | None = None
+    python: str = ""  # the interpreter that will run it; empty if not known
+    missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
+    unknown_because: str = ""  # why only a node can show what is missing
+    not_found: str = ""  # the name of the interpreter or launcher, if no folder of PATH has it
+
+
+class PastRun(NamedTuple):
+    """An earlier job of the same script or name that jobmon watched."""
+
+    job: str
+    ended_s: int
+    state: str  # as Slurm writes it
+    elapsed_s: int | None
+    limit_s: int | None
+    cause: str = ""  # the category of its failure
+    title: str = ""  # the failure in a few words
+    checkpoint_interval_s: float | None = None
+    had_progress: bool = False  # whether jobmon could read its progress
+
+
+class Setup(NamedTuple):
+    """How jobmon is set up."""
+
+    channels: tuple[str, ...] = ()  # the routes that have a channel
+    fault: str = ""  # why the configuration cannot be used
+    returns_by: str = ""  # what restarts monitors after a reboot; empty if nothing does
+    can_return: bool = True  # whether something that does can be installed on this host
+
+
+_NO_SETUP = Setup()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the rules look at. None: not known."""
+
+    request: Request
+    script: BatchScript
+    script_file: PathFact | None = None  # None: no file, e.g. ``--wrap``
+    now_s: float = 0.0  # Unix seconds
+    folder: str = ""  # where the job starts
+    misplaced: tuple[str, ...] = ()  # options after the script that look like sbatch's
+    values: Mapping[str, str | None] = field(default_factory=dict)  # the script's variables
+    environment: Mapping[str, str] = field(default_factory=dict)  # what the job will get
+    programs: tuple[Program, ...] = ()
+    uses: tuple[PathUse, ...] = ()
+    # by the index of the array task
+    task_uses: Mapping[int, tuple[PathUse, ...]] = field(default_factory=dict)
+    node_uses: tuple[PathUse, ...] = ()  # paths on a disk of the node; ``uses`` has none
+    paths: Mapping[str, PathFact] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
+    is_slurm: bool = True
+    slurm_version: tuple[int, int] | None = None
+    test_only: SubmissionAnswer | None = None
+    partition: Partition | None = None
+    room: Disk | None = None  # on the file system that the job writes to
+    room_folder: str = ""  # the folder on it that was looked at
+    quota: Quota | None = None
+    environments: tuple[EnvironmentFact, ...] = ()
+    python: tuple[PythonFact, ...] = ()
+    sourced_names: frozenset[str] | None = frozenset()  # that sourced files set; None: they may set any
+    past: tuple[PastRun, ...] = ()  # newest first
+    running: tuple[str, ...] = ()  # ids of jobs with the same script that have not ended
+    setup: Setup = _NO_SETUP
+    shell_files: tuple[PathFact, ...] = ()  # further shell scripts that the script runs
+    checkpoint_dir: str = ""  # as the job configuration names it
+    output_dir: str = ""
+    settings: JobSettings | None = None  # the job configuration
+    settings_fault: str = ""  # why that beside the script does not count
+    restart: RestartSettings | None = None  # None: the user asks for no restarts
+    reads_resume: bool = False  # whether the script, or one that it runs, asks where to resume
+    unknown_option: str = ""  # without dashes: nobody knows which word is the script, and it is not read
+
+    @property
+    def time_limit_s(self) -> float | None:
+        """The limit that the job will get, its own or the partition's default; None if it is not known.
+
+        Infinite if the job has none.
+        """
+        if limit_s := self.request.time_limit_s:
+            return limit_s
+        if self.request.is_unlimited:
+            return math.inf
+        if "time" in self.request.options or self.partition is None:
+            return None
+        return self.partition.default_time_s or self.partition.max_time_s or math.inf
+
+    def path(self, path: str) -> PathFact:
+        """Return what is at an absolute path."""
+        return self.paths.get(path) or PathFact(path)
+
+    def source_of(self, program: Program) -> PythonSource | None:
+        """Return the source of a Python program; None if it cannot be read."""
+        return next((each.source for each in self.python if each.program is program), None)
+
+    @property
+    def work(self) -> tuple[Program, ...]:
+        """The programs for which the job exists."""
+        return tuple(each for each in self.programs if each.is_work and not each.command.is_condition)

@@ -1,0 +1,165 @@
+"""The commands of a script that only set up its environment; the short job of `check --on-node` runs them.
+
+Anything that could run a program of the user is left out: command substitutions other than conda's own, i.e.
+its shell hook and ``conda info --base``; commands of conda that neither activate nor deactivate an
+environment; and sourced files other than activation scripts, the init files of conda and of environment
+modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``; ``micromamba shell
+--help``; module(1) of Environment Modules and of Lmod.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from jobmon_core.domain.before.batch_script.model import BatchScript, Command, Part, PartKind, Word
+
+_CONDA = ("conda", "mamba", "micromamba")
+_SOURCE = ("source", ".")
+_BUILTINS = ("export", "unset", "ulimit")
+_MODULE_CHANGES = (
+    *(
+        "load",
+        "add",
+        "try-load",
+        "try-add",
+        "unload",
+        "rm",
+        "del",
+        "delete",
+        "remove",
+        "swap",
+        "switch",
+        "sw",
+    ),
+    *("purge", "use", "unuse", "restore", "reset", "refresh", "update"),
+)
+# what `ml` takes for a command rather than for the name of a module
+_OTHER_MODULE_COMMANDS = (
+    *("save", "savelist", "saveshow", "saverm", "describe", "disable", "source", "sh-to-mod", "initadd"),
+    *("initprepend", "initswitch", "initrm", "initclear", "edit", "config", "spider", "avail", "av", "list"),
+    *("show", "help", "whatis", "keyword", "search", "overview", "tablelist", "is-loaded", "is-avail"),
+)
+_CONDA_BASE = re.compile(r"\$\((?:conda|mamba) info --base\)(?=/)|`(?:conda|mamba) info --base`(?=/)")
+_ACTIVATE = re.compile(r"activate|(?:.*/)?bin/activate(?:\.sh)?", re.DOTALL)
+_INIT_FILE = re.compile(
+    r"(?:.*/)?etc/profile\.d/[\w.+-]+\.sh|(?:.*/)?(?:conda|mamba|micromamba)\.sh"
+    r"|(?:.*/(?:lmod|modules)(?:/[\w.+-]+)*|\$\{?(?:LMOD_PKG|MODULESHOME)\}?)/init/(?:bash|sh|zsh|ksh|profile)"
+    r"|/etc/(?:profile|bashrc|bash\.bashrc)|(?:~|\$HOME|\$\{HOME\})/\.(?:bashrc|bash_profile|profile|zshrc)",
+    re.DOTALL | re.IGNORECASE,
+)
+_HOOK = re.compile(
+    r"\"?\$\([\"']?(?:[\w.~${}-]*/)*(?:(?:conda|mamba|micromamba)|\$\{?(?:CONDA|MAMBA)_EXE\}?)[\"']? +"
+    r"(?:[\"']?shell\.(?:bash|posix|zsh)[\"']? +[\"']?hook[\"']?"
+    r"|shell +hook(?: +(?:--shell|-s)[ =](?:bash|posix|zsh))?)(?: +2> ?/dev/null)?\)\"?"
+)
+_CONDA_QUERIES = ("run", "info", "list", "--version")  # commands that change nothing in the shell
+
+
+class SetUp(NamedTuple):
+    """What a short job takes from a script."""
+
+    commands: tuple[Command, ...]  # that it runs
+    left_out: tuple[int, ...]  # the lines that may set up something too, but that it does not run
+
+
+def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
+    """Return the commands that set up the environment; ``values`` are those of the script's variables."""
+    run: list[Command] = []
+    left_out: list[int] = []
+    unknown: set[str] = set()  # variables that the short job does not have
+    for command in script.commands:
+        if not command.within and _is_safe(command, values) and unknown.isdisjoint(_used(command)):
+            run.append(command)
+            continue
+        unknown |= _assigned(command)
+        if _may_matter(command):
+            left_out.append(command.line)
+    return SetUp(tuple(run), tuple(dict.fromkeys(left_out)))
+
+
+def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
+    """Whether a command changes the environment and runs no program of the user."""
+    if not _has_harmless_redirections(command) or not all(
+        expands_safely(each.value) for each in command.assignments
+    ):
+        return False
+    if not command.words:
+        return True
+    first, rest = command.words[0].raw, command.words[1:]
+    if first in _SOURCE:
+        return bool(rest) and _only_sets_up(rest[0], rest[1:], values)
+    if first == "eval":
+        return len(rest) == 1 and _HOOK.fullmatch(rest[0].raw) is not None
+    return all(map(expands_safely, rest)) and _sets_up(first, rest)
+
+
+def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
+    """Whether a command of conda, of modules or of the shell itself sets up the environment."""
+    if name in _CONDA:
+        return bool(words) and words[0].raw in ("activate", "deactivate")
+    if name in ("module", "ml"):
+        return _sets_up_modules(name, words)
+    return name in _BUILTINS
+
+
+def _only_sets_up(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
+    """Whether a sourced file is an activation script or an init file, by its path."""
+    written = re.sub("[\"']", "", path.raw)
+    text = _CONDA_BASE.sub("", written, count=1) if _CONDA_BASE.match(written) else written
+    if (text == written and not expands_safely(path)) or re.search(r"[`()<>\s]", text):
+        return False
+    texts = (text, path.value(values) or "")
+    if any(_ACTIVATE.fullmatch(each) for each in texts):
+        return len(arguments) <= 1 and all(map(expands_safely, arguments))
+    return not arguments and any(_INIT_FILE.fullmatch(each) for each in texts)
+
+
+def _sets_up_modules(name: str, words: tuple[Word, ...]) -> bool:
+    subject = next((word.raw for word in words if not word.raw.startswith("-")), "")
+    return subject in _MODULE_CHANGES or (
+        name == "ml" and subject != "" and subject not in _OTHER_MODULE_COMMANDS
+    )
+
+
+def _has_harmless_redirections(command: Command) -> bool:
+    """Whether its redirections only discard or join outputs; the short job leaves redirections out."""
+    return all(
+        (">" in each.operator and each.target.literal == "/dev/null")
+        or (each.operator == ">&" and each.target.literal in ("1", "2"))
+        for each in command.redirections
+    )
+
+
+def expands_safely(word: Word) -> bool:
+    """Whether the shell runs no command to expand a word."""
+    return _expand_safely(word.parts)
+
+
+def _expand_safely(parts: tuple[Part, ...]) -> bool:
+    return all(
+        part.kind is not PartKind.OTHER and not part.runs_command and _expand_safely(part.default or ())
+        for part in parts
+    )
+
+
+def _used(command: Command) -> Iterator[str]:
+    return (part.text for word in command.every_word() for part in word.uses())
+
+
+def _assigned(command: Command) -> set[str]:
+    exported = [word.raw.partition("=")[0] for word in command.words[1:]] if command.name == "export" else []
+    return {*(each.name for each in command.assignments), *exported}
+
+
+def _may_matter(command: Command) -> bool:
+    """Whether a command that the short job leaves out may set up something that the programs need."""
+    first = command.words[0].raw if command.words else ""
+    if command.in_function:
+        return False
+    if first in _CONDA:
+        return not any(word.raw in _CONDA_QUERIES for word in command.words[1:2])
+    if first in ("module", "ml"):
+        return not any(word.raw in _OTHER_MODULE_COMMANDS for word in command.words[1:])
+    return first in (*_SOURCE, "eval") or (first == "export" and not command.within)

@@ -1,0 +1,228 @@
+"""Rules about jobs that their own request keeps from starting: limits, conditions, times, accounts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from jobmon_core.domain.before.pending.capacity import unusable_texts
+from jobmon_core.domain.before.pending.case import NO_ACTION, Case, by_hint, free_sentences, request_sentences
+from jobmon_core.domain.before.pending.categories import pending_words, reason_name
+from jobmon_core.domain.before.pending.model import Dependency, Explanation, Limit, Partition, PendingJob
+from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
+from jobmon_core.domain.slurm.states import JobState
+
+# Source: the names in ``job_state_reason.c`` and those that ``scontrol show assoc_mgr`` prints.
+_REASON = re.compile(
+    r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)(?P<what>[A-Za-z]+?)"
+    r"(?P<period>RunMinutes|Minutes)?(?P<scope>PerJob|PerNode|PerUser|PerAccount)?(?:Limit|NotSatisfied)?",
+    re.ASCII,
+)
+_RESOURCES = {
+    "cpu": "cpu",
+    "mem": "mem",
+    "memory": "mem",
+    "node": "node",
+    "gres": "gres/",
+    "license": "license/",
+}
+_RESOURCES |= {"energy": "energy", "billing": "billing", "bb": "bb/"}
+_SCOPES = {"PerJob": "PJ", "PerNode": "PN", "PerUser": "PU", "PerAccount": "PA"}
+_MEGABYTE = 1024**2
+_WORDS = {
+    "GrpJobs": "{} in all",
+    "GrpSubmitJobs": "{} in all",
+    "GrpWall": "{} of run time in all",
+    "GrpTRES": "{} in all",
+    "GrpTRESMins": "{} in all",
+    "GrpTRESRunMins": "{} of running jobs",
+    "MaxJobs": "{}",
+    "MaxJobsPU": "{} per user",
+    "MaxJobsPA": "{} per account",
+    "MaxSubmitJobs": "{}",
+    "MaxSubmitJobsPU": "{} per user",
+    "MaxSubmitJobsPA": "{} per account",
+    "MaxTRESPU": "{} per user",
+    "MaxTRESPA": "{} per account",
+    "MaxTRESPJ": "{} per job",
+    "MaxTRESPN": "{} per node",
+    "MaxTRESMinsPJ": "{} per job",
+    "MaxWallPJ": "{} of run time per job",
+    "MinTRESPJ": "{} per job",
+}
+_RESOURCE_WORDS = {"cpu": "CPU", "node": "node", "billing": "billing unit", "energy": "joule"}
+_MINUTES = ("GrpWall", "MaxWallPJ")
+
+
+def limit(case: Case) -> Explanation:
+    """Explain a limit of a QOS or an account, with what counts towards it."""
+    found = by_hint(case)
+    evidence = tuple(limit_sentences(reason_name(case.job.reason), case.facts.limits))
+    problem = found.problem
+    if found.action in ("", NO_ACTION):
+        problem = f"waits: {pending_words(case.job.reason)}"
+    return Explanation(problem, evidence, found.action)
+
+
+def dependency(case: Case) -> Explanation:
+    """Explain a dependency by the states of the other jobs."""
+    found = by_hint(case)
+    evidence = tuple(_dependency_text(each) for each in case.facts.dependencies)
+    if pending_hint(case.job.reason):
+        return Explanation(found.problem, evidence, found.action)
+    pending = next((each.job for each in case.facts.dependencies if each.job_state == JobState.PENDING), "")
+    first = f"`jobmon why {pending}` explains why job {pending} is pending." if pending else NO_ACTION
+    change = "To drop the condition: `scontrol update jobid=JOBID dependency=`."
+    return Explanation("waits for another job", evidence, f"{first} {change}")
+
+
+_CONDITIONS = {
+    "afterok": "has ended successfully",
+    "afternotok": "has failed",
+    "afterany": "has ended",
+    "after": "has started",
+    "aftercorr": "has completed the same task successfully",
+    "afterburstbuffer": "has staged out its files",
+}
+
+
+def _dependency_text(each: Dependency) -> str:
+    if each.kind == "singleton":
+        return "It starts after all earlier jobs of the same name and user (singleton)."
+    condition = _CONDITIONS.get(each.kind, f"meets {each.kind}")
+    name = f" ({each.job_name})" if each.job_name else ""
+    state = f"; that job is {each.job_state}" if each.job_state else "; Slurm does not know that job any more"
+    never = ", which can no longer happen" if each.is_failed else ""
+    return f"It starts once job {each.job}{name} {condition} ({each.kind}){never}{state}."
+
+
+def begin_time(case: Case) -> Explanation:
+    """Explain a begin time in the future."""
+    begins_s = case.job.eligible_s or case.job.expected_start_s
+    evidence = (f"The earliest start: {case.at(begins_s)}.",) if begins_s else ()
+    advice = "To start it as soon as possible: `scontrol update jobid=JOBID starttime=now`."
+    return Explanation("waits for its begin time", evidence, advice)
+
+
+def licenses(case: Case) -> Explanation:
+    """Explain licences that are in use."""
+    evidence = [f"It asks for the licences {case.job.licenses}."] if case.job.licenses else []
+    evidence += [f"Of {each.name}, {each.free} of {each.total} are free." for each in case.facts.licenses]
+    problem = "waits: the licences that it asks for are in use"
+    return Explanation(problem, tuple(evidence), "It starts when other jobs release them.")
+
+
+def constraints(case: Case) -> Explanation:
+    """Explain a request that no node can satisfy."""
+    job, found = case.job, by_hint(case)
+    known = sorted({feature for node in case.facts.nodes or () for feature in node.features})
+    evidence = list(request_sentences(case))
+    if job.features:
+        evidence.append(f"It asks for nodes with the features {job.features}.")
+        listed = ", ".join(known[:12]) or "none"
+        evidence.append(f"The features of the nodes in {case.facts.where}: {listed}.")
+    return Explanation(found.problem, (*evidence, *free_sentences(case)), found.action)
+
+
+def array_limit(case: Case) -> Explanation:
+    """Explain the limit of an array's running tasks."""
+    job, facts = case.job, case.facts
+    advice = (
+        "No action is needed: the next task starts when one ends. To let more run at a time: "
+        f"`scontrol update jobid={job.ref.job_id} arraytaskthrottle=...`."
+    )
+    evidence: tuple[str, ...] = ()
+    if job.at_once:
+        most = count(job.at_once, "task")
+        evidence = (f"The array may run {most} at a time (%{job.at_once}); now running: {facts.running}.",)
+    return Explanation("waits: enough tasks of its array run already", evidence, advice)
+
+
+def partition(case: Case) -> Explanation:
+    """Explain what of a partition, its state or a limit, does not suit the job."""
+    found = by_hint(case)
+    evidence = [text for each in case.facts.partitions for text in _misfits(case.job, each)]
+    if not evidence and reason_name(case.job.reason) == "PartitionNodeLimit":
+        evidence = list(unusable_texts(case.facts.nodes or ()))
+    return Explanation(found.problem, tuple(evidence), found.action)
+
+
+def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
+    """Yield what keeps a partition from taking a job."""
+    if each.state and each.state != "UP":
+        yield f"Partition {each.name} is {each.state}."
+    if each.max_time_s and (job.limit_s is None or job.limit_s > each.max_time_s):
+        own = f"its time limit is {duration(job.limit_s)}" if job.limit_s else "it has no time limit"
+        yield f"Partition {each.name} allows {duration(each.max_time_s)}; {own}."
+    limits = [limit for limit in (each.max_nodes, each.total_nodes) if limit is not None]
+    if limits and job.request and job.request.nodes > min(limits):
+        yield f"Partition {each.name} allows {count(min(limits), 'node')}; it asks for {job.request.nodes}."
+
+
+def account(case: Case) -> Explanation:
+    """Explain an account or a QOS that is invalid, or that the partition does not take."""
+    found, job = by_hint(case), case.job
+    evidence = (f"Its account is {job.account or 'not set'}, its QOS {job.qos or 'not set'}.",)
+    return Explanation(found.problem, evidence, found.action)
+
+
+def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
+    """Yield what each limit that the reason stands for allows or requires, and what counts towards it.
+
+    If some of these limits are exhausted, the others are left out, as are those that hold no job back, e.g.
+    ``GrpJobsAccrue``.
+    """
+    matching = [limit for limit in limits if limit.name in _WORDS and _matches(reason_name, limit)]
+    exhausted = [limit for limit in matching if limit.used is not None and limit.used >= limit.allowed]
+    for limit in exhausted or matching:
+        bound = "requires at least" if limit.name.startswith("Min") else "allows at most"
+        allowed = _WORDS[limit.name].format(_amount(limit, limit.allowed))
+        used = "" if limit.used is None else f"; counted now: {_amount(limit, limit.used)}"
+        yield f"{limit.owner} {bound} {allowed} ({limit.name}){used}."
+
+
+def _matches(reason_name: str, limit: Limit) -> bool:
+    """Whether a reason stands for a limit; a reason that names none stands for all."""
+    match = _REASON.fullmatch(reason_name)
+    if match is None:
+        return True
+    owner = "QOS" if match["owner"] != "Assoc" else ""
+    if limit.owner.startswith("QOS") != bool(owner):
+        return False
+    name, resource = _limit_name(match)
+    return limit.name == name and limit.resource.startswith(resource)
+
+
+def _limit_name(match: re.Match[str]) -> tuple[str, str]:
+    """Return the name of a limit in ``scontrol show assoc_mgr``, and the start of its resource."""
+    kind, what, scope = match["kind"], match["what"].lower(), _SCOPES.get(match["scope"] or "", "")
+    if what == "wallduration":
+        return "MaxWallPJ", ""
+    if what == "wall":
+        return "GrpWall", ""
+    if what in ("jobs", "submitjob", "submitjobs"):
+        return f"{kind}{'Jobs' if what == 'jobs' else 'SubmitJobs'}{scope}", ""
+    resource = _RESOURCES.get(what, "?")
+    if kind == "Min":
+        return "MinTRESPJ", resource
+    period = {"Minutes": "Mins", "RunMinutes": "RunMins"}.get(match["period"] or "", "")
+    return f"{kind}TRES{period}{scope}", resource
+
+
+def _amount(limit: Limit, value: float) -> str:
+    """Return e.g. ``4 CPUs``, ``600 CPU minutes``, ``2h``, ``64.0 GiB``."""
+    if limit.name in _MINUTES:
+        return duration(value * 60)
+    if not limit.resource:
+        return count(round(value), "submitted job" if "Submit" in limit.name else "running job")
+    minutes = " minutes" if "Mins" in limit.name else ""
+    if limit.resource == "mem":
+        return size(value * _MEGABYTE) + minutes
+    name = limit.resource.removeprefix("gres/").removeprefix("license/")
+    noun = _RESOURCE_WORDS.get(limit.resource, "")
+    if limit.resource.startswith("gres/gpu"):
+        noun = f"{name.removeprefix('gpu').lstrip(':')} GPU".strip()
+    if noun and not minutes:
+        return count(round(value), noun)
+    return f"{value:,.0f} {noun or name}{minutes}"

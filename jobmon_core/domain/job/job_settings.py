@@ -1,0 +1,124 @@
+"""What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
+
+It says how to read the job's progress and when to warn. Nothing of it is required, and most jobs have none.
+`JobSettings` is not in `job_config` because monitors load it; only commands check a configuration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartSettings
+from jobmon_core.domain.node.triage.thresholds import Thresholds
+
+_THRESHOLDS = Thresholds()
+MAX_GROUPS = 2  # of a progress pattern: the current value and the total
+_ANY_LOG = "*.log"
+_ANY_OUTPUT = "*"
+_ANY_CHECKPOINT = (  # the names that frameworks give; those that end with / are folders
+    *("*.ckpt", "*.pth*", "*.keras", "*.cpt", "ckpt-*.index", "checkpoint*.pt", "ckpt*.pt", "epoch*.pt"),
+    *("step*.pt", "iter*.pt", "model*.pt", "last.pt", "best.pt"),
+    *("checkpoint[-_]*/", "global_step*/", "iter_*/", "step[-_]*/", "epoch[-_]*/"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    """A regex that shows a failure of this job."""
+
+    regex: str  # in RE2 syntax, which was checked
+    is_warning: bool = False  # else the failure is critical
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What shows that a job has done its work: all that is named here, written since its start."""
+
+    marker: str = ""  # the absolute path of a file; may contain Slurm's ``%`` patterns
+    log: str = ""  # a regex that a line of its logs matches
+    artifact: str = ""  # an absolute glob of the file that it produces; may contain Slurm's ``%`` patterns
+    log_sizes: dict[str, int] = field(default_factory=dict)  # bytes when `watch --pid` began, by path
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStage:
+    """The place of a job in a chain, in which each stage starts when the one before it has succeeded."""
+
+    number: int  # from 1
+    total: int
+    stage: str  # as given to `jobmon chain`
+    later: tuple[str, ...] = ()  # the stages after it, likewise
+    options: str = ""  # of that command, e.g. ``--backend local``
+    folder: str = ""  # where that command ran
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What the user says about one job. None, empty texts and empty containers mean "not given".
+
+    Folders are absolute, and may contain Slurm's ``%`` patterns. Name patterns are globs for files in the
+    folder, e.g. ``worker_*.log``; the regexes are in RE2 syntax and were checked.
+    """
+
+    source: str = ""  # the path of the job configuration
+    name: str = ""
+    run: str = ""  # its name in a group of runs, e.g. "sweep1/lr0.1"
+    num_workers: int | None = None
+    gpu_ids: tuple[int, ...] = ()
+    total_items: int | None = None  # units of work of all workers together
+    output_dir: str = ""
+    log_dir: str = ""
+    checkpoint_dir: str = ""
+    output_pattern: str = ""
+    log_pattern: str = ""
+    checkpoint_pattern: str = ""
+    results: tuple[str, ...] = ()  # globs of files that the final message quotes; absolute
+    expected_outputs: int | None = None
+    min_growth_bytes: float | None = None  # outputs that grow less in a check interval count as stalled
+    progress_patterns: dict[str, str] = field(default_factory=dict)  # regexes by name, e.g. "throughput"
+    error_patterns: tuple[ErrorPattern, ...] = ()
+    check_interval_s: float | None = None  # between two looks at the progress
+    launch_timeout_s: float | None = None  # from the start until all workers, GPUs and logs are there
+    stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
+    slowdown_percent: float | None = None  # warn if the speed falls by more than this
+    stacks_on_stall: bool = False  # whether agents save the stacks of the processes at a stall
+    no_agent: bool = False  # whether nothing is to run beside the job
+    thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
+    chain: ChainStage | None = None  # None: it is part of no chain
+    done: Done | None = None
+    restart: RestartSettings | None = None  # None: it is never started again
+    attempt: AttemptPlace | None = None  # None: it is part of no lineage
+
+    @property
+    def names_results(self) -> bool:
+        """Whether the user named what a successful run has done or written."""
+        named = (self.total_items, self.done, self.expected_outputs, self.results, self.output_names)
+        return any(named) or bool(self.checkpoint_names)
+
+    @property
+    def log_name(self) -> str:
+        """The glob for the names of further logs of the job, e.g. one of each worker."""
+        return self.log_pattern or _ANY_LOG
+
+    @property
+    def log_files(self) -> str:
+        """The glob of the further logs; empty if neither a folder nor a pattern is named.
+
+        Without a folder it is relative to the job's working directory.
+        """
+        return f"{self.log_dir}/{self.log_name}" if self.log_dir else self.log_pattern
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The globs for the names of outputs; empty if neither a folder nor a pattern is named."""
+        default = (_ANY_OUTPUT,) if self.output_dir else ()
+        return (self.output_pattern,) if self.output_pattern else default
+
+    @property
+    def checkpoint_names(self) -> tuple[str, ...]:
+        """The globs for the names of checkpoints; empty if the user named neither a pattern nor a folder.
+
+        The folder is that of the checkpoints, else that of the outputs.
+        """
+        default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
+        return (self.checkpoint_pattern,) if self.checkpoint_pattern else default

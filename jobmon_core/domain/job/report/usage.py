@@ -1,0 +1,174 @@
+"""What a task used of its GPUs and nodes, from the histories of its agents.
+
+Sizes are bytes, percentages are 0 to 100, times are Unix seconds. None means "not available".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.job.report.series import Point, weighted_mean
+from jobmon_core.domain.node.telemetry.model import Gpu, Sample
+
+_JOULES_PER_KWH = 3.6e6
+_PERCENT = 100.0
+
+# a figure of one sample: its mean, and the lowest and highest value within the sample if they are known
+Reading = tuple[float, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHistory:
+    """What the agent on one node of a task measured during the run."""
+
+    name: str
+    samples: tuple[Sample, ...] = ()  # oldest first
+    unavailable: tuple[str, ...] = ()  # what the agent cannot measure, and why
+
+    def gpus(self) -> dict[int, list[tuple[Gpu, Sample]]]:
+        """Return what was seen of each GPU of the task on this node, by its index, with the samples."""
+        found: dict[int, list[tuple[Gpu, Sample]]] = {}
+        for sample in self.samples:
+            for gpu in sample.gpus:
+                found.setdefault(gpu.index, []).append((gpu, sample))
+        return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUse:
+    """What a task used of one GPU."""
+
+    node: str
+    index: int
+    name: str
+    mean_percent: float | None
+    highest_percent: float | None
+    memory_peak: int | None
+    memory_total: int | None
+    mean_power_w: float | None
+    highest_power_w: float | None  # of the means of the samples
+    energy_kwh: float | None  # while an agent measured
+    notes: tuple[str, ...]  # errors, in a few words each
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """What a task used of one node."""
+
+    name: str
+    cores: float | None
+    mean_cores: float | None  # that were busy
+    highest_cores: float | None  # of the means of the samples
+    throttled_percent: float | None
+    memory_peak: int | None
+    memory_limit: int | None
+    oom_kills: int
+    measured_s: float  # for how long an agent measured
+
+
+def gpu_uses(nodes: Iterable[NodeHistory]) -> tuple[GpuUse, ...]:
+    """Return what was used of each GPU."""
+    return tuple(_gpu_use(node.name, index, looks) for node in nodes for index, looks in node.gpus().items())
+
+
+def _gpu_use(node: str, index: int, seen: Iterable[tuple[Gpu, Sample]]) -> GpuUse:
+    looks = [(gpu, sample.span_s) for gpu, sample in seen]
+    latest = looks[-1][0]
+    used = [(gpu.utilization_percent, span) for gpu, span in looks if gpu.utilization_percent is not None]
+    powers = [(gpu.power_w, span) for gpu, span in looks if gpu.power_w is not None]
+    tops = [gpu.highest_percent or gpu.utilization_percent or 0.0 for gpu, _ in looks]
+    return GpuUse(
+        node,
+        index,
+        next((gpu.name for gpu, _ in looks if gpu.name), ""),
+        weighted_mean(used) if used else None,
+        max(tops) if used else None,
+        max((gpu.memory for gpu, _ in looks if gpu.memory is not None), default=None),
+        max((gpu.memory_total for gpu, _ in looks if gpu.memory_total), default=None),
+        weighted_mean(powers) if powers else None,
+        max((power for power, _ in powers), default=None),
+        sum(power * span for power, span in powers) / _JOULES_PER_KWH if powers else None,
+        tuple(_notes(latest, [gpu for gpu, _ in looks])),
+    )
+
+
+def _notes(latest: Gpu, looks: Sequence[Gpu]) -> Iterator[str]:
+    if latest.is_lost:
+        yield "lost"
+    yield from (f"Xid {number}" for number in sorted({each for gpu in looks for each in gpu.xids}))
+    if errors := max((gpu.ecc_errors or 0 for gpu in looks), default=0):
+        yield count(errors, "uncorrected ECC error")
+    if reasons := sorted({reason for gpu in looks for reason in gpu.throttle_reasons}):
+        yield f"slowed down by {', '.join(reasons)}"
+    if any(gpu.other_processes for gpu in looks):
+        yield "also used by processes outside the job"
+
+
+def node_use(node: NodeHistory) -> NodeUse:
+    """Return what was used of a node."""
+    samples = node.samples
+    used = [
+        (each.cpu.used_percent / _PERCENT, each.span_s)
+        for each in samples
+        if each.cpu and each.cpu.used_percent is not None
+    ]
+    throttled = [
+        (each.cpu.throttled_percent, each.span_s)
+        for each in samples
+        if each.cpu and each.cpu.throttled_percent is not None
+    ]
+    memory = [each.memory for each in samples if each.memory]
+    return NodeUse(
+        node.name,
+        max((each.cpu.cores for each in samples if each.cpu), default=None),
+        weighted_mean(used) if used else None,
+        max((cores for cores, _ in used), default=None),
+        weighted_mean(throttled) if throttled else None,
+        max((each.used for each in memory), default=None),
+        next((each.limit for each in reversed(memory) if each.limit), None),
+        max((each.oom_kills or 0 for each in memory), default=0),
+        sum(each.span_s for each in samples),
+    )
+
+
+def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
+    """Return the energy that all GPUs took while agents measured, in kWh; None if no power is known."""
+    known = [each.energy_kwh for each in uses if each.energy_kwh is not None]
+    return sum(known) if known else None
+
+
+def gpu_measures(
+    seen: Iterable[tuple[Gpu, Sample]], reading: Callable[[Gpu], Reading | None]
+) -> Iterator[Point]:
+    """Yield one figure of a GPU over time, given what was seen of it."""
+    for gpu, sample in seen:
+        if (found := reading(gpu)) is not None:
+            mean, low, high = found
+            low, high = mean if low is None else low, mean if high is None else high
+            yield Point(sample.at_s, mean, low, high, sample.span_s)
+
+
+def node_measures(node: NodeHistory, reading: Callable[[Sample], float | None]) -> Iterator[Point]:
+    """Yield one figure of a node over time."""
+    for sample in node.samples:
+        if (value := reading(sample)) is not None:
+            yield Point(sample.at_s, value, value, value, sample.span_s)
+
+
+def utilisation(gpu: Gpu) -> Reading | None:
+    """Return the share of the time in which a kernel ran, in percent."""
+    if gpu.utilization_percent is None:
+        return None
+    return gpu.utilization_percent, gpu.lowest_percent, gpu.highest_percent
+
+
+def memory(gpu: Gpu) -> Reading | None:
+    """Return the memory that is used on a GPU, in bytes."""
+    return None if gpu.memory is None else (gpu.memory, None, None)
+
+
+def power(gpu: Gpu) -> Reading | None:
+    """Return the power that a GPU takes, in watts."""
+    return None if gpu.power_w is None else (gpu.power_w, None, None)

@@ -1,0 +1,53 @@
+"""Watch a closed job again: its end was reported, or the user stopped the monitoring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.backends import uses_slurm
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.slurm.states import Outcome
+
+_REMEMBERED_S = 300.0  # how long slurmctld remembers an ended job by default (MinJobAge)
+
+
+def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
+    """Whether a submission at ``submit_s`` (Unix seconds) belongs to a closed job, not to a newer one.
+
+    A newer job with the same id, or a new run of this one, was submitted after jobmon had stopped watching.
+    """
+    closed_s = job.concluded_s or job.unwatched_s
+    return submit_s is None or closed_s is None or submit_s <= closed_s
+
+
+def may_be_requeued(job: WatchedJob, now_s: float) -> bool:
+    """Whether ``scontrol requeue`` may run a failed job again, whose end was reported, as far as is known."""
+    failed = job.outcome is Outcome.FAILURE and job.unwatched_s is None and uses_slurm(job.backend)
+    return failed and job.concluded_s is not None and now_s < job.concluded_s + _REMEMBERED_S
+
+
+def reopened_if_requeued(job: WatchedJob, after: WatchedJob) -> WatchedJob:
+    """Return a closed job, as one to watch again if a later answer of squeue (``after``) voided an end."""
+    return job if after.ended else reopened(after)
+
+
+def reopened(job: WatchedJob) -> WatchedJob:
+    """Return a closed job as one to watch again; proved ends, log paths and the state history stay."""
+    return replace(
+        job,
+        tasks={key: _reopened_task(task) for key, task in job.tasks.items()},
+        outbox=tuple(entry for entry in job.outbox if entry.is_open),
+        concluded_s=None,
+        unwatched_s=None,
+        decision=None,
+        restart_due_s=None,
+        stale_since_s=None,
+        stale_why="",
+        card=replace(job.card, closed=False, problem=""),
+    )
+
+
+def _reopened_task(task: Task) -> Task:
+    if task.end is not None and task.end.outcome is Outcome.UNKNOWN:
+        return replace(task, end=None, inquiry=None, diagnosis=None)
+    return replace(task, diagnosis=None)

@@ -1,0 +1,1 @@
+"""What logs say: the cause of a failure, and progress."""

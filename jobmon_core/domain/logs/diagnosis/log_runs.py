@@ -1,0 +1,80 @@
+"""Whether a program was started again below a failure: several runs may append to the same log.
+
+Signs of a new start are the first lines of the log that appear again, another job id, and a time stamp long
+after the failure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.logs.progress.log.values import stamp_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_BANNER_LINES = 10  # at the beginning of a log
+_MIN_BANNER_CHARS = 8  # a shorter line may appear again by chance
+_JOB_ID = re.compile(r"(?i)job[ _]?id\b[^0-9\n]{0,10}(\d{1,12})")
+_NEAR_LINES = 100  # in which a time stamp is searched
+_LATER_S = 600.0  # a program that failed ends sooner
+_TRACEBACK = "Traceback ("
+_COUNTED = re.compile(r"(?i)\b(?:step|epoch|iter(?:ation)?|batch|update|episode)s?\b\D{0,5}(\d{1,12})\b")
+_MIN_COUNTED = 3  # lines in which a counter rises: a script that cleans up after a failure prints none
+_DIGITS = re.compile(r"\d+")
+
+
+def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: bool) -> bool:
+    """Return whether the lines ``after`` a failure show that a program was started again.
+
+    ``before`` are the lines of the same log before the failure; ``is_beginning``: from its first line on.
+    """
+    if is_beginning and _repeats_banner(before, after):
+        return True
+    job_ids = _job_ids(after)
+    if job_ids and not job_ids & (_job_ids(before) or job_ids):
+        return True
+    later_s = _last_time_s(after)
+    failed_s = None if later_s is None else _last_time_s(before)
+    return failed_s is not None and later_s is not None and later_s - failed_s > _LATER_S
+
+
+def counts_up(lines: Iterable[str]) -> bool:
+    """Return whether a program works in these lines: a counter of steps rises in at least three of them."""
+    latest: dict[str, int] = {}
+    rises: dict[str, int] = {}
+    for match in filter(None, map(_COUNTED.search, lines)):
+        shape, number = _normalised(match.string), int(match[1])
+        if number > latest.get(shape, -1):
+            rises[shape] = rises.get(shape, 0) + 1
+        latest[shape] = number
+    return any(count >= _MIN_COUNTED for count in rises.values())
+
+
+def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return whether one of the first lines appears again after the failure, but not before it."""
+    first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
+    banner = {line for line in first if _identifies_start(line)}
+    repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
+    return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:]))) if repeated else False
+
+
+def _identifies_start(line: str) -> bool:
+    """Return whether a program prints this line at its start only, unlike a ruler such as ``----``."""
+    is_long = len(line) >= _MIN_BANNER_CHARS and any(map(str.isalpha, line))
+    return is_long and not line.startswith(_TRACEBACK)
+
+
+def _normalised(line: str) -> str:
+    return _DIGITS.sub("0", line.strip())
+
+
+def _job_ids(lines: Iterable[str]) -> set[str]:
+    return {match[1] for line in lines if (match := _JOB_ID.search(line))}
+
+
+def _last_time_s(lines: Sequence[str]) -> float | None:
+    """Return the last time stamp of the last lines (seconds); its time zone does not matter."""
+    stamps_s = map(stamp_s, reversed(lines[-_NEAR_LINES:]))
+    return next((each_s for each_s in stamps_s if each_s is not None), None)

@@ -1,0 +1,222 @@
+"""Python tracebacks in a log: their frames, and whether the exception was caught.
+
+Format: ``traceback.format_exception`` of CPython. The rank label before a line separates ranks that print
+at the same time.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import compress, count, repeat
+from typing import NamedTuple
+
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+
+_MAX_LINES = 400  # of a traceback; Python prints the first frames of a recursion and counts the others
+# paths of installed packages and of Python itself; "<string>" is generated code, e.g. of a dataclass
+_LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
+_OS_MODULE = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
+# the module whose functions fail if the process at the other end of a pipe or socket is gone
+_CONNECTION = "/multiprocessing/connection.py"
+_HEAD = "Traceback (most recent call last)"
+WHILE_HANDLING = "During handling of the above exception"
+DIRECT_CAUSE = "The above exception was the direct cause"
+# the outermost frame of an uncaught exception: of the main program, a thread or a process
+_MODULE_LEVEL = ", in <module>"
+_OUTERMOST = (
+    _MODULE_LEVEL, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main",
+    "/multiprocessing/spawn.py",  # of torch, in the message of the parent process
+)  # fmt: skip
+# Hydra prints this line above the traceback of the exception that ended its application; that traceback
+# lacks the outermost frames
+HYDRA_ERROR = "Error executing job with overrides"
+_FIRST_FRAMES = 3  # the first frame of the program is one of these: with `python -m`, two of runpy precede it
+FATAL = "Fatal Python error"
+IN_THREAD = "Exception in thread"
+# the line above the traceback of an exception that Python or asyncio only reports
+IGNORED = (
+    "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
+    "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback",
+    "exception calling callback", "--- Logging error ---", "Exception in thread PlacementGroupCleaner",
+)  # fmt: skip
+# the line below the indented traceback of a .pth file that Python could not execute when it started
+_IGNORED_FILE = "Remainder of file ignored"
+# the line of an exception: its class, and its message if it has one. If ranks print without labels, other
+# output or code may stand there instead
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.<>]*(?:\(\w+\))?(?:: |:?$)")
+_NOT_FAILURES = ("KeyboardInterrupt", "SystemExit")
+_NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
+
+
+class Frame(NamedTuple):
+    """One frame of a traceback. A log may have many thousands, and tuples are the fastest to create."""
+
+    position: int  # of its line ``File "...", line N, in ...``
+    source: int | None  # position of the line of code below it; None if none was printed
+    text: str  # the line without its rank label
+
+    @property
+    def file(self) -> str:
+        """The path of the source file, as Python printed it."""
+        return self.text.partition('"')[2].partition('"')[0]
+
+
+class Traceback(NamedTuple):
+    """The frames that led to an exception, outermost first."""
+
+    head: int | None  # position of its first line; None if that line is missing
+    frames: tuple[Frame, ...]
+
+    @property
+    def is_uncaught(self) -> bool:
+        """Whether the first frame is where a program, thread or process starts.
+
+        Then the exception probably ended it. (A handler at module level can print the same.)
+        """
+        return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
+
+    @property
+    def program(self) -> str:
+        """The file of the main program; empty if the traceback does not start there, e.g. in a thread."""
+        frames = (frame for frame in self.frames[:_FIRST_FRAMES] if _MODULE_LEVEL in frame.text)
+        return next((frame.file for frame in frames), "")
+
+    @property
+    def is_missing_variable(self) -> bool:
+        """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
+        text = self.frames[-1].text if self.frames else ""
+        return text.endswith(", in __getitem__") and any(map(text.__contains__, _OS_MODULE))
+
+    def user_frame(self) -> Frame | None:
+        """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
+        for frame in reversed(self.frames):
+            if not any(map(frame.text.__contains__, _LIBRARIES)):
+                return frame
+        return self.frames[-1] if self.frames else None
+
+
+def traceback_above(lines: LogLines, position: int) -> Traceback:
+    """Return the traceback that ends with the exception at ``position``; without frames if there is none."""
+    labels, texts, label = lines.labels, lines.unprefixed, lines.labels[position]
+    frames: list[Frame] = []
+    source: int | None = None
+    head: int | None = None
+    for index in range(position - 1, max(-1, position - 1 - _MAX_LINES), -1):
+        if labels[index] != label:
+            continue  # another rank
+        text = texts[index]
+        if not text[:1].isspace():
+            head = index if _HEAD in text else None
+            break
+        if _is_frame(text):
+            frames.append(Frame(index, source, text))
+            source = None
+        elif text.strip(" ^~"):
+            source = index
+    return Traceback(head, tuple(reversed(frames)))
+
+
+def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
+    """Return the position of the exception of each traceback, and whether the last traceback is cut off.
+
+    A traceback without an exception has the position of its head. One that is cut off has none.
+    """
+    ends: list[int] = []
+    is_open = False
+    # map and compress visit every line without a Python loop, which would be slow for long logs
+    for head in compress(count(), map(str.startswith, lines.unprefixed, repeat(_HEAD))):
+        end = _end_of_traceback(lines, head)
+        is_open = end is None
+        if end is not None:
+            ends.append(end)
+    return ends, is_open
+
+
+def _end_of_traceback(lines: LogLines, head: int) -> int | None:
+    """Return where the exception below the frames is; ``head`` if either is missing, None if cut off."""
+    label, in_frames = lines.labels[head], False
+    for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
+        text = lines.unprefixed[index]
+        if lines.labels[index] != label:
+            continue
+        if not text[:1].isspace():
+            return index if in_frames and text else head
+        in_frames = in_frames or _is_frame(text)
+    return None
+
+
+def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
+    """Return the frames that faulthandler prints below a fatal error; without frames if it printed none.
+
+    Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, without code.
+    """
+    frames: list[Frame] = []
+    for index in range(position + 1, min(len(lines), position + 1 + _MAX_LINES)):
+        text = lines.unprefixed[index]
+        if _is_frame(text):
+            frames.append(Frame(index, None, text))
+        elif frames and lines.labels[index] == lines.labels[position]:
+            break
+    return Traceback(None, tuple(reversed(frames)))
+
+
+def is_quoted_code(lines: LogLines, position: int) -> bool:
+    """Return whether a line is code that a traceback quotes below one of its frames.
+
+    If several ranks print the same traceback at the same time, each line may appear once per rank before
+    the next line follows.
+    """
+    text, label = lines.unprefixed[position], lines.labels[position]
+    if not text[:1].isspace():
+        return False
+    for index in range(position - 1, max(-1, position - 1 - _NEAR_LINES), -1):
+        above = lines.unprefixed[index]
+        if lines.labels[index] != label:
+            continue
+        if _is_frame(above):
+            return _indentation(above) < _indentation(text)
+        if not above[:1].isspace():
+            return False
+    return False
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def is_exception(text: str) -> bool:
+    """Return whether a line, as found below the frames of a traceback, names an exception.
+
+    KeyboardInterrupt and SystemExit do not count: they are not failures.
+    """
+    return _EXCEPTION.match(text) is not None and not text.startswith(_NOT_FAILURES)
+
+
+def is_of_pth_file(lines: LogLines, position: int) -> bool:
+    """Return whether the exception occurred in a ``.pth`` file, which Python ignores when it starts."""
+    is_indented = lines.unprefixed[position][:1].isspace()
+    return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
+
+
+def is_of_connection(lines: LogLines, position: int) -> bool:
+    """Return whether the exception was raised in ``multiprocessing.connection``.
+
+    Then the other process of the program is gone.
+    """
+    near = lines.unprefixed[max(0, position - _NEAR_LINES) : position]
+    if not any(map(str.__contains__, near, repeat(_CONNECTION))):  # the usual case, decided quickly
+        return False
+    frames = traceback_above(lines, position).frames
+    return bool(frames) and _CONNECTION in frames[-1].text
+
+
+def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
+    """Return whether Python printed a connective between the exception at ``earlier`` and a later one."""
+    if later.head is None or not earlier < later.head:
+        return False
+    between = lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head]
+    return any(connective in text for text in between for connective in connectives)
+
+
+def _is_frame(text: str) -> bool:
+    return '", line ' in text and text.lstrip().startswith('File "')

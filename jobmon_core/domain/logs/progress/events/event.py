@@ -1,0 +1,89 @@
+"""What can happen to the progress of a job. Times are Unix seconds.
+
+A waiting monitor loads this module, and no other one about progress.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+# the subject of the alert that jobmon notes in `WatchedJob.alerted` before it cancels a stalled attempt,
+# because the user ordered that
+STALL_CANCELLED: Final = "restart-stall"
+
+
+class EventKind(StrEnum):
+    """What can happen to the progress of a job."""
+
+    LAUNCH_FAILED = "launch failed"  # e.g. a worker is missing
+    LAUNCHED = "launched"  # all that was checked after the start was there
+    NO_OUTPUT = "no output"  # logs or outputs that should be there after the start are missing
+    STALLED = "stalled"
+    SLOW = "slow"
+    TIME_LIMIT = "time limit"  # it will not end before its time limit
+    DIVERGED = "diverged"
+    ERROR = "error"  # its log shows a failure, but it has not ended
+    TROUBLE = "trouble"  # what its agents measure shows that something is wrong
+    MILESTONE = "milestone"
+    CHECKPOINT = "checkpoint"  # one was saved
+    RESTARTED = "restarted"
+    RESUMED = "resumed"  # an attempt of a lineage went on from its checkpoint
+    NOT_RESUMED = "not resumed"  # or it did not, or may not have
+    LATE_WRITER = "late writer"  # an earlier attempt of its lineage still changes a checkpoint
+    RECOVERED = "recovered"  # from one of the `WARNINGS`
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the progress of a job."""
+
+    at_s: float
+    kind: EventKind
+    text: str  # for the user, one line
+    task: str = ""  # the key of the task; empty for the whole job
+    ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
+    subject: str = ""  # of ERROR and TROUBLE, and of a recovery from one: which, e.g. the id of a pattern
+    is_critical: bool = False  # the job will probably fail, or waste all its time
+    advice: str = ""  # what the user can do, one line; empty for the usual advice about this kind
+    evidence: tuple[str, ...] = ()  # the lines or figures that prove it
+    title: str = ""  # what happened, without its details; empty for the usual words about this kind
+    is_quiet: bool = False  # only shown, without a message
+    lasting_s: tuple[float, ...] = ()  # durations in its text and evidence that go on while it lasts
+    is_permanent: bool = False  # of TROUBLE: it happened, and cannot be over in this run
+
+    @property
+    def name(self) -> str:
+        """Its stable name for programs, e.g. ``memory-leak``, ``time-limit``."""
+        return self.subject if self.kind is EventKind.TROUBLE else self.kind.replace(" ", "-")
+
+    @property
+    def since_s(self) -> float:
+        """Since when it lasts; if that is not known, when it was noticed."""
+        return self.at_s - max(self.lasting_s, default=0.0)
+
+
+# These and RESUMED cause a message unless they are quiet or the user turns them off, and so does a recovery
+# from one of these. LAUNCHED, CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
+WARNINGS = (
+    EventKind.LAUNCH_FAILED,
+    EventKind.NO_OUTPUT,
+    EventKind.STALLED,
+    EventKind.SLOW,
+    EventKind.TIME_LIMIT,
+    EventKind.DIVERGED,
+    EventKind.ERROR,
+    EventKind.TROUBLE,
+    EventKind.NOT_RESUMED,
+    EventKind.LATE_WRITER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a look at the logs of a job found."""
+
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    problem: str = ""  # why the progress of this job could not be read, if that of others could
+    recheck_s: float | None = None  # Unix time to look again, because its logs may show a failure

@@ -1,0 +1,243 @@
+"""Apply what a log says, one reading after another, to what is known of its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.logs.progress.log.formats import Reading, Role
+from jobmon_core.domain.logs.progress.log.tracks import (
+    LAST_SEEN,
+    Track,
+    falls_back,
+    is_stray,
+    moved,
+    next_round,
+    restarted,
+    started,
+)
+
+_MAX_TRACKS = 24
+_MAX_ANNOUNCED = 8
+_MAX_METRICS = 16
+_NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
+_START_SHARE = 0.5  # of its total: a bar that starts again shows at most this much
+_SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
+_COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """What the readings of one log have shown so far. Its size is bounded."""
+
+    readings: int = 0
+    tracks: tuple[Track, ...] = ()
+    totals: dict[str, float] = field(default_factory=dict)  # announced, by unit, e.g. step, epoch, episode
+    announced_steps: tuple[float, ...] = ()  # the latest totals of steps: a dump of settings has several
+    loss: float | None = None
+    learning_rate: float | None = None
+    grad_norm: float | None = None
+    rate_per_s: float | None = None  # of a metric, not of a counter
+    rate_unit: str = ""
+    end_marker: str = ""
+    table: str = ""  # the line that names the columns of the latest table
+    run: int = 1
+    metrics: dict[str, float] = field(default_factory=dict)  # further ones, by name
+
+
+def fold(state: LogState, readings: Iterable[Reading]) -> LogState:
+    """Return the state after ``readings``, which are in the order of the log."""
+    work = _Fold(state)
+    for reading in readings:
+        work.apply(reading)
+    return work.state()
+
+
+class _Fold:
+    """A state that is being changed."""
+
+    def __init__(self, state: LogState) -> None:
+        self._before = state
+        self._tracks = list(state.tracks)
+        self._totals = dict(state.totals)
+        self._announced_steps = state.announced_steps
+        self._readings = state.readings
+        self._run = state.run
+        self._end_marker = state.end_marker
+        self._table = state.table
+        self._rate = state.rate_per_s, state.rate_unit
+        self._metrics = dict(state.metrics)
+        self._of_training = {
+            "loss": state.loss,
+            "learning_rate": state.learning_rate,
+            "grad_norm": state.grad_norm,
+        }
+
+    def state(self) -> LogState:
+        return LogState(
+            readings=self._readings,
+            tracks=tuple(self._tracks),
+            totals=self._totals,
+            announced_steps=self._announced_steps,
+            end_marker=self._end_marker,
+            table=self._table,
+            run=self._run,
+            rate_per_s=self._rate[0],
+            rate_unit=self._rate[1],
+            metrics=self._metrics,
+            **self._of_training,
+        )
+
+    def apply(self, reading: Reading) -> None:
+        if reading.role in _COUNTERS:
+            self._readings += 1
+            before = self._positions()
+            self._count(reading)
+            if self._positions() != before:
+                self._end_marker = ""  # it was the end of a part
+        elif reading.role is Role.TOTAL:
+            self._announce(reading)
+        elif reading.role is Role.START:
+            self._start()
+        else:
+            self._note(reading)
+        if reading.role is Role.METRICS and reading.rate_per_s is not None:
+            self._rate = reading.rate_per_s, reading.noun or reading.unit
+        if reading.role is not Role.EVALUATION:
+            self._measure(reading)
+
+    def _measure(self, reading: Reading) -> None:
+        """Note the metrics of a reading."""
+        for name in self._of_training:
+            value = getattr(reading, name)
+            if value is not None:
+                self._of_training[name] = value
+        for name, number in reading.metrics:
+            if name in self._metrics or len(self._metrics) < _MAX_METRICS:
+                self._metrics[name] = number
+
+    def _note(self, reading: Reading) -> None:
+        if reading.role is Role.END_MARKER:
+            self._end_marker = reading.marker
+        elif reading.role is Role.TABLE:
+            self._table = reading.marker
+
+    def _announce(self, reading: Reading) -> None:
+        """Note an announced total; after the first progress, only one that was not known."""
+        has_begun = self._has_progress()
+        announced = {reading.unit: reading.steps, "epoch": reading.epochs, "item": reading.items}
+        for unit, value in announced.items():
+            if value is not None and value > 0 and not (has_begun and unit in self._totals):
+                self._totals[unit] = value
+        if reading.steps and not has_begun:
+            known = (*self._announced_steps, reading.steps)
+            self._announced_steps = tuple(dict.fromkeys(known))[-_MAX_ANNOUNCED:]
+
+    def _start(self) -> None:
+        """A program starts; if it is not the first one, forget the progress of the earlier ones."""
+        if self._has_progress():
+            self._new_run()
+            self._totals, self._announced_steps = {}, ()
+
+    def _positions(self) -> list[tuple[float | None, float | None]]:
+        return [(track.n, track.epoch) for track in self._tracks if track.role is Role.MAIN]
+
+    def _has_progress(self) -> bool:
+        return any(track.role is Role.MAIN and (track.n or track.epoch or 0) > 0 for track in self._tracks)
+
+    def _new_run(self) -> None:
+        self._tracks = []
+        self._run += 1
+        self._end_marker = ""
+
+    def _count(self, reading: Reading) -> None:
+        same = [track for track in self._tracks if track.is_same_counter(reading)]
+        overrun = [] if reading.total or same else [t for t in self._tracks if t.is_overrun_by(reading)]
+        if overrun:
+            self._replace(overrun[-1], moved(overrun[-1], reading, self._readings))
+        elif not same:
+            self._add(started(reading, self._readings))
+        elif self._is_in_new_epoch(latest := max(same, key=LAST_SEEN), reading):
+            self._replace(latest, next_round(latest, reading, self._readings))
+        elif reading.epoch is not None or (reading.elapsed_s is None and not reading.format.is_bar):
+            self._move_single(latest, reading)
+        else:
+            self._move_one_of(same, reading)
+
+    def _move_single(self, track: Track, reading: Reading) -> None:
+        """Apply a reading that names its epoch, or a line without a clock, to its counter.
+
+        There is only one track of such a counter: the lines of several processes look the same.
+        """
+        if is_stray(track, reading):
+            return
+        if not falls_back(track, reading):
+            self._replace(track, moved(track, reading, self._readings))
+        elif track.is_full or (reading.epoch is None and track.resets):
+            self._replace(track, next_round(track, reading, self._readings))
+        elif track.role is Role.MAIN and not track.fallback:
+            ended = [each for each in self._tracks if track.is_epoch_line and _is_epoch_before(each, track)]
+            self._new_run()
+            self._tracks = [each._replace(rounds=0, round_units=0.0) for each in ended]
+            self._add(restarted(track, reading, self._readings))
+        else:
+            self._replace(track, restarted(track, reading, self._readings))
+
+    def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
+        """Whether a reading starts a counter again: it is not ahead, and an epoch began between them."""
+        if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
+            return False
+        lines = [each for each in self._tracks if not (each.fallback or each.is_bar)]
+        return any(each.new_epoch > track.last_seen for each in lines)
+
+    def _move_one_of(self, same: list[Track], reading: Reading) -> None:
+        """Move the bar of one process on; a reading that continues none is of a new round, run or process."""
+        fitting = [track for track in same if track.continues(reading)]
+        if fitting:
+            track = max(_of_latest_run(fitting), key=_position)
+            after = moved(track, reading, self._readings)
+            self._replace(track, after)
+            if after.updates == _NEW_RUN_UPDATES:
+                self._drop_earlier_runs(after, [each for each in same if each is not track])
+            return
+        latest = max(same, key=LAST_SEEN)
+        if (latest.is_full or latest.resets) and _starts_over(latest, reading):
+            self._replace(latest, next_round(latest, reading, self._readings))
+        else:
+            self._add(started(reading, self._readings))
+
+    def _drop_earlier_runs(self, track: Track, others: list[Track]) -> None:
+        earlier = [each for each in others if each.last_seen < track.first_seen]
+        if earlier and track.role is Role.MAIN:
+            self._run += 1
+        self._tracks = [each for each in self._tracks if each not in earlier]
+
+    def _replace(self, old: Track, new: Track) -> None:
+        self._tracks = [new if each is old else each for each in self._tracks]
+
+    def _add(self, track: Track) -> None:
+        if len(self._tracks) >= _MAX_TRACKS:
+            full = [each for each in self._tracks if each.is_full or each.role is not Role.MAIN]
+            self._tracks.remove(min(full or self._tracks, key=LAST_SEEN))
+        self._tracks.append(track)
+
+
+def _starts_over(track: Track, reading: Reading) -> bool:
+    """Whether the reading is near the start; another process may just be behind."""
+    return (reading.n or 0.0) <= _START_SHARE * (track.total or track.n or 0.0)
+
+
+def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
+    """Whether a bar has shown a whole epoch before a line about it: then both are of the same run."""
+    is_first = track.first_seen < epoch_line.first_seen
+    return track.is_bar and track.is_nearly_full and track.rounds > 0 and is_first
+
+
+def _of_latest_run(tracks: list[Track]) -> list[Track]:
+    """Return the tracks without those that were not seen any more since a later one started."""
+    started = max((track.first_seen for track in tracks if track.updates >= _SURE_UPDATES), default=0)
+    return [track for track in tracks if track.last_seen >= started]
+
+
+def _position(track: Track) -> tuple[float, int]:
+    return track.n or 0.0, track.last_seen

@@ -1,0 +1,264 @@
+"""Decide how far the job is, by the counters of its log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.logs.progress.log.choose import (
+    ChosenCounters,
+    candidates_of,
+    choose,
+    is_part_before,
+    is_per_epoch,
+)
+from jobmon_core.domain.logs.progress.log.contradictions import contradiction
+from jobmon_core.domain.logs.progress.log.epochs import counts_from_zero, epochs_of
+from jobmon_core.domain.logs.progress.log.fold import LogState
+from jobmon_core.domain.logs.progress.log.tracks import LAST_SEEN, Track
+from jobmon_core.domain.logs.progress.log.values import counted_unit
+from jobmon_core.domain.logs.progress.model import COUNTERS, Progress
+
+_PARTS = 2  # after so many full bars, a further one that is full need not be the last
+_TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
+_SAME_SPEED = 2.0  # speeds of the same thing differ by less
+_OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units to which a total of steps does not apply
+
+
+def judge(state: LogState) -> Progress | None:
+    """Return the progress of the job by one log; None if the log shows none."""
+    chosen = choose(state)
+    if chosen is None:
+        return None
+    progress = _nested(chosen, state) or _single(chosen, state)
+    innermost = chosen.batches or chosen.inner
+    if chosen.job.is_full and sum(is_part_before(each, chosen.job) for each in chosen.others) >= _PARTS:
+        progress = replace(progress, total=None)  # one of many parts is done
+    if unclear := contradiction(chosen.job, progress, chosen.others):
+        progress = replace(progress, total=None, remaining_s=None, unclear=unclear)
+    return replace(
+        progress,
+        batch=innermost.n,
+        batches=innermost.total if innermost.n is not None else None,
+        rate_per_s=_rate(chosen, progress, state),
+        loss=state.loss,
+        learning_rate=state.learning_rate,
+        grad_norm=state.grad_norm,
+        metrics=state.metrics,
+        label=chosen.job.label,
+        format=chosen.job.format,
+        end_marker=state.end_marker,
+        run=state.run,
+    )
+
+
+def _rate(chosen: ChosenCounters, progress: Progress, state: LogState) -> float | None:
+    """Return the speed by the counter, else by a metric in the same unit, else by the time of its lines.
+
+    A speed in words may be that of something else, e.g. steps of an environment beside iterations: one that
+    differs much from the time that a step takes is not used.
+    """
+    job, metric = chosen.job, None
+    if counted_unit(state.rate_unit) == progress.unit and (
+        progress.unit != "step" or job.noun[:2] in ("", state.rate_unit[:2])  # "it" for it, iter, iteration
+    ):
+        metric = state.rate_per_s
+    step_s = state.metrics.get("step_time_s") if progress.unit == "step" else None
+    if step_s and not (metric and 1 / _SAME_SPEED < metric * step_s < _SAME_SPEED):
+        metric = 1 / step_s
+    pace = job.pace_per_s
+    if pace and job.unit != progress.unit:
+        pace = pace * chosen.inner.total if job.is_epoch_line and chosen.inner.total else None
+    return progress.rate_per_s or metric or pace or None
+
+
+def _nested(chosen: ChosenCounters, state: LogState) -> Progress | None:
+    """Return the progress by epochs and a counter within each; None if there are no such two."""
+    if chosen.job.is_epoch_line and chosen.inner.total is not None and is_per_epoch(chosen.inner):
+        return _combined(chosen, state)
+    if chosen.job.is_bar and chosen.job.unit == "epoch":
+        within = [each for each in candidates_of(state.tracks) if _is_bar_within(each, chosen.job)]
+        if within:
+            return _of_two_bars(chosen.job, max(within, key=lambda track: track.total or 0.0))
+    return None
+
+
+def _is_bar_within(track: Track, epochs: Track) -> bool:
+    return track.is_bar and track.total is not None and track.first_seen > epochs.first_seen
+
+
+def _of_two_bars(epochs: Track, inner: Track) -> Progress:
+    """Return the progress by a bar of epochs, and one of the batches of each epoch."""
+    per_epoch = inner.total or 0.0
+    # once the bar of epochs moves, it counts the ended epoch; a reprint of it, e.g. with a loss, does not
+    has_ended = inner.is_full and (epochs.last_change or epochs.last_seen) > inner.last_seen
+    n, elapsed_s = (0.0, 0.0) if has_ended else (inner.n or 0.0, inner.elapsed_s or 0.0)
+    return Progress(
+        epoch=epochs.n,
+        epochs=epochs.total,
+        current=(epochs.n or 0.0) * per_epoch + n,
+        total=None if epochs.total is None else epochs.total * per_epoch,
+        unit=inner.unit,
+        elapsed_s=None if epochs.elapsed_s is None else epochs.elapsed_s + elapsed_s,
+        remaining_s=epochs.remaining_s,
+    )
+
+
+def _combined(chosen: ChosenCounters, state: LogState) -> Progress:
+    """Return the progress by epoch lines and a counter within each epoch."""
+    # after the last epoch, an evaluation may show a bar of the same kind
+    same = [
+        track
+        for track in state.tracks
+        if (track.format, track.role) == (chosen.inner.format, chosen.inner.role)
+    ]
+    repeated = max(same, key=lambda track: track.rounds)
+    inner = repeated if repeated.rounds > chosen.inner.rounds else chosen.inner
+    return _of_epochs(_within(chosen.job, inner), state)
+
+
+def _within(epoch_line: Track, inner: Track) -> Track:
+    """Return a counter with the epoch that another line shows."""
+    return inner._replace(
+        epoch=epoch_line.epoch,
+        epochs=epoch_line.epochs,
+        first_epoch=epoch_line.first_epoch,
+        zero_based=epoch_line.zero_based,
+        inclusive=epoch_line.inclusive,
+    )
+
+
+def _single(chosen: ChosenCounters, state: LogState) -> Progress:
+    """Return the progress by one counter, with the epochs that it or other lines show."""
+    track = chosen.job
+    of_batches = chosen.batches if chosen.batches and chosen.batches.epoch is not None else None
+    latest = max((each for each in state.tracks if each.is_epoch_line), key=LAST_SEEN, default=of_batches)
+    if track.epoch is not None:
+        return _of_epochs(_in_later_epoch(track, latest), state)
+    if latest is None:
+        return _of_rounds(chosen, state)
+    if not latest.fallback and _is_ended_by(track, latest):
+        return _of_ended_epochs(track, latest, state)
+    if not latest.fallback and track.rounds > 0 and not track.is_bar:
+        per_epoch = track.round_units / track.rounds
+        return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
+    epochs = epochs_of(latest, state, is_zero_based=counts_from_zero(latest))
+    return replace(_of_rounds(chosen, state), epoch=latest.epoch, epochs=epochs)
+
+
+def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
+    """Return a counter at the start of the epoch of a later line, if its own lines are rarer than epochs."""
+    if epoch_line is None or track.n is None or track.counts_on:
+        return track
+    is_behind = epoch_line.last_seen > track.last_seen and (epoch_line.epoch or 0.0) > (track.epoch or 0.0)
+    return track._replace(epoch=epoch_line.epoch, n=0.0) if is_behind else track
+
+
+def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
+    """Return the progress of a counter without epochs: of all its rounds, and of equal bars before it."""
+    track, n = chosen.job, chosen.job.n or 0.0
+    common = Progress(current=n, unit=track.unit, rate_per_s=track.rate_per_s)
+    base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in chosen.earlier)
+    epochs = state.totals.get("epoch") or 0.0
+    if base == 0 or track.unit == "%":  # a percentage that starts again is that of another part
+        total = track.total if track.total is not None else _announced(track, state, n)
+        if track.resets and track.total is not None and epochs > 1:
+            total = track.total * epochs
+        return replace(common, total=total, elapsed_s=track.elapsed_s, remaining_s=track.remaining_s)
+    fits = track.total is not None and not chosen.earlier and track.rounds < epochs
+    return replace(common, current=base + n, total=(track.total or 0.0) * epochs if fits else None)
+
+
+def _is_ended_by(track: Track, epoch_line: Track) -> bool:
+    """Whether the lines about epochs stand at the end of each: the count within the first one came before."""
+    has_ended = track.rounds > 0 or _is_just_ended(track, epoch_line)
+    return (
+        has_ended and is_per_epoch(track) and bool(track.total) and track.first_seen < epoch_line.first_seen
+    )
+
+
+def _is_just_ended(track: Track, epoch_line: Track) -> bool:
+    return track.is_nearly_full and epoch_line.last_seen > track.last_seen
+
+
+def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progress:
+    """Return the progress by lines about ended epochs and a counter within each epoch."""
+    is_zero_based = counts_from_zero(epoch_line)
+    is_between = _is_just_ended(track, epoch_line)
+    # the lines may come later than the counts, and a resumed job begins with a later epoch
+    ended = max((epoch_line.epoch or 0.0) + is_zero_based, track.rounds + is_between)
+    current = ended * (track.total or 0.0) + (0.0 if is_between else track.n or 0.0)
+    epochs = epochs_of(epoch_line, state, is_zero_based=is_zero_based)
+    total = epochs * track.total if epochs and track.total else None
+    return Progress(
+        epoch=epoch_line.epoch,
+        epochs=epochs,
+        current=current,
+        total=total if total is not None and current <= total else None,
+        unit=track.unit,
+        rate_per_s=track.rate_per_s,
+    )
+
+
+def _announced(track: Track, state: LogState, n: float) -> float | None:
+    """Return the total that an earlier line announced for such a counter, or that follows from its eta."""
+    if track.whole_eta and track.remaining_s is not None and track.rate_per_s:
+        derived = n + track.remaining_s * track.rate_per_s
+        known = (*state.announced_steps, *filter(None, (state.totals.get("step"),)))
+        fitting = [total for total in known if n <= total and abs(total - derived) <= 0.1 * total]
+        return min(fitting, key=lambda total: abs(total - derived), default=float(round(derived)))
+    kind = track.unit if track.unit in _OWN_TOTALS or track.unit in state.totals else "step"
+    total = state.totals.get(kind)
+    return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
+
+
+def _of_epochs(track: Track, state: LogState) -> Progress:
+    """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
+    epoch = track.epoch or 0.0
+    is_zero_based = counts_from_zero(track)
+    passed = max(0.0, epoch if is_zero_based else epoch - 1)
+    per_epoch = track.total or track.units_per_epoch
+    epochs = epochs_of(track, state, is_zero_based=is_zero_based)
+    common = Progress(epoch=track.epoch, epochs=epochs, rate_per_s=track.rate_per_s)
+    if track.counts_on and track.n is not None:
+        total = track.total or _announced(track, state, track.n)
+        if total is not None or epochs is None:
+            return replace(common, current=track.n, total=total, unit=track.unit)
+    if track.n is None or track.counts_on or (per_epoch is None and passed > 0):
+        return replace(common, current=epoch, total=epochs, unit="epoch", remaining_s=track.remaining_s)
+    current = passed * (per_epoch or 0.0) + track.n
+    if epochs is None and track.whole_eta and per_epoch and track.rate_per_s and track.remaining_s:
+        epochs = float(round((current + track.remaining_s * track.rate_per_s) / per_epoch))
+    total = epochs * per_epoch if epochs and per_epoch and (track.total or not track.resets) else None
+    if total is None and (announced := state.totals.get("step")):
+        total = announced if current <= announced else None
+    return replace(
+        common,
+        current=current,
+        total=total,
+        epochs=epochs,
+        unit=track.unit,
+        remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
+    )
+
+
+def with_total(progress: Progress | None, total: float | None) -> Progress | None:
+    """Return the progress with the user's total of items, if it counts items or the log shows no total.
+
+    A batch, a step or an epoch may stand for many items, so its own total stays.
+    """
+    if progress is None or total is None or (progress.total is not None and progress.unit in COUNTERS):
+        return progress
+    return replace(progress, total=float(total), unclear=())
+
+
+def with_total_of_checkpoint(progress: Progress | None, saved: Progress | None) -> Progress | None:
+    """Return the progress with the total in the same unit that a checkpoint names, if the log shows none.
+
+    A total that is below the progress is ignored.
+    """
+    if progress is None or saved is None:
+        return progress
+    total = {"step": saved.total, "epoch": saved.epochs}.get(progress.unit)
+    if progress.total is not None or total is None or total < progress.current:
+        return progress
+    return replace(progress, total=total, unclear=())

@@ -1,0 +1,1 @@
+"""What happens on the nodes of a job: processes, GPUs, launch and health."""

@@ -1,0 +1,129 @@
+"""The health report of a job: what is known of it at one moment, and what is wrong with it.
+
+Times are Unix seconds, durations are seconds, sizes are bytes, percentages are 0 to 100. None means "not
+known", never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobmon_core.domain.logs.progress.model import Estimate, Progress
+from jobmon_core.domain.node.health.network.model import NetworkVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterResources:
+    """GPUs and CPUs of a whole cluster as its own scheduler counts them, e.g. Ray's ``GPU`` and ``CPU``.
+
+    A held GPU is one that a task or actor asked for; it may still be idle. None means "not known".
+    """
+
+    gpus: float | None = None  # all that the cluster has; 0 if it has none
+    gpus_held: float | None = None
+    cpus: float | None = None
+    cpus_held: float | None = None
+    waiting: tuple[str, ...] = ()  # what cannot be placed yet, e.g. "{'GPU': 4.0}: 2+ pending tasks"
+
+
+class Stage(StrEnum):
+    """Where a job is in its life."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDING = "ending"  # it left the queue, and how it ended is not known yet
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"  # it ended, and no source shows how
+    UNWATCHED = "unwatched"  # the user stopped the monitoring
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHealth:
+    """The GPUs that a job holds."""
+
+    allocated: int | None = None
+    used: int | None = None  # that compute; without a known utilisation, on which a process of the job runs
+    idle: tuple[str, ...] = ()  # their names, e.g. ``GPU 2 of n17``
+    utilizations: tuple[float | None, ...] = ()  # of each, over the span below if it is known
+    span_s: float | None = None  # None: the latest figures
+
+    @property
+    def mean_percent(self) -> float | None:
+        """The mean utilisation of those that are known."""
+        known = [each for each in self.utilizations if each is not None]
+        return sum(known) / len(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointHealth:
+    """The newest checkpoint that a training can resume from, else the newest."""
+
+    folder: str
+    count: int = 0
+    name: str = ""  # empty if there is none
+    step: int | None = None
+    saved_s: float | None = None
+    is_complete: bool | None = None
+    interval_s: float | None = None  # the usual time between two
+    problem: str = ""  # why nothing is known
+
+    def age_s(self, at_s: float) -> float | None:
+        """Return how long ago it was saved."""
+        return None if self.saved_s is None else max(0.0, at_s - self.saved_s)
+
+    @property
+    def next_s(self) -> float | None:
+        """When the next one is due."""
+        return None if self.saved_s is None or not self.interval_s else self.saved_s + self.interval_s
+
+    def is_overdue(self, at_s: float, elapsed_s: float | None) -> bool:
+        """Whether a run has not saved one for over two usual intervals; False if its start is not known."""
+        age_s = self.age_s(at_s)
+        if age_s is None or elapsed_s is None or not self.interval_s:
+            return False
+        return min(age_s, elapsed_s) > 2 * self.interval_s
+
+
+@dataclass(frozen=True, slots=True)
+class DiskHealth:
+    """A file system that a job uses."""
+
+    path: str
+    free_bytes: int
+    total_bytes: int
+    free_inodes: int | None = None  # None: it has no such limit
+    total_inodes: int | None = None
+
+
+_NO_GPUS = GpuHealth()
+_NO_NETWORK = NetworkVerdict()
+_NO_ESTIMATE = Estimate()
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """Whether a job is healthy, why, and the figures."""
+
+    at_s: float
+    ref: str = ""  # the job id, e.g. ``12_3``; empty for pods without a job
+    name: str = ""
+    state: str = ""  # in the words of its scheduler
+    stage: Stage = Stage.RUNNING
+    healthy: bool | None = None  # None: nothing is known to be wrong, but nothing shows that it works
+    why: str = ""  # one line
+    issues: tuple[str, ...] = ()  # what is wrong; the verdicts of triage come first, the worst at the top
+    advice: tuple[str, ...] = ()  # of each issue, what to do; empty if there is nothing to say
+    notes: tuple[str, ...] = ()  # what is worth knowing, and no issue
+    elapsed_s: float | None = None
+    progress: Progress | None = None
+    estimate: Estimate = _NO_ESTIMATE
+    gpus: GpuHealth = _NO_GPUS
+    network: NetworkVerdict = _NO_NETWORK
+    cluster: ClusterResources | None = None  # of Ray; None for other backends
+    checkpoints: CheckpointHealth | None = None
+    disks: tuple[DiskHealth, ...] = ()
+    errors: tuple[str, ...] = ()  # the latest lines of its logs that match a failure
+    not_seen: tuple[str, ...] = ()  # what could not be looked at, and why

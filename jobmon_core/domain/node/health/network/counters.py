@@ -1,0 +1,147 @@
+"""The verdict on the network that the counters of the nodes prove, from two samples on each node.
+
+Counters belong to a node, not to a job: of a node that other jobs may use, they prove nothing. InfiniBand may
+carry a file system as well, so traffic over it shows that the fabric works, and is weaker proof than NCCL's
+own lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.node.health.network import advice
+from jobmon_core.domain.node.health.network.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.node.health.network.nccl_verdict import TCP
+from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
+
+_FLAT_PER_S = 1e5  # bytes; the management of a fabric and ssh sessions cause far less
+_MUCH_PER_S = 5e6  # bytes in each direction; logs and metrics are far less
+_HEADERS = 1.25  # what a port counts for IP over InfiniBand, as a multiple of what the interface counts
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFabric:
+    """What the counters of one node of a job showed."""
+
+    node: str
+    fabric: Fabric
+    is_exclusive: bool  # whether the job has all cores of the node
+
+
+@dataclass(frozen=True, slots=True)
+class _Traffic:
+    """The traffic of a node, in bytes per second."""
+
+    node: str
+    ports: tuple[FabricPort, ...]  # those that are active and show their counters
+    rdma: float  # over the fabric, without IP over InfiniBand
+    ip: float  # over all network interfaces
+    is_flat: bool  # the fabric carries nothing
+    is_ip_busy: bool  # much is sent and much received, as by collectives; loading data only receives
+
+
+def fabric_text(nodes: Sequence[NodeFabric]) -> str:
+    """Return what the first node with active ports has, e.g. ``n1 has 4 active EFA ports``; empty if none."""
+    for each in nodes:
+        ports = [port for port in each.fabric.ports if port.is_active]
+        if ports:
+            return f"{each.node} has {count(len(ports), f'active {ports[0].kind} port')}"
+    return ""
+
+
+def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> NetworkVerdict | None:
+    """Return the verdict that the counters of a job's nodes prove while its steps advance; None if none.
+
+    ``number`` is how many nodes the job has, None if that is not known.
+    """
+    measured = [each for each in nodes if each.fabric.span_s]
+    traffic = [found for each in measured if (found := _traffic(each)) is not None]
+    if not traffic:
+        return None
+    evidence = tuple(_line(each) for each in traffic)
+    if not all(each.is_exclusive for each in measured):
+        text = "other jobs may share the nodes, so the counters of the network cards prove nothing"
+        return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+    flat = [each for each in traffic if each.is_flat]
+    if len(flat) == len(traffic):
+        return _flat(traffic, evidence)
+    return _used(traffic, [each.node for each in flat], number, evidence)
+
+
+def _used(
+    traffic: Sequence[_Traffic], flat: Sequence[str], number: int | None, evidence: tuple[str, ...]
+) -> NetworkVerdict:
+    """Return the verdict on a fabric that at least one node uses; ``flat`` are the nodes that do not."""
+    name = traffic[0].ports[0].kind
+    if flat:
+        verb = "sends" if len(flat) == 1 else "send"
+        text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
+        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
+    if idle := [*_idle_ports(traffic)]:
+        text = f"{name} works, but not over all cards: nothing over {'; '.join(idle)}"
+        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
+    if all(each.rdma > each.ip for each in traffic):
+        if number and len(traffic) != number:
+            text = f"only {len(traffic)} of {count(number, 'node')} show counters of {name}"
+            return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+        text = f"the nodes send more over {name} than over their network interfaces"
+        return NetworkVerdict(NetworkState.OK, name, text, evidence)
+    text = f"the nodes use {name}, but send more over their network interfaces"
+    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+
+
+def _flat(traffic: Sequence[_Traffic], evidence: tuple[str, ...]) -> NetworkVerdict:
+    kind = traffic[0].ports[0].kind
+    if all(each.is_ip_busy for each in traffic):
+        text = f"the nodes exchange data over TCP, and nothing over {kind}"
+        help_ = advice.LOAD_OFI if kind is FabricKind.EFA else advice.USE_IB
+        return NetworkVerdict(NetworkState.FALLBACK, TCP, text, evidence, help_)
+    text = "the nodes exchange hardly any data at the moment"
+    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+
+
+def _traffic(found: NodeFabric) -> _Traffic | None:
+    """Return the traffic of a node; None if it has no fabric, or hides its counters."""
+    fabric = found.fabric
+    ports = tuple(port for port in fabric.ports if port.is_active and port.bytes_per_s is not None)
+    if not ports or fabric.sent_per_s is None or fabric.received_per_s is None:
+        return None
+    total = sum(port.bytes_per_s or 0.0 for port in ports)
+    rdma = max(0.0, total - _HEADERS * (fabric.over_fabric_per_s or 0.0))
+    ip = fabric.sent_per_s + fabric.received_per_s
+    is_ip_busy = min(fabric.sent_per_s, fabric.received_per_s) >= _MUCH_PER_S
+    return _Traffic(found.node, ports, rdma, ip, rdma < _FLAT_PER_S, is_ip_busy)
+
+
+def _idle_ports(traffic: Sequence[_Traffic]) -> Iterator[str]:
+    """Yield the ports that carry nothing, although they should.
+
+    Sites keep cards of InfiniBand and RoCE for other purposes, e.g. storage: one that carries nothing counts
+    only if the same card of another node carries data. All cards of EFA have the same purpose.
+    """
+    used = {_key(port) for each in traffic for port in each.ports if not _is_flat(port)}
+    for each in traffic:
+        idle = [
+            port
+            for port in each.ports
+            if _is_flat(port) and (port.kind is FabricKind.EFA or _key(port) in used)
+        ]
+        if idle:
+            yield f"{', '.join(port.device for port in idle)} of {each.node}"
+
+
+def _key(port: FabricPort) -> tuple[str, int]:
+    return port.device, port.port
+
+
+def _is_flat(port: FabricPort) -> bool:
+    return (port.bytes_per_s or 0.0) < _FLAT_PER_S
+
+
+def _line(traffic: _Traffic) -> str:
+    busy = sum(not _is_flat(port) for port in traffic.ports)
+    ports = f"{busy} of {count(len(traffic.ports), 'port')}"
+    kind = traffic.ports[0].kind
+    return f"{traffic.node}: {size(traffic.rdma)}/s over {kind} ({ports}), {size(traffic.ip)}/s over IP"

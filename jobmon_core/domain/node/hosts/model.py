@@ -1,0 +1,195 @@
+"""A job on a host, and what one look at the host shows of it.
+
+Times of the host's clock are named ``..._there_s``; all others are Unix seconds of this machine. None means
+that it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.artifacts.model import Listing
+from jobmon_core.domain.node.hosts.target import Target
+
+_NO_TARGET = Target()
+TICKS_PER_S = 100  # USER_HZ, the unit of times in /proc/PID/stat: 100 on every architecture in use
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of a host, distinguished from any other one with the same PID."""
+
+    pid: int
+    start_ticks: int  # since the boot of the host
+    boot_id: str
+    pid_namespace: str = ""  # a container has its own
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """How a job ended, as its host shows it: by a file, by tmux or by a restart."""
+
+    state: str  # Slurm's word
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    end_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostJob:
+    """What jobmon keeps of a job on a host; the content of its record."""
+
+    host: str = ""
+    name: str = ""
+    target: Target = _NO_TARGET
+    run_id: str = ""  # of a command that jobmon started there
+    process: Process | None = None  # the one that is followed
+    pane_id: str = ""  # of tmux, if the process is that of a pane, whose exit status tmux shows
+    boot_id: str = ""  # of the host when the watching began
+    machine: str = ""  # its own name for itself: an alias may reach several machines
+    old_marker: str = ""  # inode and time of the marker that was there when the watching began
+    has_marker: bool = False  # whether its marker was there at the latest look
+    registered_s: float = 0.0
+    start_s: int | None = None  # when its process started
+    started_there_s: float | None = None  # the same time by the clock of the host
+    command: str = ""
+    workdir: str = ""
+    oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there
+    end: JobEnd | None = None
+    is_dropped: bool = False  # nobody watches it any more
+    is_removed: bool = False  # its folder on the host is gone
+
+
+@dataclass(frozen=True, slots=True)
+class SeenProcess:
+    """One line of /proc/PID/stat."""
+
+    state: str  # one letter, see proc(5)
+    parent: int
+    group: int
+    foreground_group: int  # of its terminal; -1 without one
+    start_ticks: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended; a zombie has."""
+        return self.state not in ("Z", "X", "x")
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A pane of tmux. A status and a signal of None mean that the end is not known, never success."""
+
+    id: str
+    pid: int | None  # tmux 3.8 and newer print none for a dead pane
+    session: str
+    window: str
+    index: str
+    is_dead: bool
+    status: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file of the host."""
+
+    inode: str
+    size_bytes: int
+    modified_there_s: int
+
+    @property
+    def stamp(self) -> str:
+        """A text that changes when the file is replaced or written."""
+        return f"{self.inode} {self.modified_there_s}"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLog:
+    """A log, and the bytes of it that are new."""
+
+    file: SeenFile
+    from_bytes: int  # the offset of the first new byte
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """The files of a command that jobmon started on the host."""
+
+    has_begun: bool  # its wrapper began
+    is_unstarted: bool = False  # it was not started, and now never will be
+    machine: str = ""  # that it was started on
+    wrapper: Process | None = None
+    command: Process | None = None
+    exit_code: int | None = None
+    ended_there_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGpu:
+    """One GPU, as nvidia-smi shows it."""
+
+    index: int
+    percent: float | None
+    used_bytes: int | None
+    total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostUsage:
+    """What is used of a host. Sizes are bytes."""
+
+    at_s: float = 0.0  # when jobmon looked
+    folder: str = ""  # whose disk it is
+    memory_used: int | None = None  # of the cgroup, if that has a limit, else of the whole host
+    memory_limit: int | None = None
+    is_limited: bool = False  # whether these are the figures of a cgroup
+    oom_kills: int | None = None  # of the cgroup so far
+    disk_used: int | None = None
+    disk_size: int | None = None
+    inodes_used: int | None = None
+    inodes: int | None = None
+    gpus: tuple[SeenGpu, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One complete answer of a host: about itself, and by number about each of the jobs on it."""
+
+    boot_id: str = ""
+    machine: str = ""  # what it calls itself
+    pid_namespace: str = ""
+    clock_there_s: float = 0.0
+    uptime_s: float = 0.0
+    # by PID; None: it does not exist. A PID that is missing is not known
+    processes: dict[int, SeenProcess | None] = field(default_factory=dict)
+    panes: tuple[Pane, ...] = ()
+    markers: dict[int, SeenFile] = field(default_factory=dict)  # by job number; missing: there is none
+    logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
+    files: dict[int, Listing] = field(default_factory=dict)  # by job number; times are of the host's clock
+    runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
+    removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
+    usage: HostUsage = HostUsage()
+    # by boot id: when a host with it last answered before this look, by the clock of this machine
+    answered_s: Mapping[str, float] = field(default_factory=dict)
+
+    def started_there_s(self, start_ticks: int) -> float:
+        """Return when a process started, by the clock of the host."""
+        return self.clock_there_s - (self.uptime_s - start_ticks / TICKS_PER_S)
+
+    def is_alive(self, process: Process) -> bool | None:
+        """Whether a process runs; None if the answer does not show it."""
+        if process.boot_id != self.boot_id or self.is_other_container(process):
+            return False
+        if process.pid not in self.processes:
+            return None
+        seen = self.processes[process.pid]
+        return seen is not None and seen.runs and seen.start_ticks == process.start_ticks
+
+    def is_other_container(self, process: Process) -> bool:
+        """Whether a process belongs to another container; False if either one is not known."""
+        own, there = process.pid_namespace, self.pid_namespace
+        return bool(own and there) and own != there

@@ -1,0 +1,165 @@
+"""What the latest reports of a task's agents show, in short."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.node.telemetry.model import WorkerStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Memory, Worker
+
+HIGH_MEMORY = 0.9  # share of the limit
+_IDLE_PERCENT = 5.0
+SPINNING_PERCENT = 95.0  # a GPU that waits in a collective operation runs a kernel nearly always
+LOW_POWER = 0.5  # a GPU that computes draws more than this share of its power limit
+_EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
+_MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
+GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+
+
+class NodeGpu(NamedTuple):
+    """A GPU and the name of its node."""
+
+    node: str
+    gpu: Gpu
+
+
+class NodeWorker(NamedTuple):
+    """A worker, the name of its node, and the time of the report."""
+
+    node: str
+    worker: Worker
+    at_s: float  # Unix seconds
+
+    @property
+    def uptime_s(self) -> float | None:
+        """For how long it has run; None if it is not known."""
+        return max(0.0, self.at_s - self.worker.started_s) if self.worker.started_s else None
+
+
+class NodeMemory(NamedTuple):
+    """The memory of a task on the node of this name."""
+
+    node: str
+    memory: Memory
+
+    @property
+    def share(self) -> float | None:
+        """How much of the limit is used; None without a limit."""
+        return self.memory.used / self.memory.limit if self.memory.limit else None
+
+
+class GpuSummary(NamedTuple):
+    """The GPUs of a task in short; None: not available."""
+
+    number: int
+    mean_percent: float | None  # utilisation
+    lowest: NodeGpu | None  # the least used GPU whose utilisation is known
+    fullest: NodeGpu | None  # by the share of its memory
+    power_w: float | None  # all GPUs together
+
+
+def is_current(report: AgentReport, now_s: float) -> bool:
+    """Whether a report shows what happens now: it is recent, and its agent has not ended."""
+    oldest_s = now_s - _MISSED_INTERVALS * report.interval_s - _DELAY_S
+    return report.ended_s is None and report.latest.at_s >= oldest_s
+
+
+def latest_reports(reports: Sequence[AgentReport], now_s: float) -> Sequence[AgentReport]:
+    """Return the current reports; if there are none, the outdated ones."""
+    return [each for each in reports if is_current(each, now_s)] or reports
+
+
+def all_gpus(reports: Sequence[AgentReport]) -> list[NodeGpu]:
+    """Return the GPUs of all nodes."""
+    return [NodeGpu(each.latest.node.name, gpu) for each in reports for gpu in each.latest.gpus]
+
+
+def all_workers(reports: Sequence[AgentReport]) -> list[NodeWorker]:
+    """Return the workers of all nodes, sorted by rank; those without a rank come last."""
+    latest = [each.latest for each in reports]
+    found = [NodeWorker(each.node.name, worker, each.at_s) for each in latest for worker in each.workers]
+    return sorted(found, key=lambda each: (each.worker.rank is None, each.worker.rank or 0))
+
+
+def gpu_summary(reports: Sequence[AgentReport]) -> GpuSummary | None:
+    """Return the summary of all GPUs; None if there are none."""
+    gpus = all_gpus(reports)
+    if not gpus:
+        return None
+    used = [each.gpu.utilization_percent for each in gpus if each.gpu.utilization_percent is not None]
+    powers = [each.gpu.power_w for each in gpus if each.gpu.power_w is not None]
+    known = (each for each in gpus if each.gpu.utilization_percent is not None)
+    filled = (each for each in gpus if memory_share(each.gpu) is not None)
+    return GpuSummary(
+        len(gpus),
+        sum(used) / len(used) if used else None,
+        min(known, key=lambda each: each.gpu.utilization_percent or 0.0, default=None),
+        max(filled, key=lambda each: memory_share(each.gpu) or 0.0, default=None),
+        sum(powers) if powers else None,
+    )
+
+
+def memory_share(gpu: Gpu) -> float | None:
+    """Return how much of a GPU's memory is used; None if it is not available."""
+    return gpu.memory / gpu.memory_total if gpu.memory is not None and gpu.memory_total else None
+
+
+def power_share(gpu: Gpu) -> float | None:
+    """Return how much of its power limit a GPU draws; None if it is not available."""
+    return gpu.power_w / gpu.power_limit_w if gpu.power_w is not None and gpu.power_limit_w else None
+
+
+def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
+    """Return the memory of the node that is closest to its limit; without limits, of that which uses most."""
+    found = [NodeMemory(each.latest.node.name, each.latest.memory) for each in reports if each.latest.memory]
+    return max(found, key=lambda each: (each.share or 0.0, each.memory.used), default=None)
+
+
+def oom_kills(reports: Sequence[AgentReport]) -> int:
+    """Return how many processes of the task the kernel's OOM killer has killed."""
+    return sum(each.latest.memory.oom_kills or 0 for each in reports if each.latest.memory)
+
+
+def status_counts(workers: Sequence[NodeWorker]) -> Counter[WorkerStatus]:
+    """Return the number of workers of each status."""
+    return Counter(each.worker.status for each in workers)
+
+
+def gpu_marks(gpu: Gpu) -> Iterator[str]:
+    """Yield what is notable about a GPU, in a few words each, the worst first."""
+    if gpu.is_lost:
+        yield "lost"
+    yield from (f"Xid {number}" for number in gpu.xids)
+    if gpu.ecc_errors:
+        yield f"{gpu.ecc_errors} ECC errors" if gpu.ecc_errors > 1 else "1 ECC error"
+    if reasons := [each for each in gpu.throttle_reasons if each != _EXPECTED_REASON]:
+        yield f"slowed down: {', '.join(reasons)}"
+    if gpu.other_processes:
+        yield f"{gpu.other_processes} other process{'es' if gpu.other_processes > 1 else ''}"
+    busy, power = gpu.utilization_percent, power_share(gpu)
+    if busy is not None and busy < _IDLE_PERCENT and not gpu.is_lost:
+        yield "idle" if gpu.own_pids else "not used"
+    if busy is not None and busy >= SPINNING_PERCENT and power is not None and power < LOW_POWER:
+        yield "busy at low power"
+
+
+def gpus_of(worker: NodeWorker, reports: Sequence[AgentReport]) -> list[Gpu]:
+    """Return the GPUs that a worker uses."""
+    return [
+        each.gpu
+        for each in all_gpus(reports)
+        if each.node == worker.node and each.gpu.index in worker.worker.gpus
+    ]
+
+
+def gpu_use(worker: NodeWorker, reports: Sequence[AgentReport]) -> tuple[float | None, int | None]:
+    """Return the mean utilisation (%) and the used memory (bytes) of a worker's GPUs, by all processes."""
+    own = gpus_of(worker, reports)
+    used = [gpu.utilization_percent for gpu in own if gpu.utilization_percent is not None]
+    memory = [gpu.memory for gpu in own if gpu.memory is not None]
+    return (sum(used) / len(used) if used else None), (sum(memory) if memory else None)

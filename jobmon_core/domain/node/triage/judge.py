@@ -1,0 +1,190 @@
+"""Applies all rules to a running task: its problems, the worst first, or else whether it is healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from jobmon_core.domain.backends import is_single_machine
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.node.triage.rules.disk import disk_full
+from jobmon_core.domain.node.triage.rules.gpu_health import (
+    ecc_errors,
+    gpu_lost,
+    odd_gpu,
+    shared_gpu,
+    throttled_gpu,
+    worn_gpu,
+    xid_errors,
+)
+from jobmon_core.domain.node.triage.rules.memory import (
+    gpu_memory_leak,
+    memory_leak,
+    memory_near_limit,
+    memory_spike,
+    oom_kill,
+)
+from jobmon_core.domain.node.triage.rules.slow import (
+    checkpoint_overhead,
+    noisy_neighbour,
+    oversubscribed,
+    starved_gpus,
+)
+from jobmon_core.domain.node.triage.rules.stuck import (
+    block_buffered,
+    collective_stuck,
+    deadlock,
+    endless_loop,
+    gpu_hang,
+    outputs_stopped,
+    stacks_at_stall,
+)
+from jobmon_core.domain.node.triage.rules.waste import idle_allocation, idle_gpu
+from jobmon_core.domain.node.triage.rules.workers import (
+    dead_worker,
+    missing_workers,
+    no_processes,
+    odd_rank,
+    zombie_workers,
+)
+from jobmon_core.domain.node.triage.situation import Situation
+from jobmon_core.domain.node.triage.windows import cpu_percents, gpu_keys, utilizations
+
+_ADVICE = {
+    "memory-near-limit": "Beyond the limit the kernel kills it. Use fewer loader workers or a smaller batch, "
+    "or end other programs on this machine.",
+    "oom-kill": "Use fewer loader workers or a smaller batch, or end other programs on this machine. "
+    "What is left of the program may wait for the killed process for ever.",
+    "noisy-neighbour": "End the other programs on this machine, or run it when they are done.",
+    "idle-allocation": "If nobody uses it, end it; if it should compute, look at its log.",
+    "cpu-preprocessing": "Prepare the data beforehand, or move the preprocessing to the GPU.",
+    "no-processes": "Look at the end of its log for how its program was launched.",
+}
+
+HEALTHY, NOT_KNOWN = "healthy", "not-known"
+# causes before effects; `judge` puts critical verdicts first, and those without a message last
+_RULES: tuple[Callable[[Situation], Event | None], ...] = (
+    gpu_lost,
+    oom_kill,
+    dead_worker,
+    missing_workers,
+    stacks_at_stall,
+    collective_stuck,
+    gpu_hang,
+    deadlock,
+    endless_loop,
+    memory_near_limit,
+    no_processes,
+    disk_full,
+    ecc_errors,
+    xid_errors,
+    memory_leak,
+    gpu_memory_leak,
+    idle_allocation,
+    zombie_workers,
+    outputs_stopped,
+    starved_gpus,
+    oversubscribed,
+    idle_gpu,
+    block_buffered,
+    checkpoint_overhead,
+    noisy_neighbour,
+    throttled_gpu,
+    worn_gpu,
+    shared_gpu,
+    odd_gpu,
+    odd_rank,
+    memory_spike,
+)
+# by verdict: those that follow from it, and are left out
+_EXPLAINED = {
+    "dead-worker": ("missing-workers",),
+    "zombie-workers": ("missing-workers",),
+    "collective-stuck": (
+        *("gpu-hang", "deadlock", "endless-loop", "idle-allocation", "idle-gpu", "odd-gpu", "odd-rank"),
+    ),
+    "gpu-hang": ("block-buffered-output", "outputs-stopped"),
+    "deadlock": ("idle-allocation", "idle-gpu", "block-buffered-output"),
+    "idle-allocation": ("idle-gpu",),
+    "memory-near-limit": ("memory-spike",),
+    "memory-leak": ("memory-spike",),
+    "gpu-memory-leak": ("memory-spike",),
+    "idle-gpu": ("odd-gpu",),
+}
+
+
+def judge(situation: Situation) -> tuple[Event, ...]:
+    """Return the verdicts that hold now, the worst first; none if nothing is known to be wrong."""
+    found = [verdict for rule in _RULES if (verdict := rule(situation)) is not None]
+    explained = {name for verdict in found for name in _EXPLAINED.get(verdict.name, ())}
+    kept = [verdict for verdict in found if verdict.name not in explained]
+    return worst_first(kept)
+
+
+def worst_first(found: Iterable[Event]) -> tuple[Event, ...]:
+    """Return findings, the critical ones first and those without a message last."""
+    return tuple(sorted(found, key=lambda each: (not each.is_critical, each.is_quiet)))
+
+
+def verdict_without_problems(situation: Situation) -> Event:
+    """Return the verdict on a task in which no rule found a problem: healthy, or not known."""
+    figures = tuple(_figures(situation))
+    if is_working(situation):
+        return situation.finding(HEALTHY, "Healthy", "runs as it should", figures, is_quiet=True)
+    return situation.finding(
+        NOT_KNOWN,
+        "Health not known",
+        "no sign of trouble, but no sign of progress either",
+        figures,
+        is_quiet=True,
+    )
+
+
+def is_working(situation: Situation) -> bool:
+    """Whether its steps advance or its GPUs compute."""
+    if situation.is_advancing:
+        return True
+    seconds = situation.thresholds.must_last_s
+    gpus, least = utilizations(situation, seconds), situation.thresholds.gpu_busy_percent
+    return bool(gpus) and min(gpus) >= least and situation.pause_s is None
+
+
+def _figures(situation: Situation) -> Iterator[str]:
+    """Yield what is known about a task, in a few lines."""
+    seconds = situation.thresholds.must_last_s
+    progress, history = situation.progress, situation.history
+    if progress is not None and history.samples:
+        ago = duration(situation.now_s - history.samples[-1].at_s)
+        yield f"progress: {progress.unit} {progress.current:g}, {ago} ago"
+    if situation.log_idle_s is not None:
+        yield f"log: last written {duration(situation.log_idle_s)} ago"
+    if gpus := utilizations(situation, seconds):
+        yield f"GPUs: {', '.join(f'{busy:.0f}%' for busy in gpus)} busy over the last {duration(seconds)}"
+    if cpus := cpu_percents(situation, seconds):
+        used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
+        yield f"CPU: {used / 100:.1f} of {cores:g} cores busy"
+
+
+def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...]:
+    """Return what could not be looked at, and why; ``log_was_read``: whether the monitor has read the log."""
+    if not any(node.samples for node in situation.nodes):
+        return ("processes, GPUs, memory and node: no agent reports about this job",)
+    found = [
+        f"{node.name}: no report for {duration(situation.now_s - node.latest.at_s)}"
+        for node in situation.nodes
+        if situation.now_s - node.latest.at_s > situation.thresholds.must_last_s
+    ]
+    found += [reason for node in situation.nodes for reason in node.unavailable]
+    if not situation.history.samples:
+        found.append(f"progress: its log {'shows none' if log_was_read else 'has not been read yet'}")
+    if gpu_keys(situation) and not utilizations(situation, situation.thresholds.must_last_s):
+        found.append("GPU utilisation: not available, or for too short a time yet")
+    return tuple(dict.fromkeys(found))
+
+
+def advised_for(verdicts: Iterable[Event], backend: str) -> tuple[Event, ...]:
+    """Return the verdicts about a task with the advice that applies where it runs."""
+    if not is_single_machine(backend):
+        return tuple(verdicts)
+    return tuple(replace(each, advice=_ADVICE.get(each.name, each.advice)) for each in verdicts)

@@ -1,0 +1,237 @@
+"""Rules about the memory of a task and of its GPUs: nearly used up, or growing steadily."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.node.triage.situation import NodeView, Situation
+from jobmon_core.domain.node.triage.windows import GpuKey, average, gpu_keys, gpu_of, window
+
+_NEAR_LONG = 0.2  # times `must_last_s`
+# a spike is so many times the usual memory, and exceeds the sample before it by this share of all memory
+_SPIKE, _SPIKE_SHARE = 1.5, 0.1
+_SPIKE_SAMPLES = 10
+_LEAK_LONG = 6  # times `must_last_s`: memory that a program fills once grows for a while
+_LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # at least so many samples, over so much of that time
+_LEAK_FIT = 0.9  # least share of the variance of the memory that a straight line explains
+_LEAK_STEADY = 0.7  # of the average growth, in the last third: memory that fills up grows ever slower
+_LEAK_GROWTH = 0.005  # of the limit, in that time: less may be noise, and takes days to fill the memory
+
+
+def memory_near_limit(situation: Situation) -> Event | None:
+    """Find a task that has nearly used up its memory."""
+    seconds = _NEAR_LONG * situation.thresholds.must_last_s
+    for node in situation.nodes:
+        memory = node.latest.memory
+        used = average(
+            window(node, situation.now_s, seconds),
+            lambda sample: sample.memory.used if sample.memory else None,
+        )
+        if memory is None or not memory.limit or used is None:
+            continue
+        percent = 100 * min(used, memory.used) / memory.limit  # also now, not only before
+        if percent >= situation.thresholds.memory_percent:
+            return situation.finding(
+                "memory-near-limit",
+                "Nearly out of memory",
+                f"has used {percent:.0f}% of its memory ({size(memory.used)} of {size(memory.limit)})",
+                (f"memory on {node.name}: {size(memory.used)} of {size(memory.limit)} ({memory.source})",),
+                "Beyond the limit the kernel kills it. Ask for more (`--mem`), or use fewer loader workers.",
+                lasting_s=seconds,
+                is_critical=True,
+            )
+    return None
+
+
+def oom_kill(situation: Situation) -> Event | None:
+    """Find a task of which the kernel's OOM killer killed a process."""
+    for node in situation.nodes:
+        before: int | None = None
+        for sample in node.samples:
+            kills = sample.memory.oom_kills if sample.memory else None
+            if kills is not None and before is not None and kills > before:
+                return situation.finding(
+                    "oom-kill",
+                    "A process was killed: out of memory",
+                    f"the kernel killed {kills - before} of its processes because memory ran out",
+                    (f"oom_kill on {node.name}: {before} -> {kills}",),
+                    "Ask for more memory (`--mem`), or lower the number of loader workers or the batch size. "
+                    "What is left of the program may wait for the killed process for ever.",
+                    lasting_s=situation.now_s - sample.at_s,
+                    is_critical=True,
+                    is_permanent=True,
+                )
+            before = kills if kills is not None else before
+    return None
+
+
+def memory_spike(situation: Situation) -> Event | None:
+    """Find memory of the task, or of one of its GPUs, that is suddenly far above its usual level."""
+    for node in situation.nodes:
+        values = [(sample.at_s, sample.memory.used) for sample in node.samples if sample.memory]
+        if found := _spike(situation, values, memory_limit(node), f"memory on {node.name}"):
+            return found
+    for key in gpu_keys(situation):
+        gpu = gpu_of(key.node.latest, key.number)
+        if found := _spike(
+            situation, gpu_memory(key), gpu.memory_total if gpu else None, key.name(situation)
+        ):
+            return found
+    return None
+
+
+def _spike(
+    situation: Situation, values: Sequence[tuple[float, int]], total: int | None, name: str
+) -> Event | None:
+    if len(values) <= _SPIKE_SAMPLES or not total or situation.is_starting():
+        return None
+    (at_s, now), usual = values[-1], statistics.median(value for _, value in values[:-1])
+    is_sudden = now - values[-2][1] >= _SPIKE_SHARE * total
+    if not is_sudden or now < _SPIKE * usual:
+        return None
+    return situation.finding(
+        "memory-spike",
+        "A jump in memory",
+        f"{name} jumped to {size(now)} (usually {size(usual)})",
+        (f"{name}: {size(now)} of {size(total)}, usually {size(usual)}",),
+        lasting_s=situation.now_s - at_s,
+        is_quiet=True,
+    )
+
+
+class Growth(NamedTuple):
+    """A steady growth of memory."""
+
+    bytes_per_s: float
+    since_s: float
+    grown: float  # bytes
+
+
+def memory_leak(situation: Situation) -> Event | None:
+    """Find memory that grows steadily, and say when its limit is reached."""
+    for node in situation.nodes:
+        memory, limit = node.latest.memory, memory_limit(node)
+        if memory is None or not limit:
+            continue
+        points = [
+            (part.sample.at_s, float(part.sample.memory.used))
+            for part in window(node, situation.now_s, _seconds(situation))
+            if part.sample.memory
+        ]
+        leak = situation.finding(
+            "memory-leak",
+            "The memory grows steadily",
+            "its memory",
+            (f"memory on {node.name}: {size(memory.used)} of {size(limit)}",),
+            "Something keeps what is no longer needed, e.g. a list of losses with their graphs (append "
+            "loss.item()), a cache without a bound, or loader workers that copy large lists.",
+        )
+        if found := _judged(leak, situation, points, limit):
+            return found
+    return None
+
+
+def gpu_memory_leak(situation: Situation) -> Event | None:
+    """Find memory of a GPU that only the task uses and that grows steadily, and say when it is full."""
+    for key in gpu_keys(situation):
+        gpu = gpu_of(key.node.latest, key.number)
+        if gpu is None or gpu.memory is None or not gpu.memory_total or gpu.other_processes != 0:
+            continue
+        since_s = situation.now_s - _seconds(situation)
+        points = [(at_s, float(used)) for at_s, used in gpu_memory(key) if at_s > since_s]
+        name = key.name(situation)
+        leak = situation.finding(
+            "gpu-memory-leak",
+            "The memory of a GPU grows steadily",
+            f"the memory of {name}",
+            (f"{name}: {size(gpu.memory)} of {size(gpu.memory_total)}",),
+            "Something keeps tensors that are no longer needed, e.g. a list of losses or outputs with their "
+            "graphs (append loss.item(), or .detach().cpu()), or a step without torch.no_grad() in an "
+            "evaluation.",
+        )
+        if found := _judged(leak, situation, points, gpu.memory_total):
+            return found
+    return None
+
+
+def gpu_memory(key: GpuKey) -> list[tuple[float, int]]:
+    """Return the used memory of a GPU in each sample that has it, with the time."""
+    gpus = [(sample.at_s, gpu_of(sample, key.number)) for sample in key.node.samples]
+    return [(at_s, gpu.memory) for at_s, gpu in gpus if gpu and gpu.memory is not None]
+
+
+def memory_limit(node: NodeView) -> int | None:
+    """Return the limit of the memory of a task on a node, else all memory of the node."""
+    memory = node.latest.memory
+    return (memory.limit if memory else None) or node.latest.node.memory_total
+
+
+def _judged(
+    leak: Event, situation: Situation, points: Sequence[tuple[float, float]], limit: int
+) -> Event | None:
+    """Return the verdict; None if ``points`` (times, bytes in use) show no leak, or one that is too slow.
+
+    ``leak`` is the verdict without the growth; its text names the memory.
+    """
+    growth = _growth(situation, points)
+    if growth is None or growth.grown < _LEAK_GROWTH * limit:
+        return None
+    left_s = max(0.0, (limit - points[-1][1]) / growth.bytes_per_s)
+    if left_s > situation.thresholds.memory_full_within_s:
+        return None
+    ends_s = _ends_s(situation)
+    is_fatal = ends_s is None or situation.now_s + left_s < ends_s
+    outlook = f"full in {duration(left_s)}" if is_fatal else "it will end before the memory is full"
+    return replace(
+        leak,
+        text=f"{leak.text} grows by {size(growth.bytes_per_s * 3600)}/h: {outlook}",
+        lasting_s=(situation.now_s - situation.since_s(leak.name, growth.since_s),),
+        evidence=(
+            *leak.evidence,
+            f"growth: {size(growth.grown)} in {duration(situation.now_s - growth.since_s)}",
+        ),
+        is_critical=is_fatal,
+        is_quiet=not (is_fatal and situation.is_advancing),  # else it may still load its data
+    )
+
+
+def _ends_s(situation: Situation) -> float | None:
+    """Return when the task ends, by its estimate and its time limit; None if neither is known."""
+    remaining_s = situation.estimate.longest_s
+    known = [situation.limit_s, None if remaining_s is None else situation.now_s + remaining_s]
+    return min((each for each in known if each is not None), default=None)
+
+
+def _seconds(situation: Situation) -> float:
+    """Return over how many seconds memory must grow, about half an hour."""
+    return _LEAK_LONG * situation.thresholds.must_last_s
+
+
+def _growth(situation: Situation, points: Sequence[tuple[float, float]]) -> Growth | None:
+    """Return how used memory grows after the start of the task; None unless that is steady."""
+    seconds = _seconds(situation)
+    begin_s = max(situation.now_s - seconds, situation.started_s + situation.thresholds.startup_s)
+    points = [point for point in points if point[0] >= begin_s]
+    if len(points) < _LEAK_POINTS or points[-1][0] - points[0][0] < _LEAK_SPAN * seconds:
+        return None
+    per_s = _steady_slope(points)
+    if per_s is None:
+        return None
+    return Growth(per_s, points[0][0], points[-1][1] - points[0][1])
+
+
+def _steady_slope(points: Sequence[tuple[float, float]]) -> float | None:
+    """Return the slope of a line through points that rise steadily; None if they do not."""
+    times, values = zip(*points, strict=True)
+    if len(set(times)) < _LEAK_POINTS or len(set(values)) < _LEAK_POINTS / 2:
+        return None
+    slope = statistics.linear_regression(times, values).slope
+    late = points[-len(points) // 3 :]
+    late_slope = statistics.linear_regression(*zip(*late, strict=True)).slope
+    is_line = statistics.correlation(times, values) ** 2 >= _LEAK_FIT
+    return slope if slope > 0 and is_line and late_slope >= _LEAK_STEADY * slope else None

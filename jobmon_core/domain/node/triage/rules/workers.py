@@ -1,0 +1,281 @@
+"""Rules about the workers of a task: missing ones, and those that ended, were not reaped, or differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from jobmon_core.domain.humanize import duration, listed
+from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.node.telemetry.model import Sample, Worker, WorkerStatus
+from jobmon_core.domain.node.triage.rules.stuck import worker_name
+from jobmon_core.domain.node.triage.situation import GONE, NodeView, Situation
+from jobmon_core.domain.node.triage.windows import odd_one, share, window, worker_average
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
+
+_LASTING = 0.2  # times `must_last_s`: workers that end together do so within that
+_THROUGHOUT = 0.99
+_NO_PROCESS = (WorkerStatus.NOT_FOUND, WorkerStatus.DEAD)
+_TOGETHER_S = 600.0  # ranks of one program start within that
+_ODD_PERCENT, _BUSY_PERCENT = 50.0, 20.0  # of one core
+_MAX_NAMED = 4
+_LONG = 2  # times `must_last_s`
+
+
+class Fate(StrEnum):
+    """What is known about how a worker ended."""
+
+    DONE = "done"  # it has evidently done its share
+    FAILED = "failed"
+    MISSED = "missed"  # nothing shows that it was done
+    OPEN = "open"  # it may have been done: who started it would probably have reported a failure
+
+
+def fate(situation: Situation, worker: Worker) -> Fate:
+    """Return what is known about how an ended worker ended.
+
+    srun says when a task fails; mpirun and torchrun then end all others; a pool ends with an error itself.
+    """
+    if worker.exit_code == 0 or situation.own_logs.get(worker.log):
+        return Fate.DONE
+    launchers = {
+        group.launcher
+        for node in situation.nodes
+        for group in node.ranks
+        if group.is_sure and worker.rank is not None and worker.rank in range(group.size)
+    }
+    is_named = "srun" in launchers and worker.rank in situation.step_errors
+    if worker.signal or is_named or (worker.exit_code and not worker.is_pooled):
+        return Fate.FAILED
+    if situation.at_end and worker.log not in situation.own_logs:
+        return Fate.DONE
+    return Fate.OPEN if launchers or worker.is_pooled else Fate.MISSED
+
+
+def zombie_workers(situation: Situation) -> Event | None:
+    """Find workers that have ended and were not reaped, while the task goes on.
+
+    `dead_worker` judges those that failed; with exit code 0, their parent may wait for another one first.
+    """
+    seconds = _LASTING * situation.thresholds.must_last_s
+    zombies = [
+        (node, worker)
+        for node, worker in situation.workers
+        if not worker.exit_code and not worker.signal
+        if _was(node, worker, situation.now_s, seconds, (WorkerStatus.ZOMBIE,))
+    ]
+    count = len(zombies) + _zombie_children(situation)
+    if not count:
+        return None
+    names = ", ".join(worker_name(situation, node, worker) for node, worker in zombies)
+    # while others run, their parent may wait for one of these
+    is_silent = (situation.log_idle_s or 0.0) >= situation.thresholds.must_last_s
+    is_hung = bool(zombies) and not situation.living_workers and is_silent
+    return situation.finding(
+        "zombie-workers",
+        "Processes ended without being reaped",
+        f"{count} of its processes {'has' if count == 1 else 'have'} ended, and nothing has noticed"
+        + (f": {names}" if names else ""),
+        tuple(f"{node.name}: process {worker.pid} {worker.name} is a zombie" for node, worker in zombies)
+        or (f"{count} zombies among the descendants of its workers",),
+        "Their parent does not wait for them; look for how they failed near the end of its log.",
+        lasting_s=seconds,
+        # many programs leave a few children that nothing waits for
+        is_quiet=not is_hung and all(worker.exit_code == 0 for _, worker in zombies),
+    )
+
+
+def _zombie_children(situation: Situation) -> int:
+    """Return how many zombies at least were there all the time among the descendants of workers."""
+    seconds = _LASTING * situation.thresholds.must_last_s
+    lowest = 0
+    for node in situation.nodes:
+        parts = window(node, situation.now_s, seconds)
+        lowest += min((sum(each.zombies for each in part.sample.workers) for part in parts), default=0)
+    return lowest
+
+
+def _was(
+    node: NodeView, worker: Worker, now_s: float, seconds: float, states: tuple[WorkerStatus, ...]
+) -> bool:
+    """Whether a worker was in one of these states throughout the last ``seconds``."""
+    if worker.status not in states:
+        return False
+
+    of = window(node, now_s, seconds)
+    found = share(
+        of, lambda sample: any(each.pid == worker.pid and each.status in states for each in sample.workers)
+    )
+    return found is not None and found >= _THROUGHOUT
+
+
+def dead_worker(situation: Situation) -> Event | None:
+    """Find a worker that has ended without having done its share: a rank, or else one of the same programs.
+
+    It is critical if it failed, or nothing shows that it was done while its peers go on or its log breaks
+    off. Otherwise it is critical only if the task stands still.
+    """
+    seconds = _LASTING * situation.thresholds.must_last_s
+    ranks = [(node, worker) for node, worker in situation.workers if worker.rank is not None]
+    ranks = ranks or [(node, worker) for node, worker in situation.workers if worker.name]
+    alive = [worker for _, worker in ranks if worker.status not in GONE]
+    dead = [
+        (node, worker, how)
+        for node, worker in ranks
+        if _was(node, worker, situation.now_s, seconds, (WorkerStatus.DEAD, WorkerStatus.ZOMBIE))
+        and (how := fate(situation, worker)) is not Fate.DONE
+        and _is_told_by(worker, how, alive, [each for _, each in ranks])
+    ]
+    is_stuck = situation.pause_s is not None
+    certain = [each for each in dead if is_stuck or each[2] is not Fate.OPEN]
+    shown = certain or dead
+    if not shown:
+        return None
+    names = listed([worker_name(situation, node, worker) for node, worker, _ in shown], _MAX_NAMED)
+    ends = dict.fromkeys(_how_ended(worker, how) for _, worker, how in shown)
+    log = next((worker.log for _, worker, _ in shown if worker.log), "")
+    return situation.finding(
+        "dead-worker",
+        "A worker has died" if shown[0][2] is Fate.FAILED else "A worker has ended",
+        f"{names} {' / '.join(ends)}; {len(alive)} of {len(ranks)} workers go on",
+        tuple(_evidence(situation, node, worker, how) for node, worker, how in shown),
+        f"Look for how it failed {f'at the end of {log}' if log else 'with `jobmon logs JOBID`'}"
+        + ("; the others may wait for it for ever." if alive else "."),
+        lasting_s=seconds,
+        is_critical=bool(certain),
+        is_quiet=not certain,
+        is_permanent=any(how is Fate.FAILED for _, _, how in shown),
+    )
+
+
+def _is_told_by(worker: Worker, how: Fate, alive: Sequence[Worker], ranks: Sequence[Worker]) -> bool:
+    """Whether the end of a worker means something: it had peers, and was not started again."""
+    if worker.rank is not None and any(each.rank == worker.rank for each in alive):
+        return False
+    if how is Fate.FAILED:
+        return any(each.pid != worker.pid and _are_peers(each, worker) for each in ranks)
+    return worker.status is WorkerStatus.DEAD and any(_are_peers(each, worker) for each in alive)
+
+
+def _how_ended(worker: Worker, how: Fate) -> str:
+    if worker.exit_code is not None or worker.signal:
+        return f"died: {exit_phrase(worker.exit_code, worker.signal)}"
+    if how is Fate.FAILED:
+        return "died"
+    return "ended" if how is Fate.OPEN else "ended, and nothing shows that its work was done"
+
+
+def _evidence(situation: Situation, node: NodeView, worker: Worker, how: Fate) -> str:
+    line = situation.step_errors.get(worker.rank if worker.rank is not None else -1, "")
+    said = line if how is Fate.FAILED and line else _how_ended(worker, how)
+    process = f"process {worker.pid} {worker.name}".rstrip()
+    log = f"; it wrote to {worker.log}" if worker.log else ""
+    name = "" if worker.rank is None else f"{worker_name(situation, node, worker)}: "
+    return f"{name}{process} {said}{log}"
+
+
+def missing_workers(situation: Situation) -> Event | None:
+    """Find that fewer workers run than the job configuration names, after all of them did.
+
+    Workers that were never seen are not missed here: the check of the launch compares their number, and an
+    agent may see fewer processes than there are workers, e.g. threads.
+    """
+    wanted, alive = situation.num_workers, len(situation.living_workers)
+    ended = sum(worker.status in (WorkerStatus.DEAD, WorkerStatus.ZOMBIE) for _, worker in situation.workers)
+    if not wanted or not 0 < alive < wanted - ended or situation.at_end:
+        return None  # the other rules judge those that are known to have ended
+    most = sum(max((_living(sample) for sample in node.samples), default=0) for node in situation.nodes)
+    seconds = _LASTING * situation.thresholds.must_last_s
+    views = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    lately = sum(max((_living(part.sample) for part in of), default=0) for of in views)
+    if most < wanted or not all(views) or lately >= wanted:
+        return None
+    has_ranks = any(worker.rank is not None for _, worker in situation.living_workers)
+    # without ranks, one may just be done before the others, unless all stand still
+    is_missed = not situation.is_advancing if has_ranks else situation.pause_s is not None
+    return situation.finding(
+        "missing-workers",
+        "A worker is missing",
+        f"{alive} of its {wanted} workers run",
+        (f"`num_workers` of the job configuration: {wanted}, at most {most} were seen",),
+        "Look for how it ended with `jobmon logs JOBID`; the others may wait for it for ever.",
+        lasting_s=seconds,
+        is_critical=is_missed,
+        is_quiet=not is_missed,
+    )
+
+
+def _living(sample: Sample) -> int:
+    return sum(worker.status not in GONE for worker in sample.workers)
+
+
+def _are_peers(one: Worker, ended: Worker) -> bool:
+    """Whether two workers were started together and ran at the same time; without ranks, the same program."""
+    is_same = one.rank is not None or one.name == ended.name
+    ended_s = ended.last_activity_s if ended.status is WorkerStatus.DEAD else None
+    has_met = ended_s is None or one.started_s <= ended_s
+    return is_same and has_met and abs(one.started_s - ended.started_s) <= _TOGETHER_S
+
+
+def odd_rank(situation: Situation) -> Event | None:
+    """Find the one worker that computes far more or less than all others, while the steps advance."""
+    seconds = _LONG * situation.thresholds.must_last_s
+    ranks = [(node, worker) for node, worker in situation.living_workers if worker.rank is not None]
+    means = [
+        worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.cpu_percent)
+        for node, worker in ranks
+    ]
+    known = [(*rank, busy) for rank, busy in zip(ranks, means, strict=True) if busy is not None]
+    values = [busy for _, _, busy in known]
+    distance = max(_ODD_PERCENT, max(values, default=0.0) / 2)
+    index = odd_one(values, distance)
+    if (
+        situation.is_starting(seconds)
+        or not situation.is_advancing
+        or index is None
+        or max(values) < _BUSY_PERCENT
+    ):
+        return None
+    node, worker, busy = known[index]
+    others = [value for i, value in enumerate(values) if i != index]
+    return situation.finding(
+        "odd-rank",
+        "One rank differs from the others",
+        f"{worker_name(situation, node, worker)} uses {busy:.0f}% of a core, "
+        f"the others {sum(others) / len(others):.0f}%",
+        (
+            *(f"{worker_name(situation, at, each)}: {value:.0f}% of a core" for at, each, value in known),
+            f"over the last {duration(seconds)}",
+        ),
+        "Rank 0 often does more, e.g. writes logs; else look at its share of the work and at its node.",
+        lasting_s=seconds,
+        is_quiet=True,
+    )
+
+
+def no_processes(situation: Situation) -> Event | None:
+    """Find a task that is called running, although no agent sees a process of it.
+
+    It is worth a message only if none was ever seen: an allocation may wait for its next program.
+    """
+    seconds = situation.thresholds.must_last_s
+    shares = [share(window(node, situation.now_s, seconds), _is_empty) for node in situation.nodes]
+    if not shares or any(empty is None or empty < _THROUGHOUT for empty in shares):
+        return None
+    was_seen = any(not _is_empty(sample) for node in situation.nodes for sample in node.samples)
+    names = ", ".join(node.name for node in situation.nodes)
+    since_s = situation.since_s("no-processes", situation.now_s - seconds)
+    return situation.finding(
+        "no-processes",
+        "No process was found",
+        f"runs, but none of its processes was found for {duration(situation.now_s - since_s)}",
+        (f"{names}: no process of the job" + (" any more" if was_seen else " so far"),),
+        "Look at the end of its log (`jobmon logs JOBID`) for how its program was launched, and at what "
+        "`squeue` shows.",
+        lasting_s=situation.now_s - since_s,
+        is_quiet=was_seen,
+    )
+
+
+def _is_empty(sample: Sample) -> bool:
+    return all(worker.status in _NO_PROCESS for worker in sample.workers)

@@ -1,0 +1,375 @@
+"""Rules about what no script shows: space, earlier jobs, the set-up of jobmon, Slurm's answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.before.batch_script.parse import parse_script
+from jobmon_core.domain.before.batch_script.paths import PathUse, Use
+from jobmon_core.domain.before.batch_script.programs import programs_of
+from jobmon_core.domain.before.batch_script.python_source import PythonSource
+from jobmon_core.domain.before.batch_script.request import read_request
+from jobmon_core.domain.before.checks.facts import (
+    Facts,
+    PastRun,
+    PathFact,
+    PathKind,
+    PythonFact,
+    Quota,
+    Setup,
+    SubmissionAnswer,
+)
+from jobmon_core.domain.before.checks.model import Item, Status, exit_code, failed, passed, warned
+from jobmon_core.domain.before.checks.rules import (
+    folders,
+    gpus,
+    inputs,
+    restarts,
+    safety,
+    script,
+    setup,
+    shell,
+    slurm,
+)
+from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.job_settings import JobSettings
+
+_GIB = 1024**3
+_FULL = Disk(900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
+_RUN = PastRun("8123", 1, "COMPLETED", 3600, 7200)
+
+
+def _facts(*options: str, **known: object) -> Facts:
+    text = "#!/bin/bash\n./solver --output_dir /out\n"
+    return replace(Facts(read_request([*options, "job.sh"], {}, text), parse_script(text)), **known)  # type: ignore[arg-type] # fields by name
+
+
+@pytest.mark.parametrize(
+    ("room", "status"),
+    [
+        (_FULL, Status.PASS),
+        (replace(_FULL, free_bytes=9 * _GIB), Status.WARN),
+        (replace(_FULL, free_bytes=190 * _GIB), Status.WARN),  # 19 %
+        (replace(_FULL, free_bytes=210 * _GIB), Status.PASS),
+        (replace(_FULL, free_bytes=800 * _GIB, total_bytes=100_000 * _GIB), Status.PASS),  # little, but a lot
+        (replace(_FULL, free_bytes=_GIB // 2), Status.FAIL),
+        (replace(_FULL, free_inodes=0), Status.FAIL),
+        (replace(_FULL, free_inodes=500_000), Status.WARN),
+        (replace(_FULL, total_inodes=0), Status.PASS),
+        (None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_bytes_and_inodes_of_the_file_system(room: Disk | None, status: Status) -> None:
+    assert folders.room(_facts(room=room)).status is status
+
+
+@pytest.mark.parametrize(
+    ("quota", "status"),
+    [
+        (Quota(10 * _GIB, 100 * _GIB, 10, 1000), Status.PASS),
+        (Quota(95 * _GIB, 100 * _GIB, 10, 1000), Status.WARN),
+        (Quota(100 * _GIB, 100 * _GIB, 10, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 1000, 1000), Status.FAIL),
+        (Quota(10 * _GIB, None, 10, None), Status.PASS),
+    ],
+)
+def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
+    assert folders.room(_facts(room=_FULL, quota=quota)).status is status
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (
+            "accelerate launch --num_processes=8 t.py",
+            "line 2: accelerate starts 8 workers per node, but the job asks for 4 GPUs per node",
+        ),
+        ("python t.py", "but the job asks for 4 GPUs per node"),
+        (
+            "export CUDA_VISIBLE_DEVICES=5\npython t.py",
+            "CUDA_VISIBLE_DEVICES=5, but the job has 4 GPUs per node, numbered from 0",
+        ),
+    ],
+)
+def test_the_gpus_of_each_node_are_not_called_those_of_the_job(lines: str, text: str) -> None:
+    of_job = f"#!/bin/bash\n{lines}\n"
+    script_ = parse_script(of_job)
+    request = read_request(["--nodes=2", "--gres=gpu:4", "job.sh"], {}, of_job)
+    programs = tuple(programs_of(script_, {}))
+    python = tuple(PythonFact(each, "python", source=PythonSource()) for each in programs)
+    facts = Facts(request, script_, programs=programs, python=python)
+    assert text in " ".join(rule(facts).text for rule in (gpus.workers, gpus.gpu_ids))
+
+
+def test_an_output_folder_of_the_job_configuration_that_is_a_file() -> None:
+    item = folders.output_folders(_facts(output_dir="/out", paths={"/out": PathFact("/out", PathKind.FILE)}))
+    assert item.status is Status.FAIL
+    assert item.text == "jobmon.yaml: /out is a file, not a folder"
+
+
+def test_a_folder_that_cannot_be_looked_into_is_not_called_empty() -> None:
+    item = folders.earlier_outputs(_facts(output_dir="/locked/out"))
+    assert item.status is Status.NOT_APPLICABLE
+    assert "/locked/out" in item.text
+
+
+def test_paths_below_a_folder_that_cannot_be_searched_are_not_called_usable() -> None:
+    uses = (PathUse(Use.INPUT, "/locked/a.csv", 2), PathUse(Use.OUTPUT_FOLDER, "/locked/out", 2))
+    for rule in (inputs.inputs, folders.output_folders):
+        item = rule(_facts(uses=uses))
+        assert (item.status, "no permission" in item.text) == (Status.NOT_APPLICABLE, True)
+
+
+def test_a_long_option_of_the_interpreter_is_not_set_e() -> None:
+    statuses = []
+    for option in ("--noprofile", "-e"):
+        script_ = parse_script(f"#!/bin/bash {option}\n./solver\n./report\necho end\n")
+        facts = replace(_facts(), script=script_, programs=tuple(programs_of(script_, {})))
+        statuses.append(shell.exit_status(facts).status)
+    assert statuses == [Status.WARN, Status.PASS]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (PathKind.FOLDER, "/s is a folder, not a script"),
+        (PathKind.OTHER, "/s is a pipe or a device, not a script"),
+        (PathKind.UNKNOWN, "/s cannot be looked at"),
+    ],
+)
+def test_a_script_that_is_no_file(kind: PathKind, text: str) -> None:
+    assert script.script(_facts(script_file=PathFact("/s", kind))).text == text
+
+
+def test_the_advice_on_a_signal_keeps_its_time() -> None:
+    text = "#!/bin/bash\ntrap 'save' USR1\n./solver &\nwait\n"
+    facts = Facts(read_request(["--signal=USR1@120", "job.sh"], {}, text), parse_script(text))
+    assert safety.signals(facts).advice == "Use --signal=B:USR1@120."
+
+
+@pytest.mark.parametrize("trap", ["USR1", "SIGUSR1", "10"])
+@pytest.mark.parametrize("signal", ["B:USR1", "B:SIGUSR1@60", "B:10@60"])
+def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, signal: str) -> None:
+    text = f"#!/bin/bash\ntrap 'save' {trap}\n./solver &\nwait\n"
+    facts = Facts(read_request([f"--signal={signal}", "job.sh"], {}, text), parse_script(text))
+    assert safety.signals(facts).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("limit", "run", "status", "text"),
+    [
+        ("120", _RUN, Status.PASS, "the longest completed run, 8123, took 1h"),
+        ("60", _RUN, Status.WARN, "8123 took 1h, and the time limit is 1h"),
+        ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.WARN, "reached its limit of 2h"),
+        ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.PASS, "ended TIMEOUT"),
+        (
+            "120",
+            _RUN._replace(state="FAILED", cause="cuda_oom", title="CUDA out of memory"),
+            Status.WARN,
+            "memory",
+        ),
+        ("120", _RUN._replace(state="OUT_OF_MEMORY"), Status.WARN, "ran out of memory"),
+        ("120", _RUN._replace(state="FAILED"), Status.PASS, "8123, ended FAILED"),
+    ],
+)
+def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Status, text: str) -> None:
+    item = safety.past_runs(_facts("-t", limit, past=(run,)))
+    assert item.status is status
+    assert text in item.text
+
+
+def test_an_empty_list_is_to_be_filled() -> None:
+    uses = (PathUse(Use.LIST, "/w/list.txt", 2),)
+    paths = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE, lines=0)}
+    item = inputs.split(_facts("--array=1-3", uses=uses, paths=paths))
+    assert (item.status, item.advice) == (Status.FAIL, "Write one line for each task into it.")
+    unread = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE)}
+    assert inputs.split(_facts("--array=1-3", uses=uses, paths=unread)).status is Status.NOT_APPLICABLE
+
+
+def test_a_large_first_run_is_advised_to_begin_small() -> None:
+    assert "small part" in safety.past_runs(_facts("--gres=gpu:8", "-t", "24:00:00")).advice
+    assert safety.past_runs(_facts("-t", "10")).advice == ""
+
+
+def test_checkpoints_that_are_too_rare_for_the_time_limit() -> None:
+    run = _RUN._replace(checkpoint_interval_s=4 * 3600.0)
+    assert safety.checkpoints(_facts("-t", "6:00:00", past=(run,))).status is Status.WARN
+    assert (
+        safety.checkpoints(_facts("-t", "24:00:00", past=(run,), checkpoint_dir="/c")).status is Status.PASS
+    )
+
+
+def test_a_job_of_the_same_script_that_writes_to_the_same_folder() -> None:
+    assert safety.running(_facts()).status is Status.PASS
+    assert safety.running(_facts(running=("8123",))).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("known", "status"),
+    [
+        (Setup(("success", "error")), Status.PASS),
+        (Setup(("error",)), Status.WARN),
+        (Setup(fault="config.json is not usable"), Status.FAIL),
+    ],
+)
+def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
+    assert setup.channels(_facts(setup=known)).status is status
+
+
+@pytest.mark.parametrize(
+    ("options", "resumes"),
+    [
+        ("--resume", True),
+        ("--resume_from_checkpoint=last", True),
+        ("--overwrite_output_dir", True),
+        ("trainer.ckpt_path=a.ckpt", True),
+        ("--load out/iter_5", True),
+        ("-cpi state.cpt", True),
+        ("--resume False", False),
+        ("resume=null", False),
+        ("--no-resume", False),
+        ("--dataloader 4", False),
+        ("--load_in_8bit", False),
+        ("--input data/restart/download.csv", False),
+    ],
+)
+def test_a_program_resumes_by_the_name_of_an_option_that_is_not_off(options: str, *, resumes: bool) -> None:
+    text = f"#!/bin/bash\n./solver --output_dir /out {options}\n"
+    parsed = parse_script(text)
+    programs, folder = tuple(programs_of(parsed, {})), PathFact("/out", PathKind.FOLDER, entries=3)
+    uses = (PathUse(Use.OUTPUT_FOLDER, "/out", 2, "./solver"),)
+    item = folders.earlier_outputs(_facts(programs=programs, uses=uses, paths={"/out": folder}))
+    assert (item.status is Status.PASS) is resumes, item
+
+
+def test_patterns_of_the_job_configuration() -> None:
+    assert setup.patterns(_facts()).status is Status.NOT_APPLICABLE
+    said = JobSettings("/w/jobmon.yaml", total_items=5)
+    assert setup.patterns(_facts(settings=said)).text == (
+        "/w/jobmon.yaml has no pattern of outputs: jobmon uses its own"
+    )
+    whole = setup.patterns(_facts(settings=replace(said, expected_outputs=2)))
+    assert (whole.status, whole.advice) == (Status.PASS, "")
+
+
+def test_the_monitor_cannot_be_restarted_where_nothing_can_be_installed() -> None:
+    item = setup.monitor_returns(_facts("-t", "3-0", setup=Setup(can_return=False)))
+    assert (item.status, "--install" in item.advice) == (Status.WARN, False)
+
+
+def test_what_sbatch_says_about_an_accepted_job_is_passed_on() -> None:
+    answer = SubmissionAnswer(True, "sbatch accepts the job", remark="Warning: setting nnodes to 4")
+    warning = slurm.test_only(_facts(test_only=answer))
+    assert (warning.status, "setting nnodes to 4" in warning.text) == (Status.WARN, True)
+    told = slurm.test_only(_facts(test_only=answer._replace(remark="5 hours left")))
+    assert (told.status, "5 hours left" in told.text) == (Status.PASS, True)
+
+
+def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
+    assert setup.progress(_facts()).status is Status.NOT_APPLICABLE
+    unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
+    assert unread.text == "jobmon could not read the progress of any earlier run"
+    assert "jobmon.yaml" in unread.advice
+    read = setup.progress(_facts(past=(_RUN._replace(had_progress=True),)))
+    assert (read.status, read.advice) == (Status.PASS, "")
+
+
+def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
+    assert setup.monitor_returns(_facts("-t", "10")).status is Status.PASS
+    assert setup.monitor_returns(_facts("-t", "3-0")).status is Status.WARN
+    assert setup.monitor_returns(_facts("-t", "3-0", setup=Setup(returns_by="cron"))).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("options", "partition", "is_long"),
+    [
+        (("--time=UNLIMITED",), None, True),
+        (("-t", "0"), Partition("main", 3600), True),
+        ((), Partition("main", 3 * 86_400), True),  # the partition's limit is the default
+        ((), Partition("main", 3 * 86_400, 3600), False),
+        ((), Partition("main"), True),  # neither has a limit
+        ((), None, False),  # not known, e.g. a local job
+        (("-t", "soon"), Partition("main"), False),  # sbatch refuses it
+    ],
+)
+def test_a_job_without_a_time_limit_of_its_own_may_be_long(
+    options: tuple[str, ...], partition: Partition | None, *, is_long: bool
+) -> None:
+    facts = _facts(*options, partition=partition)
+    assert (setup.monitor_returns(facts).status is Status.WARN) == is_long
+    run = _RUN._replace(checkpoint_interval_s=40 * 3600.0)
+    saves = replace(facts, past=(run,), checkpoint_dir="/c")
+    assert (safety.checkpoints(saves).status is Status.NOT_APPLICABLE) == (not is_long)
+
+
+@pytest.mark.parametrize(
+    ("limit", "partition", "status"),
+    [
+        ("2:00:00", Partition("main", 3600, None, "UP"), Status.FAIL),
+        ("0:30:00", Partition("main", 3600, None, "UP"), Status.PASS),
+        ("2:00:00", Partition("main", None, None, "UP"), Status.PASS),
+        ("2:00:00", Partition("main", None, None, "DRAIN"), Status.WARN),
+        ("2:00:00", None, Status.NOT_APPLICABLE),
+        ("UNLIMITED", Partition("main", 3600, None, "UP"), Status.FAIL),
+        ("UNLIMITED", Partition("main", None, None, "UP"), Status.PASS),
+    ],
+)
+def test_the_time_limit_against_the_partition(
+    limit: str, partition: Partition | None, status: Status
+) -> None:
+    assert slurm.time_limit(_facts("-t", limit, partition=partition)).status is status
+
+
+def test_what_sbatch_answers() -> None:
+    refused = slurm.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
+    assert refused.status is Status.FAIL
+    assert refused.advice.endswith("sbatch refuses such a job, or it never starts.")  # by EnforcePartLimits
+    assert (
+        slurm.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status is Status.NOT_APPLICABLE
+    )
+    later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
+    assert slurm.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
+    never = later._replace(starts_s=20_000_000_000)  # behind a job without a time limit
+    assert slurm.test_only(_facts(now_s=200.0, test_only=never)).text.endswith(
+        "accepts the job; Slurm has no estimate of its start"
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ((), 0),
+        ((passed("b"),), 0),
+        ((warned("b", "c"),), 1),
+        ((warned("b", "c"), failed("b", "c")), 2),
+    ],
+)
+def test_the_exit_code(items: tuple[Item, ...], code: int) -> None:
+    assert exit_code(items) == code
+
+
+@pytest.mark.parametrize(
+    ("limit", "interval_s", "status"),
+    [
+        ("1:00:00", 3000.0, Status.WARN),
+        ("1:00:00", 1800.0, Status.PASS),
+        ("UNLIMITED", 9e9, Status.PASS),
+        ("1:00:00", None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_an_attempt_must_save_before_its_time_limit(
+    limit: str, interval_s: float | None, status: Status
+) -> None:
+    past = (_RUN._replace(checkpoint_interval_s=interval_s),)
+    assert restarts.saves(_facts("-t", limit, past=past)).status is status
+
+
+def test_on_this_machine_a_folder_in_tmp_is_found_by_the_next_attempt() -> None:
+    facts = _facts(checkpoint_dir="/tmp/ckpt", folder="/home/me")
+    assert restarts.folder(facts).status is Status.WARN
+    assert restarts.folder(replace(facts, folder="/tmp/run")).status is Status.PASS
+    assert restarts.folder(replace(facts, is_slurm=False)).status is Status.NOT_APPLICABLE

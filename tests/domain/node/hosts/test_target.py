@@ -1,0 +1,62 @@
+"""The words that describe a job on a host."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.node.hosts.target import Target
+
+
+def test_the_words_of_one_command_describe_one_job() -> None:
+    words = ("tmux:train", "marker:/data/DONE", "log:~/a b:c.log")
+    assert Target.parse(["process:train.py --lr 1", "log:a"]) == Target(process="train.py --lr 1", log="a")
+    target = Target.parse(words)
+    assert target == Target(tmux="train", marker="/data/DONE", log="~/a b:c.log")
+    assert target.words == words
+
+
+def test_the_files_of_a_job_are_counted_only_beside_what_names_the_job() -> None:
+    assert Target.parse(["pid:7", "files:/data/out"]) == Target(pid=7, files="/data/out")
+    with pytest.raises(ValueError, match="name the job, too"):
+        Target.parse(["files:/data/out"])
+
+
+@pytest.mark.parametrize(
+    ("target", "argv", "name"),
+    [
+        (Target(tmux="train", log="/x/a.log"), ("python", "b.py"), "train"),
+        (Target(pid=7, log="/x/run 7.log"), ("python", "b.py"), "run 7"),
+        (Target(pid=7, marker="/x/DONE"), ("/usr/bin/python3", "-u", "/x/b.py"), "b.py"),
+        (Target(pid=7), ("-bash",), "bash"),
+        (Target(marker="/x/DONE"), (), "DONE"),
+    ],
+)
+def test_a_job_gets_a_name_that_its_user_knows(target: Target, argv: tuple[str, ...], name: str) -> None:
+    assert target.name(argv) == name
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["8123"], "expected tmux:NAME, pid:N, process:TEXT, marker:FILE or log:FILE"),
+        (["log:"], "expected tmux:NAME"),
+        (["job:7"], "expected tmux:NAME"),
+        (["pid:x"], "expected the number of a process"),
+        (["pid:0"], "expected the number of a process"),
+        (["pid:99999999"], "expected the number of a process"),
+        (["log:/a", "log:/b"], "one log: at most"),
+        (["tmux:a", "pid:7"], "one of tmux:, pid: and process:"),
+        (["log:/a\n/b"], "control characters"),
+    ],
+)
+def test_wrong_words_are_refused_with_what_was_expected(words: list[str], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        Target.parse(words)
+
+
+def test_a_word_names_a_session_a_window_or_a_pane_of_tmux() -> None:
+    pane = ("train", "1", "0")
+    named = ("train", "train:1", "train:1.0")
+    assert all(Target(tmux=text).is_pane(*pane) for text in named)
+    others = ("trai", "train:2", "train:1.1", "other")
+    assert not any(Target(tmux=text).is_pane(*pane) for text in others)
