@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.store.home import Home
 from tests.support.fake_ray import FakeRay
-from tests.support.processes import processes_of
+from tests.support.processes import kill_all
 from tests.support.waiting import PATIENCE_S, eventually
 
 SSH = '#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n'
@@ -40,8 +39,7 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     monkeypatch.setenv("JOBMON_HOME", str(home))
     monkeypatch.chdir(work)
     yield Context(Home(home), {})
-    for pid in processes_of(home):
-        os.kill(pid, signal.SIGKILL)
+    kill_all(home)
 
 
 def only_job(ctx: Context) -> WatchedJob:

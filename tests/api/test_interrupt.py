@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from tests.support.processes import processes_of
+from tests.support.processes import kill_all, processes_of
 from tests.support.waiting import eventually
 
 CALLER = """\
@@ -48,8 +48,7 @@ def test_an_interrupt_ends_only_the_waiting(tmp_path: Path) -> None:
         (tmp_path / "go").touch()
         eventually(lambda: bool(processes_of(home)))  # the job has its monitor
     finally:
-        caller.communicate(b"\n", timeout=60)
-        for pid in processes_of(home):
-            os.kill(pid, signal.SIGKILL)
+        caller.communicate(b"\n", timeout=300)
+        kill_all(home)
     (path,) = JobStore(Home(home).state).paths()
     assert "-4711-" in path.name

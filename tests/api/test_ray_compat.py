@@ -174,7 +174,7 @@ def test_a_job_is_followed_in_a_thread_until_it_ends(ray: FakeRay, caplog: pytes
     while not caplog.messages:
         thread.join(0.02)
     ray.jobs = [ray_job(JOB, "FAILED", driver_exit_code=1)]
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert (results[0]["status"], results[0]["final_step"]) == ("FAILED", 41)
     assert f"job {JOB}: RUNNING, step 41" in caplog.messages
 

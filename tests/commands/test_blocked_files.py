@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from tests.support.blocking_files import KINDS, lay
+from tests.support.processes import kill
 from tests.support.shell import Shell, complaint
 
 
@@ -31,7 +30,7 @@ def monitors(shell: Shell) -> Iterator[Path]:
     yield folder
     for status in living(shell).values():
         assert status.owner is not None
-        os.kill(status.owner.pid, signal.SIGKILL)
+        kill(status.owner.pid)
 
 
 def living(shell: Shell) -> dict[int, JobStatus]:

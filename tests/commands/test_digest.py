@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import threading
 from typing import Any
 
@@ -15,6 +13,7 @@ from jobmon_core.store.owner import OwnerRecord
 from tests.support.discord_answers import Scripted, hang
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
+from tests.support.processes import kill
 from tests.support.shell import Shell
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -98,7 +97,7 @@ def test_a_monitor_killed_while_it_sends_a_digest_loses_nothing(shell: Shell) ->
         (job,) = store.find(JobRef(discord.sender))
         owner = OwnerRecord(shell.state / "monitors" / f"{job.id}.owner").read()
         assert owner is not None
-        os.kill(owner[0].pid, signal.SIGKILL)
+        kill(owner[0].pid)
         assert shell.jobmon("recover").returncode == 0
         eventually(lambda: _is_done(shell))
         messages = _jobs(discord)

@@ -33,10 +33,10 @@ def test_a_watch_that_sees_calls_it_and_goes_on_whatever_the_answer(shell: Shell
     with HeartbeatServer(status) as dead_man:
         submit(shell, dead_man)
         try:
-            eventually(lambda: bool(dead_man.calls), timeout_s=30)
+            eventually(lambda: bool(dead_man.calls))
         finally:
             (shell.work / "go").touch()
-        eventually(lambda: is_done(shell), timeout_s=60)
+        eventually(lambda: is_done(shell))
     assert set(dead_man.calls) == {f"/{SECRET}"}
     for file in (*shell.state.rglob("*"), *(shell.home / "logs").iterdir()):
         assert not file.is_file() or SECRET not in file.read_text(errors="replace"), file

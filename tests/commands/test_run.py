@@ -19,7 +19,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import JobStore
-from tests.support.processes import kill_monitors
+from tests.support.processes import kill, kill_monitors
 from tests.support.shell import Shell, complaint
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -325,7 +325,7 @@ def test_if_the_supervisor_is_killed_the_end_is_unknown_and_no_success(shell: Sh
         assert process.stderr is not None
         assert process.stdout.readline() == "up\n"
         owner = json.loads((shell.state / "local/1/owner.json").read_text())
-        os.kill(owner["pid"], signal.SIGKILL)
+        kill(owner["pid"])
         (shell.work / "go").touch()
         assert process.wait(PATIENCE_S) == 1
         assert process.stdout.read() == "end\n"

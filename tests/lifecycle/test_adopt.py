@@ -62,7 +62,7 @@ def test_jobs_are_distributed_evenly_among_the_allowed_monitors(login: Login) ->
 def test_concurrent_commands_start_no_more_monitors_than_allowed(login: Login) -> None:
     login.configure(monitors={"at_most": 2})
     commands = [login.launching(job_id, PATIENTLY) for job_id in JOBS]
-    outputs = [process.communicate(timeout=60) for process in commands]
+    outputs = [process.communicate(timeout=PATIENCE_S) for process in commands]
     assert [err for _, err in outputs] == [""] * len(JOBS)
     assert [out.splitlines()[0] for out, _ in outputs] == [f"holds {job_id}" for job_id in JOBS]
     assert set(login.alive()) == set(JOBS)

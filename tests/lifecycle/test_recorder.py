@@ -40,7 +40,7 @@ def test_a_command_and_the_readers_of_its_output_do_not_wait_for_the_recorder(tm
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=300,
     )
     assert done.stdout == "submitted\n"
     assert not (tmp_path / "done").exists()
@@ -53,7 +53,7 @@ def test_a_command_and_the_readers_of_its_output_do_not_wait_for_the_recorder(tm
 
 def test_without_a_job_the_recorder_ends(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-c", COMMAND, str(tmp_path)], capture_output=True, check=True, timeout=30
+        [sys.executable, "-c", COMMAND, str(tmp_path)], capture_output=True, check=True, timeout=300
     )
     eventually((tmp_path / "done").exists)
     assert (tmp_path / "ids").read_text(encoding="ascii").split()[0] == "19"

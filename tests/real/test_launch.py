@@ -13,7 +13,7 @@ from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-_SETTINGS = "{monitoring: {launch_timeout: 15}, job: {num_workers: %s}}"
+_SETTINGS = "{monitoring: {launch_timeout: 45}, job: {num_workers: %s}}"
 _HEALTHY = {  # ordinary programs
     "all": "srun -n2 sh -c 'echo started; sleep 300'",
     "uneven": "srun -n2 sh -c 'echo started; [ $SLURM_PROCID = 1 ] || sleep 300'; sleep 300",

@@ -17,8 +17,7 @@ from tests.support.waiting import eventually
 
 _PROGRAMS = Path(__file__).with_name("programs")
 _INTERVAL_S = 30  # the default
-_BOUND_S = _INTERVAL_S + HOLD_S + 5.0
-_MORE_ATTEMPTS = 2  # for a machine that is busy with other tests; a monitor that is too slow is so each time
+_BOUND_S = 3 * (_INTERVAL_S + HOLD_S)  # a third of it on a quiet machine
 _POLL = {"running_s": _INTERVAL_S, "pending_s": 5}
 
 
@@ -38,12 +37,6 @@ def _submit_ranks(user: User) -> tuple[int, float]:
 def test_a_rank_without_memory_is_told_while_the_other_one_hangs(user: User) -> None:
     user.configure(poll=_POLL)
     job_id, delay_s = _submit_ranks(user)
-    for _ in range(_MORE_ATTEMPTS):
-        if delay_s < _BOUND_S:
-            break
-        user.slurm("scancel", str(job_id))
-        user.told(job_id)
-        job_id, delay_s = _submit_ranks(user)
     assert delay_s < _BOUND_S
     (payload,) = _received(user, job_id)
     assert title(payload) == f"❌ ranks ({job_id}): CUDA out of memory (tried 4.00 GiB)"

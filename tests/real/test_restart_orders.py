@@ -87,7 +87,7 @@ def test_a_drill_cancels_the_first_attempt_and_proves_that_the_second_goes_on(tr
 
 def test_an_attempt_that_stalls_is_cancelled_on_the_users_order_and_restarted(trainer: User) -> None:
     submit(trainer, 100, hangs_at=50)
-    eventually(lambda: len(lineage(trainer).attempts) == 2, timeout_s=240)
+    eventually(lambda: len(lineage(trainer).attempts) == 2)
     first, second = lineage(trainer).attempts
     assert first.decision
     assert (first.decision.verdict, first.decision.rule) == (Verdict.RESTART, "stall_cancelled")

@@ -15,7 +15,8 @@ from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import end_of
-from tests.support.restarts import SOON, Story, kill_all_monitors
+from tests.support.processes import kill_all
+from tests.support.restarts import SOON, Story
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -221,7 +222,7 @@ def test_monitors_killed_between_all_steps_lose_and_repeat_nothing(new_user: Cal
         phase = _phase(story)
         if phase not in seen:
             seen.append(phase)
-            kill_all_monitors(story.user)
+            kill_all(story.user.home)
             story.user.jobmon("recover")
         return bool(story.lineage.ended_why)
 
@@ -236,7 +237,7 @@ def test_a_sentinel_alone_carries_a_lineage_on(new_user: Callable[[str], User]) 
     story = Story(new_user("sentinel"))
     story.submit("rename", "wait@6", "--restart", "--sentinel")
     eventually(lambda: story.has_reached(6))
-    assert kill_all_monitors(story.user)
+    assert kill_all(story.user.home)
     os.kill(story.starts[0]["pid"], signal.SIGSEGV)
     story.ended()
     story.assert_resumed_and_finished(1, 5)

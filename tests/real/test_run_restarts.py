@@ -57,7 +57,7 @@ def lineage(user: User, job: str) -> dict[str, Any]:
 
 def test_a_command_goes_on_from_its_newest_checkpoint_until_it_is_done(somebody: User) -> None:
     run(somebody, "--output", "train.log", "--resume-arg", "--resume {path}")
-    eventually(lambda: lineage(somebody, "1")["state"] == "ended", timeout_s=120)
+    eventually(lambda: lineage(somebody, "1")["state"] == "ended")
     out = somebody.work / "out"
     given = "'--lr', '1 e'"
     assert attempts(somebody) == [

@@ -61,7 +61,7 @@ def somebody(box: Box, discord: FakeDiscord, tmp_path: Path) -> Iterator[User]:
 def run_there(user: User, command: str, *options: str) -> None:
     done = user.jobmon("run", "--host", "box", *options, "--", "sh", "-c", command)
     assert done.returncode == 0, done
-    eventually(lambda: user.job(1).ended, timeout_s=60)
+    eventually(lambda: user.job(1).ended)
 
 
 def checkpoints(user: User) -> dict[str, object]:
@@ -107,7 +107,7 @@ def test_the_log_and_the_option_lead_to_other_folders_there(box: Box, somebody: 
     assert checkpoints(somebody)["folder"] == f"{box.home}/data/runs"
     run = ("run", "--host", "box", "--checkpoint-dir", "data/b", "--", "sh", "-c")
     assert somebody.jobmon(*run, "python3 ~/save.py data/b/step_8.pt data/step_9.pt").returncode == 0
-    eventually(lambda: somebody.job(2).ended, timeout_s=60)
+    eventually(lambda: somebody.job(2).ended)
     found = json.loads(somebody.jobmon("checkpoints", "2", "--json").stdout)
     assert (found["folder"], found["newest_complete"]) == (f"{box.home}/data/b", "step_8.pt")
 
@@ -149,7 +149,7 @@ def test_a_command_there_goes_on_once_the_child_that_it_left_is_gone(
     done = somebody.jobmon("run", *where, "--", "python3", "train.py", "1 'e")
     assert done.returncode == 0, done
 
-    eventually(lambda: somebody.job(1).closed and somebody.job(1).decision is not None, timeout_s=60)
+    eventually(lambda: somebody.job(1).closed and somebody.job(1).decision is not None)
     decision = somebody.job(1).decision
     assert decision
     child = int((folder / "child").read_text())
@@ -160,12 +160,12 @@ def test_a_command_there_goes_on_once_the_child_that_it_left_is_gone(
     assert decision.checkpoint.path == f"{folder}/out/step_3.pt"
     assert f"process {child} still runs" in str(discord.wait_for(1)[0])
     waits = f"attempt 1: process {child} still runs"
-    eventually(lambda: waits in somebody.jobmon("logs", "--monitor", "1").stdout, timeout_s=60, step_s=1)
+    eventually(lambda: waits in somebody.jobmon("logs", "--monitor", "1").stdout, step_s=1)
     assert len((folder / "attempts").read_text().splitlines()) == 1
 
     (folder / "go").touch()  # the child ends, and no second decision is needed
     ended = '"state": "ended"'
-    eventually(lambda: ended in somebody.jobmon("restarts", "1", "--json").stdout, timeout_s=200, step_s=2)
+    eventually(lambda: ended in somebody.jobmon("restarts", "1", "--json").stdout, step_s=2)
     last = (folder / "attempts").read_text().splitlines()[-1].split("|")
     given = ["1 'e", "--from", f"{folder}/out/step_6.pt"]
     assert last[:5] == ["2", f"{folder}/out/step_6.pt", "6", "again_on_exit", str(given)]

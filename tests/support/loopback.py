@@ -46,6 +46,7 @@ class Loopback(ThreadingHTTPServer):
     """The server; subclasses hold the state of their handlers."""
 
     daemon_threads = True
+    request_queue_size = 128  # forty monitors may report at once
     block_on_close = False  # a handler that hangs ends with the test
 
     def __init__(self, handler: type[QuietHandler]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.support.waiting import eventually
+
 _UMASK = 0o022
 
 
@@ -53,15 +55,33 @@ def stat_of(pid: int) -> list[str]:
 
 
 def kill(pid: int) -> None:
-    """Kill a process with SIGKILL."""
+    """Kill a process with SIGKILL, and wait until it has ended and holds no lock any more."""
     os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_running(pid))
+
+
+def is_running(pid: int) -> bool:
+    """Return whether there is such a process; a zombie does not count."""
+    try:
+        return stat_of(pid)[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def kill_all(home: Path) -> set[int]:
+    """Kill every process of the monitors of one home; return their PIDs."""
+    pids = set(processes_of(home))
+    for pid in pids:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(pid, signal.SIGKILL)
+    return pids
 
 
 def kill_monitors(home: Path) -> None:
     """Kill the monitors that a test left behind."""
     for pid in monitors_of(home):
         with suppress(ProcessLookupError):  # it has just ended
-            kill(pid)
+            os.kill(pid, signal.SIGKILL)
 
 
 def monitors_of(home: Path) -> set[int]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.restart.model import Decision, Lineage
-from tests.support.processes import processes_of
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -103,12 +100,3 @@ class Story:
     def _lines(self, name: str) -> list[str]:
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
-
-
-def kill_all_monitors(user: User) -> bool:
-    """Kill every process of the user's monitors with SIGKILL; return whether there was one."""
-    pids = processes_of(user.home)
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return bool(pids)

@@ -14,7 +14,7 @@ import pytest
 from jobmon_core.system.runner import Ran, Runner
 from tests.support.terminal import Terminal, sh
 
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 def test_the_user_gets_every_byte_of_both_streams(terminal: Terminal) -> None:

@@ -19,7 +19,7 @@ from tests.support.terminal import Terminal, sh
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 def query(script: str, timeout_s: float = PATIENCE_S) -> Result:
@@ -55,7 +55,7 @@ class TestAnAnswerOfLimitedSize:
         eventually(lambda: not is_running(int((tmp_path / "pid").read_text())))
 
     def test_a_slow_program_is_killed_with_its_error_output(self) -> None:
-        result = self.run("echo why >&2; sleep 600", timeout_s=3.0)
+        result = self.run("echo why >&2; sleep 600", timeout_s=10.0)
         assert isinstance(result, TimedOut)
         assert result.stderr == "why\n"
 
@@ -120,10 +120,10 @@ class TestCapture:
 
     def test_a_hanging_program_is_killed_with_its_children(self, tmp_path: Path) -> None:
         began = time.monotonic()
-        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=3.0)
+        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=10.0)
         assert time.monotonic() - began < PATIENCE_S
-        assert result == TimedOut(result.argv, 3.0, "why\n")
-        assert result.error_text == "sh: no answer within 3 s; why"
+        assert result == TimedOut(result.argv, 10.0, "why\n")
+        assert result.error_text == "sh: no answer within 10 s; why"
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 
@@ -233,7 +233,7 @@ def wrap(script: str, tmp_path: Path, *, before: str = "", trap: str = "") -> Wr
 
 class TestSignals:
     def test_ctrl_c_ends_the_program_as_without_jobmon(self, tmp_path: Path) -> None:
-        wrapped = wrap("exec sleep 60", tmp_path)
+        wrapped = wrap("exec sleep 600", tmp_path)
         os.killpg(wrapped.process.pid, signal.SIGINT)  # as a terminal does
         assert wrapped.ended() == f"exit {-signal.SIGINT}"
 
@@ -244,7 +244,7 @@ class TestSignals:
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
     def test_a_signal_to_jobmon_is_forwarded(self, tmp_path: Path, number: signal.Signals) -> None:
-        wrapped = wrap("exec sleep 60", tmp_path)
+        wrapped = wrap("exec sleep 600", tmp_path)
         os.kill(wrapped.process.pid, number)
         assert wrapped.ended() == f"exit {-number}"
 
@@ -267,11 +267,11 @@ class TestSignals:
 
     def test_an_interrupted_query_kills_the_program(self, tmp_path: Path) -> None:
         pid_file = tmp_path / "pid"
-        script = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"
+        script = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; sleep 600"
         program = textwrap.dedent(f"""
             from jobmon_core.system.runner import Runner
             try:
-                Runner().capture(["sh", "-c", "{script}"], 60)
+                Runner().capture(["sh", "-c", "{script}"], 600)
             except KeyboardInterrupt:
                 print("interrupted")
         """)

@@ -28,7 +28,7 @@ ENTRY = OutboxEntry(
 
 
 def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
-    return DiscordChannel(DiscordSettings(Webhook.parse(url), mentions or Mentions()), timeout_s=5.0)
+    return DiscordChannel(DiscordSettings(Webhook.parse(url), mentions or Mentions()), timeout_s=20.0)
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:

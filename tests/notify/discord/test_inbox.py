@@ -28,7 +28,7 @@ def inbox() -> Iterator[Inbox]:
 
 
 def send(url: str, body: bytes) -> HttpResponse:
-    answer = send_request("POST", HttpRequest(Webhook.parse(url).url, "inbox", body, "test"), 5)
+    answer = send_request("POST", HttpRequest(Webhook.parse(url).url, "inbox", body, "test"), 60)
     assert isinstance(answer, HttpResponse)
     return answer
 
@@ -36,7 +36,7 @@ def send(url: str, body: bytes) -> HttpResponse:
 def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, str] | None = None) -> int:
     webhook = Webhook.parse(url)
     port = int(webhook.origin.rpartition(":")[2])
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path or webhook.url.removeprefix(webhook.origin), headers=headers or {})
         return connection.getresponse().status
@@ -48,7 +48,7 @@ def test_a_message_of_jobmon_arrives_on_its_route(inbox: Inbox) -> None:
     channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
     receipt = channel.deliver(OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
     assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
-    (received,) = inbox.wait_for(1, 5)
+    (received,) = inbox.wait_for(1, 60)
     assert received.route is Route.ERROR
     assert "it failed" in str(received.payload)
 
@@ -109,7 +109,7 @@ def test_waiting_ends_at_the_timeout(inbox: Inbox) -> None:
 def test_a_waiting_reader_is_woken_by_a_message(inbox: Inbox) -> None:
     sender = threading.Thread(target=send, args=(inbox.error_url, json.dumps(HELLO).encode()))
     sender.start()
-    assert len(inbox.wait_for(1, timeout_s=10)) == 1
+    assert len(inbox.wait_for(1, timeout_s=60)) == 1
     sender.join()
 
 
@@ -131,6 +131,6 @@ def test_an_attached_file_is_named_with_its_size(inbox: Inbox, tmp_path: Path) -
     message = Message("m", Route.ERROR, Tone.FAILURE, "train failed", attachment=str(path))
     channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
     assert channel.deliver(OutboxEntry(message)).receipt.outcome is DeliveryOutcome.DELIVERED
-    (received,) = inbox.wait_for(1, 5)
+    (received,) = inbox.wait_for(1, 60)
     assert received.payload["content"] == "❌ train failed"
     assert received.files == ("12.diagnostics.txt (2.0 KiB)",)

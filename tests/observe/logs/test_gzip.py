@@ -87,7 +87,7 @@ def test_a_decompression_bomb_costs_seconds_and_little_memory(tmp_path: Path) ->
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "too much" in part.note
-    assert elapsed_s < 20  # of CPU time, and mostly two
+    assert elapsed_s < 60  # of CPU time, and mostly two
     assert peak < 8 * MEBI
 
 
@@ -101,7 +101,7 @@ def test_decompression_stops_after_very_many_members(tmp_path: Path) -> None:
     start_s = time.process_time()
     part = read_tail(compressed(tmp_path, gzip.compress(b"a\n") * 50_000))
     assert "too much" in part.note
-    assert time.process_time() - start_s < 20
+    assert time.process_time() - start_s < 60
 
 
 @settings(deadline=None)  # the machine may be busy

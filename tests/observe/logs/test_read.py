@@ -85,7 +85,7 @@ def test_a_huge_file_without_line_ends_costs_little_time_and_memory(tmp_path: Pa
     tracemalloc.stop()
     assert [text[-7:] for text in tail.excerpt.texts] == ["the end"]
     assert (head.excerpt.texts, head.problem) == ((), "contains only zero bytes")
-    assert elapsed_s < 10  # of CPU time
+    assert elapsed_s < 60  # of CPU time, and mostly one
     assert peak < 12 * TAIL_BYTES
 
 

@@ -91,7 +91,7 @@ def test_a_regex_with_catastrophic_backtracking_is_matched_in_linear_time() -> N
     ).patterns
     start_s = time.process_time()
     assert Matcher(rules).find_matches(log(*["a" * 4000 + "b"] * 500)) == ()
-    assert time.process_time() - start_s < 5
+    assert time.process_time() - start_s < 20
 
 
 @settings(deadline=None)  # the machine may be busy

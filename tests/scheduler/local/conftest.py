@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ def _end_all(root: Path) -> None:
         except StateUnreadable:  # the test damaged it
             continue
         if owner is not None and _runs(owner):
-            os.kill(owner.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(owner.pid, signal.SIGTERM)
             eventually(lambda owner=owner: not _runs(owner))  # type: ignore[misc] # typed by its default
 
 

@@ -67,7 +67,7 @@ class LocalHarness:
 
     def ends(self, job_id: int) -> tuple[Record, ...]:
         """Wait for the end of a job and return the records of its tasks."""
-        eventually(lambda: self.has_ended(job_id), timeout_s=60)
+        eventually(lambda: self.has_ended(job_id))
         return self.records(job_id)
 
     def finish(self, *arguments: str) -> Record:

@@ -89,7 +89,7 @@ def test_jobmon_its_ancestors_and_what_it_runs_are_not_found(tmp_path: Path) -> 
             [sys.executable, str(_written(tmp_path / "show.py", _SHOW))], stdout=subprocess.PIPE, text=True
         ) as shell,
     ):
-        out, _ = shell.communicate(timeout=60)
+        out, _ = shell.communicate(timeout=300)
         assert (find_processes(str(script)), out) == ([], "[]\n")
 
 

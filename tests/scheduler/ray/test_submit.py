@@ -32,7 +32,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submit, "_WAIT_S", 0.01)
 
 
-def sent(ray: FakeRay, folder: Path, within_s: float = 5.0) -> Submitted:
+def sent(ray: FakeRay, folder: Path, within_s: float = 60.0) -> Submitted:
     return send(RayApi(ray.service, os.environ), JOB, within_s, JobFolder(folder))
 
 
@@ -69,7 +69,7 @@ def test_an_error_of_the_server_proves_nothing(ray: FakeRay, folder: Path) -> No
 
 
 def test_a_cluster_that_cannot_be_reached_has_accepted_nothing(folder: Path) -> None:
-    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 5.0, JobFolder(folder))
+    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 60.0, JobFolder(folder))
     assert answer.fate is Fate.REFUSED
     assert "Connection refused" in answer.why
 
