@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, named_logs
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
 
 
-def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:
+def earlier_logs_of(job: WatchedJob, helper: Helper, log: Callable[[str], None]) -> dict[str, EarlierLog]:
     """Return, by path, what the logs of a job contain before it starts; log a failure."""
 
     def read_all() -> dict[str, EarlierLog]:
@@ -30,7 +30,7 @@ def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None])
         return {path: earlier for path, earlier in found.items() if earlier}
 
     try:
-        return worker.run(dict[str, EarlierLog], read_all, _TIMEOUT_S)
-    except WorkerFailed as error:
+        return helper.run(dict[str, EarlierLog], read_all, _TIMEOUT_S)
+    except HelperFailed as error:
         log(f"the logs could not be read before the start: {error}")
         return {}

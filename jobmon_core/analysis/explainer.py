@@ -13,8 +13,8 @@ from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.exit_causes import TIME_LIMIT, YOU
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.users import user_name
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ def diagnoses_of(
     job: WatchedJob,
     keys: tuple[str, ...],
     user_patterns: Path,
-    worker: Worker,
+    helper: Helper,
     log: Callable[[str], None],
     *,
     read_progress: Callable[[], JobProgress],
@@ -42,10 +42,10 @@ def diagnoses_of(
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    The worker calls ``read_progress``, which reads on to the ends of the logs, and ``telemetry_of`` with a
+    The helper calls ``read_progress``, which reads on to the ends of the logs, and ``telemetry_of`` with a
     key: what agents reported about this task. If it is killed, another one starts, because restarts depend
-    on the cause. If the worker fails, that is logged, and every key has an empty diagnosis with a note that
-    says so. If it succeeds, another worker calls ``changes_of`` with the diagnoses: what changed since the
+    on the cause. If the helper fails, that is logged, and every key has an empty diagnosis with a note that
+    says so. If it succeeds, another helper calls ``changes_of`` with the diagnoses: what changed since the
     job last worked, by key; the diagnoses do not depend on its success.
     """
 
@@ -70,14 +70,14 @@ def diagnoses_of(
         return by_key
 
     try:
-        found = worker.run_twice(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
-    except WorkerFailed as error:
+        found = helper.run_twice(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
+    except HelperFailed as error:
         log(f"the analysis of the logs failed: {error}")
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
     try:
-        changes = worker.run(dict[str, str], lambda: changes_of(found), _CHANGES_TIMEOUT_S)
-    except WorkerFailed as error:
+        changes = helper.run(dict[str, str], lambda: changes_of(found), _CHANGES_TIMEOUT_S)
+    except HelperFailed as error:
         log(f"what changed since the job last worked is not known: {error}")
         return found
     return {key: replace(each, changes=changes.get(key, "")) for key, each in found.items()}

@@ -28,9 +28,9 @@ from jobmon_core.domain.messages.chain_stage import resume_command
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.scheduler.backends import cancel_command
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.process import read_stat
 from jobmon_core.system.users import user_name
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -166,8 +166,8 @@ def _checkpoints(
     """Look for the checkpoints of jobs for up to a minute; return them, and why the look failed."""
     kind = dict[str, tuple[FoundCheckpoints, ...]]
     try:
-        return Worker().run(kind, lambda: {job.id: _of_job(ctx, job) for job in jobs}, _TIMEOUT_S), ""
-    except WorkerFailed as error:
+        return Helper().run(kind, lambda: {job.id: _of_job(ctx, job) for job in jobs}, _TIMEOUT_S), ""
+    except HelperFailed as error:
         return {}, f"the checkpoints could not be looked at: {error.reason}"
 
 

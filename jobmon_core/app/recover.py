@@ -14,8 +14,8 @@ from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.outbox import reopen_all
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import Liveness, blocked_because
+from jobmon_core.system.helper import Helper
 from jobmon_core.system.lock import command_lock
-from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -78,7 +78,7 @@ class RecoverJobs:
     def _poll_groups(self) -> Iterator[RecoveryResult]:
         """Poll the groups that are due or over: a monitor may be gone. Yield a result for each problem."""
         problems: list[str] = []
-        GroupKeeper(self.ctx, Worker(), problems.append).run_due(None)
+        GroupKeeper(self.ctx, Helper(), problems.append).run_due(None)
         for problem in problems:
             subject, _, text = problem.partition(": ")
             yield RecoveryResult(subject, f"skipped: {text}", is_changed=False, is_job=False)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.domain.errors import Invalid, JobmonError, SchedulerMissing
+from jobmon_core.system.helper import Helper
 from jobmon_core.system.process import descendants, start_ticks
-from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def run_in_session(kind: type[T], work: Callable[[], T], errors: int | None = No
     stderr, by default the caller's.
 
     Raises:
-        WorkerFailed: the submission was cut off: the helper gave no result.
+        HelperFailed: the submission was cut off: the helper gave no result.
     """
 
     def in_helper() -> T:
@@ -70,7 +70,7 @@ def run_in_session(kind: type[T], work: Callable[[], T], errors: int | None = No
             os.dup2(errors, 2)
         return work()
 
-    return Worker().run(kind, in_helper, _TIMEOUT_S)
+    return Helper().run(kind, in_helper, _TIMEOUT_S)
 
 
 def helper_runs(session: int, host: str) -> bool:

@@ -22,8 +22,8 @@ from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot
 from jobmon_core.store.owner import Owner, OwnerRecord
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.environment import env_fingerprint
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.process import fork_with_pipe
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,8 +86,8 @@ class ProcessState:
             return os.spawnv(os.P_WAIT, sys.executable, argv) == 0  # noqa: S606 - our own
 
         try:
-            return Worker(self).run(bool, load, _TRIAL_S)
-        except WorkerFailed:
+            return Helper(self).run(bool, load, _TRIAL_S)
+        except HelperFailed:
             return False
 
     def write_owner(self) -> None:

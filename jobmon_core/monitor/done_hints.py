@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import named_path, own_markers, written_by_run_s
 from jobmon_core.domain.slurm.states import Phase
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def _markers(job: WatchedJob) -> Iterator[tuple[str, OwnFiles]]:
             yield named_path(job, task, done.marker), own_markers(job, task)
 
 
-def with_proof(worker: Worker, clock: Clock, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
+def with_proof(helper: Helper, clock: Clock, job: WatchedJob, answer: RecordAnswer) -> RecordAnswer:
     """Return the answer about a job, with the ends of its processes if files prove them."""
     # not at the top: few jobs need it
     from jobmon_core.domain.job.tracking.done import DoneLook, is_proved_by_files, record_by_files
@@ -89,8 +89,8 @@ def with_proof(worker: Worker, clock: Clock, job: WatchedJob, answer: RecordAnsw
         return look_for_done(job, next(iter(job.tasks.values())))
 
     def look_in_child() -> DoneLook:
-        with suppress(WorkerFailed):  # e.g. a file server does not respond: nothing is proved
-            return worker.run(DoneLook, look, _TIMEOUT_S)
+        with suppress(HelperFailed):  # e.g. a file server does not respond: nothing is proved
+            return helper.run(DoneLook, look, _TIMEOUT_S)
         return DoneLook()
 
     return record_by_files(job, answer, look_in_child, clock.now())

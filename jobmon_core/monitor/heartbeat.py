@@ -9,8 +9,8 @@ from jobmon_core import __version__
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due
 from jobmon_core.system.files import read_own, write_atomically
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import try_lock
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ class Heartbeat:
 
     settings: Callable[[], Settings]
     call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty after a success
-    worker: Worker
+    helper: Helper
     clock: Clock
     stamp: Path  # holds when the URL was last called (Unix seconds)
     log: Callable[[str], None]
@@ -56,8 +56,8 @@ class Heartbeat:
         if address is None or not self._reserve_turn(settings.policy.running_s):
             return
         try:
-            self._record(self.worker.run(str, lambda: self.call(address), _CALL_TIMEOUT_S))
-        except WorkerFailed:  # its text might contain the URL
+            self._record(self.helper.run(str, lambda: self.call(address), _CALL_TIMEOUT_S))
+        except HelperFailed:  # its text might contain the URL
             self._record(f"{address} could not be called")
 
     def _reserve_turn(self, interval_s: float) -> bool:

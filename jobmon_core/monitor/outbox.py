@@ -24,8 +24,8 @@ from jobmon_core.domain.delivery.reminders import reminder
 from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.store.channels import SendQueues
+from jobmon_core.system.helper import Helper, HelperFailed, HelperRaised
 from jobmon_core.system.process import die_with_parent
-from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,7 +51,7 @@ class Outbox:
 
     configuration: Callable[[], Config]
     send: Callable[[ConfiguredChannel, OutboxEntry], Receipt]
-    worker: Worker
+    helper: Helper
     clock: Clock
     dead_channels: DeadChannels
     gate: AlertGate | None = None  # None: nothing holds or limits messages
@@ -198,11 +198,11 @@ class Outbox:
             return self.send(channel, entry)
 
         try:
-            return self.worker.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
-        except WorkerRaised as error:
+            return self.helper.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
+        except HelperRaised as error:
             # the plain form may work although the full one cannot even be built
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
-        except WorkerFailed as error:
+        except HelperFailed as error:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
 
@@ -225,7 +225,7 @@ def new_outbox(
         return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
 
     gate = AlertGate(ctx.alerts, state_id, groups)
-    return Outbox(ctx.configuration, send, Worker(close_fds), ctx.clock, ctx.dead_channels, gate, check_owner)
+    return Outbox(ctx.configuration, send, Helper(close_fds), ctx.clock, ctx.dead_channels, gate, check_owner)
 
 
 def _route(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.progress.events.event import Event, Followed
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ class ProgressFollower:
     def __init__(
         self,
         read: Callable[[tuple[WatchedJob, ...]], dict[str, Followed]],
-        worker: Worker,
+        helper: Helper,
         clock: Clock,
         interval_s: float,
     ) -> None:
@@ -61,11 +61,11 @@ class ProgressFollower:
 
         Args:
             read: called in the child; returns what it found by state id.
-            worker: runs the child.
+            helper: runs the child.
             clock: tells and measures the time.
             interval_s: between two readings of a job that sets no ``check_interval`` of its own.
         """
-        self._read, self._worker, self._clock, self._interval_s = read, worker, clock, interval_s
+        self._read, self._helper, self._clock, self._interval_s = read, helper, clock, interval_s
         self._jobs: dict[str, WatchedJob] = {}
         self._pauses: dict[float, _Pause] = {}  # of the jobs with each interval
         self._common_pause = _Pause()  # applies to all jobs
@@ -160,8 +160,8 @@ class ProgressFollower:
         for job in jobs:
             self._rechecks.pop(job.id, None)
         try:
-            found = self._worker.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
-        except WorkerFailed as error:
+            found = self._helper.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
+        except HelperFailed as error:
             log(f"the progress could not be read: {error}")
             self._common_pause = _Pause(self._clock.now(), _MAX_PAUSE_S)
             if first := self._jobs.pop(jobs[0].id, None):

@@ -18,9 +18,9 @@ from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, Sub
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.restart import began_anew, not_restarted
 from jobmon_core.system.environment import own_secrets
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.json_codec import from_json
 from jobmon_core.system.runner import Ran, Runner
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
 
 def decide_restart(
     ctx: Context,
-    worker: Worker,
+    helper: Helper,
     log: Log,
     job: WatchedJob,
     decide: Callable[[Context, WatchedJob, Lineage], Decision] = _new_decision,
@@ -76,9 +76,9 @@ def decide_restart(
     """
     for _ in range(_DECISION_TRIES):
         try:
-            decision = worker.run(Decision, lambda: _decided(ctx, job, decide), _DECISION_TIMEOUT_S)
+            decision = helper.run(Decision, lambda: _decided(ctx, job, decide), _DECISION_TIMEOUT_S)
             break
-        except WorkerFailed as error:
+        except HelperFailed as error:
             log(f"{job.job_id}: whether another attempt follows could not be decided: {error}")
     else:
         decision = _ask(ctx, f"jobmon could not decide, see `jobmon logs --monitor {job.ref}`")

@@ -10,7 +10,7 @@ from jobmon_core.domain.heartbeat import HeartbeatUrl  # noqa: TC001 - the codec
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
 from jobmon_core.system.files import file_stamp
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class SettingsReader:
 
     path: Path
     configuration: Callable[[], Config]
-    worker: Worker
+    helper: Helper
     _stamp: Stamp | None = field(default=None, init=False)  # of the file that was read; None: there was none
     _settings: Settings | None = field(default=None, init=False)
 
@@ -54,8 +54,8 @@ class SettingsReader:
         stamp = file_stamp(self.path)
         if self._settings is None or stamp != self._stamp:
             try:
-                settings = self.worker.run(Settings, self._read, _READ_TIMEOUT_S)
-            except WorkerFailed:  # e.g. the host cannot create another process
+                settings = self.helper.run(Settings, self._read, _READ_TIMEOUT_S)
+            except HelperFailed:  # e.g. the host cannot create another process
                 settings = self._read()
             if settings.faults:
                 raise ConfigInvalid(str(self.path), list(settings.faults))

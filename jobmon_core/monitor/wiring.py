@@ -28,8 +28,8 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import AgentRequest
 from jobmon_core.store.shared_answers import outage_notice_file
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.process import die_with_parent
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,8 +58,8 @@ class MonitorFactory:
     def __init__(self, ctx: Context) -> None:
         """Build what does not depend on a job."""
         self._ctx = ctx
-        self._worker = Worker(ctx.locks)
-        self._settings = SettingsReader(ctx.home.config, ctx.configuration, self._worker)
+        self._helper = Helper(ctx.locks)
+        self._settings = SettingsReader(ctx.home.config, ctx.configuration, self._helper)
         self._polling: dict[tuple[str, str, str], tuple[SharedQueue, SharedAccounting]] = {}
         self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
@@ -112,7 +112,7 @@ class MonitorFactory:
             restart=partial(self._restart, log),
             with_late_warning=self._with_late_warning,
             is_restart_off=self._is_restart_off,
-            with_proof=partial(with_proof, self._worker, ctx.clock),
+            with_proof=partial(with_proof, self._helper, ctx.clock),
             done_hints=self._done_hints,
             progress=self._progress_follower(policy),
             agents=self.agents,
@@ -132,13 +132,13 @@ class MonitorFactory:
     def groups(self, log: Log) -> GroupKeeper:
         """Return the object that polls the groups of jobs, and does nothing if there are none."""
         if self._groups is None:
-            self._groups = GroupKeeper(self._ctx, self._worker, log)
+            self._groups = GroupKeeper(self._ctx, self._helper, log)
         return self._groups
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
         stamp = self._ctx.home.monitors / "heartbeat.stamp"
-        return Heartbeat(self._settings.settings, call_url, self._worker, self._ctx.clock, stamp, log)
+        return Heartbeat(self._settings.settings, call_url, self._helper, self._ctx.clock, stamp, log)
 
     def _cluster_name(self, backend: str) -> SharedClusterName:
         if backend not in self._cluster_names:
@@ -159,7 +159,7 @@ class MonitorFactory:
     def _progress_follower(self, policy: Policy) -> ProgressFollower:
         if self._progress is None:  # shared by all jobs: their logs are read in one child
             clock = self._ctx.clock
-            self._progress = ProgressFollower(self._read_progress, self._worker, clock, policy.running_s)
+            self._progress = ProgressFollower(self._read_progress, self._helper, clock, policy.running_s)
         return self._progress
 
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
@@ -215,7 +215,7 @@ class MonitorFactory:
             job,
             keys,
             ctx.home.patterns,
-            self._worker,
+            self._helper,
             log,
             read_progress=read_progress,
             telemetry_of=partial(ctx.telemetry, job.id),
@@ -223,7 +223,7 @@ class MonitorFactory:
         )
         read = ctx.progress_file(job.id).read
         files = EndFiles(read, ctx.home.bundle_file, ctx.telemetry, ctx.clock.now)
-        return completed_diagnoses(job, found, files, self._worker, log)
+        return completed_diagnoses(job, found, files, self._helper, log)
 
     def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
         from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child
@@ -235,7 +235,7 @@ class MonitorFactory:
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
         from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts
 
-        return earlier_logs_of(job, self._worker, log)
+        return earlier_logs_of(job, self._helper, log)
 
     def look(self) -> set[str] | None:
         """Return the state ids of jobs that agents or markers make due; None without agents and markers."""
@@ -278,8 +278,8 @@ class MonitorFactory:
             return updated_card(ctx, job)
 
         try:
-            return self._worker.run(JobCard, update, _CARD_TIMEOUT_S)
-        except WorkerFailed as error:
+            return self._helper.run(JobCard, update, _CARD_TIMEOUT_S)
+        except HelperFailed as error:
             log(f"the card could not be updated: {error}")
             if job.card.message_id:
                 return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
@@ -288,7 +288,7 @@ class MonitorFactory:
     def _decide_restart(self, log: Log, job: WatchedJob) -> Decision:
         from jobmon_core.monitor.restarts import decide_restart  # only after an end
 
-        return decide_restart(self._ctx, self._worker, log, job)
+        return decide_restart(self._ctx, self._helper, log, job)
 
     def _restart(self, log: Log, job: WatchedJob) -> WatchedJob:
         from jobmon_core.monitor.restarts import restart

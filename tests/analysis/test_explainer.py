@@ -16,7 +16,7 @@ from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.model import Node, Sample
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.telemetry import TaskTelemetry
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 from tests.support.live_jobs import progress_of
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0)
@@ -73,7 +73,7 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Worker(),
+        Helper(),
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
@@ -96,7 +96,7 @@ def test_a_diagnosis_does_not_depend_on_the_search_for_changes(
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Worker(),
+        Helper(),
         logged.append,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
         telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
@@ -115,7 +115,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
         one_job(FAILURE),
         ("",),
         tmp_path / "no_patterns.json",
-        Worker(),
+        Helper(),
         pytest.fail,
         read_progress=JobProgress,
         telemetry_of=lambda _: telemetry,

@@ -31,8 +31,8 @@ from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.messages.alerts import AlertFiles
 from tests.support.clock import FakeClock
+from tests.support.helper import AtHome
 from tests.support.mailbox_channel import MailboxSettings
-from tests.support.worker import AtHome
 
 BOTH = tuple(Route)
 CHANNELS = tuple(

@@ -15,7 +15,7 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.channels import DeadChannels
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 from tests.support.channel_cases import BY_KIND, ENTRY, NOW, Case, channel_at, config_of
 from tests.support.clock import FakeClock
 from tests.support.discord_answers import Scripted, close_read
@@ -34,7 +34,7 @@ class Bench:
         self._config = config_of({"channels": {"c": case.keys(url)}})
         self.clock = FakeClock(NOW + 10.0)
         self.dead = DeadChannels(folder)
-        self.outbox = Outbox(self._configuration, self._send, Worker(), self.clock, self.dead)
+        self.outbox = Outbox(self._configuration, self._send, Helper(), self.clock, self.dead)
 
     def deliver(self, entry: OutboxEntry) -> OutboxEntry:
         """Make the next attempt when it is due."""
@@ -96,12 +96,12 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.home import Home
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 
 ctx = Context(Home(Path(sys.argv[1])), {{}})
 def send(channel, entry):
     return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
-outbox = Outbox(ctx.configuration, send, Worker(), ctx.clock, ctx.dead_channels)
+outbox = Outbox(ctx.configuration, send, Helper(), ctx.clock, ctx.dead_channels)
 message = Message("1/end", Route.ERROR, Tone.FAILURE, "it failed", created_s=1)
 for name in ("{case.kind}", "email"):
     (after,) = outbox.deliver(OutboxEntry(message, channel=name), lambda entry: None)

@@ -20,8 +20,8 @@ from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.clock import FakeClock
+from tests.support.helper import AtHome
 from tests.support.webhooks import with_webhooks
-from tests.support.worker import AtHome
 
 HOOK = Webhook("https://discord.com", "123450002", "token")
 NEW_HOOK = Webhook("https://discord.com", "123450003", "token")

@@ -19,11 +19,11 @@ from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
+from tests.support.helper import AtHome
 from tests.support.monitor_deps import monitor_deps
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import StrictDiscord
 from tests.support.webhooks import with_webhooks
-from tests.support.worker import AtHome
 
 DAY_S, HOUR_S = 86_400, 3600
 JOBS = 8

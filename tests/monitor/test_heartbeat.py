@@ -10,8 +10,8 @@ from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat
 from jobmon_core.monitor.settings import Settings
+from jobmon_core.system.helper import Helper
 from jobmon_core.system.lock import try_lock
-from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
@@ -32,7 +32,7 @@ class Stage:
         return Heartbeat(
             self.settings,
             self._call,
-            Worker(),
+            Helper(),
             self.clock,
             self.folder / "heartbeat.stamp",
             self.log.append,

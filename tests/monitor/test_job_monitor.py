@@ -22,7 +22,7 @@ from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.owner import RequestFile
-from jobmon_core.system.worker import T, Worker
+from jobmon_core.system.helper import Helper, T
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
@@ -228,7 +228,7 @@ def test_while_agents_report_logs_are_read_as_usual_and_slurm_is_asked_rarely(
         readings.append(clock.now())
         return {}
 
-    class InThisProcess(Worker):
+    class InThisProcess(Helper):
         def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:  # noqa: ARG002 - as the base
             return work()
 

@@ -14,7 +14,7 @@ from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox, reopen
 from jobmon_core.store.channels import DeadChannels
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 from tests.support.clock import FakeClock
 from tests.support.processes import kill
 from tests.support.webhooks import with_webhooks
@@ -49,7 +49,7 @@ class Bench:
         self.config: Config | ConfigInvalid = CONFIG
         self.saved: list[OutboxEntry] = []
         self.clock = FakeClock()
-        self.outbox = Outbox(self._configuration, send, Worker(), self.clock, self.dead)
+        self.outbox = Outbox(self._configuration, send, Helper(), self.clock, self.dead)
 
     def _configuration(self) -> Config:
         if isinstance(self.config, ConfigInvalid):

@@ -14,7 +14,7 @@ from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.progress_follower import ProgressFollower
-from jobmon_core.system.worker import T, Worker
+from jobmon_core.system.helper import Helper, T
 from tests.support.clock import FakeClock
 
 INTERVAL_S = 30.0
@@ -32,7 +32,7 @@ def of_all(jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
 class Watch:
     def __init__(self, read: Callable[[tuple[WatchedJob, ...]], dict[str, Followed]] = of_all) -> None:
         self.clock, self.logged = FakeClock(), list[str]()
-        self.follower = ProgressFollower(read, Worker(), self.clock, INTERVAL_S)
+        self.follower = ProgressFollower(read, Helper(), self.clock, INTERVAL_S)
 
     def texts(self, job: WatchedJob) -> list[str]:
         return [event.text for event in self.follower.follow(job, self.logged.append)]
@@ -61,7 +61,7 @@ def asking(job: WatchedJob, check_interval_s: float) -> WatchedJob:
 def test_jobs_may_ask_for_intervals_of_their_own_and_those_that_are_due_share_a_child() -> None:
     watch = Watch()
     often, rarely = asking(RUNNING, INTERVAL_S), asking(replace(OTHER, id="slurm-3-x"), 10 * INTERVAL_S)
-    watch.follower = ProgressFollower(of_all, Worker(), watch.clock, 5 * INTERVAL_S)
+    watch.follower = ProgressFollower(of_all, Helper(), watch.clock, 5 * INTERVAL_S)
     jobs = (often, rarely, OTHER)
     for job in jobs:
         watch.texts(job)
@@ -103,13 +103,13 @@ def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
 def test_logs_that_take_long_to_read_are_read_less_often(wall_s: float, cpu_s: float, rest_s: float) -> None:
     watch = Watch()
 
-    class SlowWorker(Worker):
+    class SlowHelper(Helper):
         def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
             watch.clock.now_s += wall_s
             watch.clock.taken_by_children_s += cpu_s
             return super().run(kind, work, timeout_s)
 
-    watch.follower = ProgressFollower(of_all, SlowWorker(), watch.clock, interval_s=5.0)
+    watch.follower = ProgressFollower(of_all, SlowHelper(), watch.clock, interval_s=5.0)
     assert watch.texts(RUNNING) == ["read 1"]
     watch.clock.now_s += rest_s - 1.0
     assert watch.texts(RUNNING) == []
@@ -204,7 +204,7 @@ def test_the_logs_of_a_job_that_may_have_failed_are_read_again_soon_but_not_thos
         recheck_s = began_s + 3.0 if watch.clock.now_s == began_s else None
         return {job_id: replace(each, recheck_s=recheck_s) for job_id, each in of_all(jobs).items()}
 
-    watch.follower = ProgressFollower(suspicious, Worker(), watch.clock, INTERVAL_S)
+    watch.follower = ProgressFollower(suspicious, Helper(), watch.clock, INTERVAL_S)
     assert watch.texts(RUNNING) == ["read 1"]
     watch.texts(OTHER)
     assert watch.follower.may_have_failed(RUNNING)

@@ -23,12 +23,12 @@ from jobmon_core.monitor.restarts import decide_restart, restart
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.lineages import RecordedSubmission
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 from tests.support.clock import FakeClock
+from tests.support.helper import AtHome
 from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
-from tests.support.worker import AtHome
 
 ID = "1f2e"
 SETTINGS = JobSettings(restart=RestartSettings(RestartMode.ON), attempt=AttemptPlace(ID))
@@ -138,7 +138,7 @@ def test_an_internal_error_leaves_the_decision_to_the_user(site: Site) -> None:
     def broken(*_: object) -> Decision:
         raise KeyError("oops")
 
-    decision = decide_restart(site.ctx, Worker(), site.log.append, ENDED, broken)
+    decision = decide_restart(site.ctx, Helper(), site.log.append, ENDED, broken)
     assert decision.verdict is Verdict.ASK
     assert any("oops" in line for line in site.log)
 
@@ -152,7 +152,7 @@ def test_a_helper_that_is_killed_loses_no_decision(site: Site) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return site.new_decision(ctx, job, lineage)
 
-    decision = decide_restart(site.ctx, Worker(), site.log.append, ENDED, killed_once)
+    decision = decide_restart(site.ctx, Helper(), site.log.append, ENDED, killed_once)
     assert (decision.verdict, mark.exists()) == (Verdict.RESTART, True)
     assert site.lineages.load(ID).attempts[0].decision == decision
 

@@ -15,7 +15,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.monitor.settings import SettingsReader
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
 FOUND = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
@@ -29,7 +29,7 @@ class Site:
         self.path.write_text("{}", encoding="ascii")
         self.readers = folder / "readers"
         self.found: Callable[[], Config] = lambda: FOUND
-        self.reader = SettingsReader(self.path, self._read, Worker())
+        self.reader = SettingsReader(self.path, self._read, Helper())
 
     def _read(self) -> Config:
         with self.readers.open("a") as file:

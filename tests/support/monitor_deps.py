@@ -22,7 +22,7 @@ from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system.clock import Clock
-from tests.support.worker import AtHome
+from tests.support.helper import AtHome
 
 
 def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDeps:

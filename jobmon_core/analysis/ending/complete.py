@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ def completed_diagnoses(
     job: WatchedJob,
     found: Mapping[str, Diagnosis],
     files: EndFiles,
-    worker: Worker,
+    helper: Helper,
     log: Callable[[str], None],
 ) -> Mapping[str, Diagnosis]:
     """Return the diagnoses with what the outputs, core dumps and agents show, and the paths of the bundles.
@@ -46,11 +46,11 @@ def completed_diagnoses(
         return with_bundles(job, measured, files, os.environ)
 
     try:
-        found = worker.run_twice(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
-    except WorkerFailed as error:
+        found = helper.run_twice(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
+    except HelperFailed as error:
         log(f"the outputs could not be verified: {error}")
     try:
-        return worker.run_twice(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
-    except WorkerFailed as error:
+        return helper.run_twice(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
+    except HelperFailed as error:
         log(f"no diagnostics were saved: {error}")
         return found

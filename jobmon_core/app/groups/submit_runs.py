@@ -22,8 +22,8 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.base import CutOffSubmission, Untraceable
 from jobmon_core.store.lineages import RecordedSubmission
+from jobmon_core.system.helper import HelperFailed
 from jobmon_core.system.lock import command_lock
-from jobmon_core.system.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ class SubmitRuns:
                 return RunResult(run.name, text, is_submitted=True)
         try:
             reply = run_in_session(Reply, lambda: self._in_helper(run))
-        except WorkerFailed as error:
+        except HelperFailed as error:
             again = "repeat the command to find out whether it was submitted"
             return RunResult(run.name, f"the submission was cut off ({error}); {again}", is_submitted=False)
         self._pass_on(reply, run)

@@ -16,7 +16,7 @@ from jobmon_core.domain.node.health.network.model import NcclLines
 from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.logs.read import read_head, read_tail
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,8 +56,8 @@ def read_files(
         return {live.id: _files_of(ctx, live, with_checkpoints) for live in wanted}
 
     try:
-        return Worker().run(dict[str, JobFiles], read, _TIMEOUT_S), ""
-    except WorkerFailed as error:
+        return Helper().run(dict[str, JobFiles], read, _TIMEOUT_S), ""
+    except HelperFailed as error:
         return {}, error.reason
 
 

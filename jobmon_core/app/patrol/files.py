@@ -11,7 +11,7 @@ from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.jobs.array_summary import in_order, is_waiting
 from jobmon_core.domain.logs.diagnosis.model import Quote  # noqa: TC001 - the codec reads this module's hints
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,10 +52,10 @@ def read_files(ctx: Context, jobs: Iterable[WatchedJob]) -> PatrolFiles:
     if not wanted:
         return PatrolFiles(there)
     try:
-        here = Worker().run(
+        here = Helper().run(
             dict[str, JobFiles], lambda: {job.id: _files_of(job) for job in wanted}, _TIMEOUT_S
         )
-    except WorkerFailed as error:
+    except HelperFailed as error:
         return PatrolFiles(there, problem=error.reason)
     return PatrolFiles({**there, **here})
 

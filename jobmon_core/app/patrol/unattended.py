@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.store.monitor_log import MonitorLog
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +32,8 @@ def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
         PatrolFailed: it took over a minute, e.g. because a file server does not respond; or it failed.
     """
     try:
-        return Worker().run(kind, work, _TIMEOUT_S)
-    except WorkerFailed as error:
+        return Helper().run(kind, work, _TIMEOUT_S)
+    except HelperFailed as error:
         raise PatrolFailed(f"the patrol could not look at the jobs: {error.reason}") from error
 
 

@@ -58,7 +58,7 @@ from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.base import CutOffSubmission, Submission, Submitted, Untraceable
 from jobmon_core.scheduler.ssh.backend import SSH
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.system.worker import WorkerFailed
+from jobmon_core.system.helper import HelperFailed
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -204,7 +204,7 @@ class _SubmitAttempt:
         errors = os.memfd_create("sbatch")
         try:
             reply = run_in_session(Reply, self._in_helper, errors)
-        except WorkerFailed as error:
+        except HelperFailed as error:
             return self._later(_RESOLVE_S, f"the submission was cut off: {error}")
         said = _words(os.pread(errors, 65536, 0))
         os.close(errors)

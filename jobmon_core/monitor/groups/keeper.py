@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.system.files import file_stamp
-from jobmon_core.system.worker import WorkerFailed
+from jobmon_core.system.helper import HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.many.groups.member_view import MemberView
     from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member
     from jobmon_core.system.files import Stamp
-    from jobmon_core.system.worker import Worker
+    from jobmon_core.system.helper import Helper
 
 _FIGURES_TIMEOUT_S = 20.0
 # if a poll is late by this and the interval of the group, any monitor does it: those of the members seem dead
@@ -37,7 +37,7 @@ class GroupKeeper:
     """Polls the groups of a home. ``log`` writes an event to the monitor's log."""
 
     ctx: Context
-    worker: Worker
+    helper: Helper
     log: Callable[[str], None]
     _looked_s: float = field(default=0.0, init=False)  # Unix seconds
     _folder_stamp: Stamp | None = field(default=None, init=False)
@@ -185,8 +185,8 @@ class GroupKeeper:
         from jobmon_core.domain.many.groups.log_text import GpuFigures
 
         try:
-            return self.worker.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
-        except WorkerFailed as error:
+            return self.helper.run(dict[str, GpuFigures], read, _FIGURES_TIMEOUT_S)
+        except HelperFailed as error:
             self._log_problem(group.name, f"its GPU figures could not be read: {error}")
             return {}
 

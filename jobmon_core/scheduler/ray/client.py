@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status
 from jobmon_core.scheduler.status_row import WithoutAccounting
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +49,8 @@ class RayScheduler(WithoutAccounting):
             return poll(root, self._service, os.environ, lambda job_id: is_known(JobRef(job_id)))
 
         try:
-            reply = Worker(self._resources.locks).run(Reply, work, _TIMEOUT_S)
-        except WorkerFailed as error:
+            reply = Helper(self._resources.locks).run(Reply, work, _TIMEOUT_S)
+        except HelperFailed as error:
             return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
         return Unreachable(reply.problem) if reply.problem else RawAnswer(reply.text, asked_s)
 

@@ -11,7 +11,7 @@ from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed, Unkno
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.records import Found, JobFolder, Registered, find_folder, new_folder
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
@@ -73,8 +73,8 @@ class RayRemoteJobs:
         """Ask for all jobs, in a helper."""
         service = self._service
         try:
-            found = Worker(self._resources.locks).run(Found, lambda: _ask(service), _TIMEOUT_S)
-        except WorkerFailed as error:
+            found = Helper(self._resources.locks).run(Found, lambda: _ask(service), _TIMEOUT_S)
+        except HelperFailed as error:
             raise SchedulerUnavailable(f"the query of the Ray cluster {service} failed: {error}") from error
         if found.problem:
             raise SchedulerUnavailable(found.problem)

@@ -29,8 +29,8 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
-from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,10 +144,10 @@ class RaySubmission:
         folder, service = self._folder, self.service
         description = self._with_token(folder)
         try:
-            return Worker(self.resources.locks).run(
+            return Helper(self.resources.locks).run(
                 Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
-        except WorkerFailed as error:  # its process has ended
+        except HelperFailed as error:  # its process has ended
             attempt = folder.attempt()
             is_unsent = attempt is not None and not attempt.is_sent
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error

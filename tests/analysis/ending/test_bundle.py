@@ -28,8 +28,8 @@ from jobmon_core.store.home import Home
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.store.telemetry import TaskTelemetry
 from jobmon_core.system import files
+from jobmon_core.system.helper import Helper
 from jobmon_core.system.json_codec import to_json
-from jobmon_core.system.worker import Worker
 from tests.support.live_jobs import progress_of
 from tests.support.situations import gpu, sample, worker
 
@@ -182,13 +182,13 @@ def test_on_a_full_disk_the_diagnosis_stays_and_says_so(
     assert "No space left on device" in found.note
 
 
-def test_a_failing_worker_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path, home: Home) -> None:
+def test_a_failing_helper_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path, home: Home) -> None:
     def broken() -> JobProgress:
         raise RuntimeError("a bug")
 
     logged: list[str] = []
     files = end_files(home)._replace(read_progress=broken)
-    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, files, Worker(), logged.append)
+    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, files, Helper(), logged.append)
     assert found == {"": FOUND}
     assert "a bug" in logged[0]
 
@@ -209,7 +209,7 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
     logged: list[str] = []
     files = end_files(home)._replace(telemetry_of=broken)
     clean = Diagnosis(None, "Completed", "", "")
-    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, files, Worker(), logged.append)
+    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, files, Helper(), logged.append)
     assert found["1"].cause == MISSING_OUTPUTS
     assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note

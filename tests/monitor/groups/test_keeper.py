@@ -18,7 +18,7 @@ from jobmon_core.monitor.groups import actions
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.store.group_files import GroupStore
 from jobmon_core.store.home import Home
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 from tests.support.clock import FakeClock
 from tests.support.job_records import JOB, OOM, failed, succeeded
 from tests.support.lineages import NODE_FAIL, attempt, job_of_attempt, lineage_of
@@ -43,7 +43,7 @@ class Watch:
         self.restart()
 
     def restart(self) -> None:
-        self.keeper = GroupKeeper(self.ctx, Worker(), self.logged.append)
+        self.keeper = GroupKeeper(self.ctx, Helper(), self.logged.append)
 
     def end_all(self) -> None:
         tasks = (succeeded(), failed(diagnosis=OOM))

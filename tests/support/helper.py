@@ -1,16 +1,16 @@
-"""A worker without a process of its own."""
+"""A helper without a process of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar, get_origin
 
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 
 T = TypeVar("T")
 
 
-class AtHome(Worker):
+class AtHome(Helper):
     """Runs work in this process instead of a child, so that its changes remain visible."""
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:

@@ -13,7 +13,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from jobmon_core.system.worker import Worker, WorkerFailed
+from jobmon_core.system.helper import Helper, HelperFailed
 from tests.support.processes import in_a_copy, kill, python, said
 from tests.support.waiting import eventually
 
@@ -21,7 +21,7 @@ ORPHANING = """
 import os, sys, time
 from dataclasses import dataclass
 from pathlib import Path
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.helper import Helper
 
 @dataclass(frozen=True)
 class Result:
@@ -34,7 +34,7 @@ def work():
     return Result("done")
 
 try:
-    Worker().run(Result, work, 300.0)
+    Helper().run(Result, work, 300.0)
 finally:
     Path(sys.argv[2]).touch()
 """
@@ -46,7 +46,7 @@ class Result:
 
 
 def run(work: Callable[[], Result], timeout_s: float = 300.0) -> str:
-    return Worker().run(Result, work, timeout_s).text
+    return Helper().run(Result, work, timeout_s).text
 
 
 def fail() -> NoReturn:
@@ -57,7 +57,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_a_worker_returns_its_result() -> None:
+def test_a_helper_returns_its_result() -> None:
     assert run(lambda: Result(str(os.getppid()))) == str(os.getpid())
 
 
@@ -65,21 +65,21 @@ def test_a_result_may_be_bigger_than_a_pipe() -> None:
     assert run(lambda: Result("é\udcff" * 1_000_000)) == "é\udcff" * 1_000_000
 
 
-def test_an_exception_in_a_worker_is_described() -> None:
-    with pytest.raises(WorkerFailed, match="RuntimeError: no such pattern"):
+def test_an_exception_in_a_helper_is_described() -> None:
+    with pytest.raises(HelperFailed, match="RuntimeError: no such pattern"):
         run(fail)
 
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
-def test_a_worker_never_continues_as_its_parent(leave: type[BaseException]) -> None:
+def test_a_helper_never_continues_as_its_parent(leave: type[BaseException]) -> None:
     def work() -> Result:
         raise leave
 
-    with pytest.raises(WorkerFailed, match=leave.__name__):
+    with pytest.raises(HelperFailed, match=leave.__name__):
         run(work)
 
 
-def test_a_worker_whose_parent_was_killed_does_not_continue_in_its_place(tmp_path: Path) -> None:
+def test_a_helper_whose_parent_was_killed_does_not_continue_in_its_place(tmp_path: Path) -> None:
     go, went_on = tmp_path / "go", tmp_path / "went-on"
     with python(ORPHANING, str(go), str(went_on)) as parent:
         child = int(said(parent))
@@ -90,28 +90,28 @@ def test_a_worker_whose_parent_was_killed_does_not_continue_in_its_place(tmp_pat
     assert not went_on.exists()
 
 
-def test_a_worker_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+def test_a_helper_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     def work() -> Result:
         (tmp_path / "pid").write_text(str(os.getpid()), encoding="ascii")
         time.sleep(600)
         return Result("late")
 
-    with pytest.raises(WorkerFailed, match="no result within 10 s"):
+    with pytest.raises(HelperFailed, match="no result within 10 s"):
         run(work, timeout_s=10.0)
     pid = (tmp_path / "pid").read_text(encoding="ascii")
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_killed_worker_has_no_result() -> None:
+def test_a_killed_helper_has_no_result() -> None:
     def work() -> Result:
         kill(os.getpid())
         return Result("never")
 
-    with pytest.raises(WorkerFailed, match="ended without a result"):
+    with pytest.raises(HelperFailed, match="ended without a result"):
         run(work)
 
 
-def test_work_that_may_be_done_twice_is_repeated_if_its_worker_was_killed(tmp_path: Path) -> None:
+def test_work_that_may_be_done_twice_is_repeated_if_its_helper_was_killed(tmp_path: Path) -> None:
     def killed_first() -> str:
         with (tmp_path / "tries").open("a") as tries:
             tries.write(".")
@@ -119,10 +119,10 @@ def test_work_that_may_be_done_twice_is_repeated_if_its_worker_was_killed(tmp_pa
             os.kill(os.getpid(), signal.SIGKILL)
         return "done"
 
-    assert Worker().run_twice(str, killed_first, 300.0) == "done"
+    assert Helper().run_twice(str, killed_first, 300.0) == "done"
 
 
-def test_a_worker_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
+def test_a_helper_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
 
     def work() -> Result:
@@ -132,12 +132,12 @@ def test_a_worker_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
             return Result("closed")
         return Result("open")
 
-    assert Worker((lock,)).run(Result, work, 300.0).text == "closed"
+    assert Helper((lock,)).run(Result, work, 300.0).text == "closed"
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the monitor still holds it
     os.close(lock)
 
 
-def test_a_worker_unblocks_signals() -> None:
+def test_a_helper_unblocks_signals() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     try:
         assert run(lambda: Result(str(signal.pthread_sigmask(signal.SIG_BLOCK, ())))) == "set()"
@@ -145,17 +145,17 @@ def test_a_worker_unblocks_signals() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def test_workers_leave_no_descriptor_and_no_zombie() -> None:
+def test_helpers_leave_no_descriptor_and_no_zombie() -> None:
     before, children = open_files(), psutil.Process().children()  # earlier tests may have left some
     for _ in range(5):
         run(lambda: Result("x"))
-        with pytest.raises(WorkerFailed):
+        with pytest.raises(HelperFailed):
             run(fail)
     assert open_files() == before
     assert set(psutil.Process().children()) <= set(children)
 
 
-def test_a_worker_runs_with_descriptors_above_the_limit_of_select() -> None:
+def test_a_helper_runs_with_descriptors_above_the_limit_of_select() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
         for _ in range(1100):
@@ -168,12 +168,12 @@ def test_a_worker_runs_with_descriptors_above_the_limit_of_select() -> None:
 
 
 @pytest.mark.parametrize("limit", [resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE])
-def test_a_worker_that_cannot_be_started_is_a_failure(limit: int) -> None:
+def test_a_helper_that_cannot_be_started_is_a_failure(limit: int) -> None:
     def work() -> None:
         before = open_files()
         soft, hard = resource.getrlimit(limit)
         resource.setrlimit(limit, (0, hard))
-        with pytest.raises(WorkerFailed, match="cannot start a worker process"):
+        with pytest.raises(HelperFailed, match="cannot start a worker process"):
             run(lambda: Result("x"))
         resource.setrlimit(limit, (soft, hard))
         assert open_files() == before
@@ -181,7 +181,7 @@ def test_a_worker_that_cannot_be_started_is_a_failure(limit: int) -> None:
     in_a_copy(work, as_nobody=True)
 
 
-def test_a_worker_returns_its_result_with_sigchld_ignored() -> None:
+def test_a_helper_returns_its_result_with_sigchld_ignored() -> None:
     def work() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         assert run(lambda: Result("x")) == "x"

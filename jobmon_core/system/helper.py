@@ -25,7 +25,7 @@ _REAP_S = 2.0
 _REAP_STEP_S = 0.01
 
 
-class WorkerFailed(Exception):
+class HelperFailed(Exception):
     """The work gave no result: its process did not start, was killed or timed out, or the work raised."""
 
     @property
@@ -34,16 +34,16 @@ class WorkerFailed(Exception):
         return str(self).rstrip().rpartition("\n")[2]
 
 
-class WorkerKilled(WorkerFailed):
+class HelperKilled(HelperFailed):
     """Its process ended without a result: it was killed."""
 
 
-class WorkerRaised(WorkerFailed):
+class HelperRaised(HelperFailed):
     """The work raised an exception, a bug that would occur again; the message is the traceback."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class Helper:
     """Runs work in child processes; they close ``close_fds``, descriptors that only the parent may hold."""
 
     close_fds: Iterable[int] = ()
@@ -52,19 +52,19 @@ class Worker:
         """Do as `run`, once more if the child was killed; for work that may be done twice."""
         try:
             return self.run(kind, work, timeout_s)
-        except WorkerKilled:
+        except HelperKilled:
             return self.run(kind, work, timeout_s)
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         """Run ``work`` in a child process; return its result, a record of ``kind``.
 
         Raises:
-            WorkerFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
+            HelperFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
         """
         try:
             pid, pipe = fork_with_pipe()
         except OSError as error:
-            raise WorkerFailed(f"cannot start a worker process: {error.strerror}") from error
+            raise HelperFailed(f"cannot start a worker process: {error.strerror}") from error
         if pid == 0:
             self._run_child(work, pipe)
         try:
@@ -107,7 +107,7 @@ def _read(reading: int, timeout_s: float) -> bytes:
         if not chunk:
             return bytes(data)
         data += chunk
-    raise WorkerFailed(f"no result within {timeout_s:g} s")
+    raise HelperFailed(f"no result within {timeout_s:g} s")
 
 
 def _end(pid: int) -> None:
@@ -129,7 +129,7 @@ def _result(kind: type[T], data: bytes) -> T:
         if "failure" not in result:
             return from_json(kind, result["result"])
     except DecodeError as error:
-        raise WorkerFailed(str(error)) from error
+        raise HelperFailed(str(error)) from error
     except ValueError as error:
-        raise WorkerKilled("the worker process ended without a result") from error
-    raise WorkerRaised(result["failure"])
+        raise HelperKilled("the worker process ended without a result") from error
+    raise HelperRaised(result["failure"])
