@@ -33,11 +33,10 @@ from benchmarks.eta import Trace, TracesInvalid, read_traces
 from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.history import add_sample
-from jobmon_core.domain.logs.progress.limit import limit_outlook
 from jobmon_core.domain.logs.progress.model import History, KnownProblems, Progress, Sample
 
 INTERVAL_S = 30.0

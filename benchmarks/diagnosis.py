@@ -34,8 +34,7 @@ from benchmarks.scores import Verdict, count
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines, clean_lines
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.observe.patterns.load import load_patterns

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import clean_lines
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 

@@ -33,8 +33,7 @@ from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, Pic
 from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines, clean_lines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, LABELS
 from jobmon_core.domain.slurm.states import JobState, Outcome

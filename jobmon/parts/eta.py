@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from jobmon.api.records import record_from
 from jobmon_core.domain.logs.progress.estimate import estimate
-from jobmon_core.domain.logs.progress.events.slowdown import Paces, compare_paces
+from jobmon_core.domain.logs.progress.events.detect import Paces, compare_paces
 from jobmon_core.domain.logs.progress.history import add_sample
 from jobmon_core.domain.logs.progress.model import Confidence, History, Sample
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.diagnosis import summary
 from jobmon.views.record import fields
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.logs.diagnosis.lines.ray_log import is_repeated
+from jobmon_core.domain.logs.diagnosis.ray_log import is_repeated
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import advice_with_module, what_failed_in_log
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role
-from jobmon_core.domain.logs.diagnosis.result_line import result_line
+from jobmon_core.domain.logs.diagnosis.telling_lines import result_line
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.open_file import IN_THE_WAY

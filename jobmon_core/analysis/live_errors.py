@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+    from jobmon_core.domain.logs.progress.log.fold import ReaderState
 
 _MAX_SEARCHED = 64 * 1024  # bytes of a log in one look; of more new ones, the last are searched
 _MAX_ANALYSED_LOGS = 8  # in one look

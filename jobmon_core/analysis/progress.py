@@ -34,8 +34,8 @@ from jobmon_core.domain.job.restart.resumed import ResumeState
 from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.logs.progress.history import add_sample, is_sound
+from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
-from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
 from jobmon_core.domain.logs.progress.workers import worker_progress
 from jobmon_core.domain.node.launch.judge import without_repeats

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
-from jobmon_core.domain.logs.progress.limit import limit_outlook
-from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_state
 from jobmon_core.domain.slurm.states import JobState
 

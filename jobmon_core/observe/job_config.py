@@ -1,11 +1,12 @@
-"""Read a job configuration (YAML). Only commands that read one, or a file of runs, load this module.
+"""Read a job configuration (YAML) or a file of runs (YAML or JSON). Only commands that do load this module.
 
-Its values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates and ``12:30``. Tags, aliases
+The values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates and ``12:30``. Tags, aliases
 (with which a small file grows to gigabytes) and a key that occurs twice are faults.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -17,6 +18,7 @@ import yaml
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import mask_addresses
 from jobmon_core.domain.job.job_config import JobConfig, parse_job_config
+from jobmon_core.domain.many.groups.runs_file import parse_runs
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
@@ -25,7 +27,12 @@ from jobmon_core.system.users import user_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from jobmon_core.domain.many.groups.model import PlannedRun
+    from jobmon_core.domain.slurm.job_ids import JobRef
+
+
 _MAX_BYTES = 64 * 2**10  # parsed in half a second
+_MAX_RUNS_BYTES = 512 * 2**10  # thousands of runs
 _MAX_DIGITS = 18  # characters of an integer; a longer number becomes a float
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
@@ -83,19 +90,17 @@ def _text(path: str, trusted: Collection[int] | None) -> tuple[str, int]:
                 owner = link.st_uid
     except Unreadable as error:
         raise ValueError(f"the file {error}") from error
-    if len(content) > _MAX_BYTES:
-        raise ValueError(
-            f"the file is larger than {_MAX_BYTES // 2**10} KiB, too large for a job configuration"
-        )
-    return decoded(content), owner
+    return _decoded(content, _MAX_BYTES, ", too large for a job configuration"), owner
 
 
-def decoded(content: bytes) -> str:
+def _decoded(content: bytes, max_bytes: int, too_large: str = "") -> str:
     """Return the content of a file as text.
 
     Raises:
-        ValueError: it is not UTF-8; the text says from which byte on.
+        ValueError: it is larger, or not UTF-8.
     """
+    if len(content) > max_bytes:
+        raise ValueError(f"the file is larger than {max_bytes // 2**10} KiB{too_large}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -195,3 +200,49 @@ def _number(text: str) -> str | float:
     if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:
+    """Return the runs that a file names, in its order.
+
+    Raises:
+        ConfigInvalid: lists the faults, or says why the file cannot be read.
+    """
+    try:
+        with regular_file(str(path)) as file:
+            text = _decoded(file.read_at(0, _MAX_RUNS_BYTES + 1), _MAX_RUNS_BYTES)
+        data = _json(text) if text.lstrip().startswith("{") else _yaml(text)
+    except Unreadable as error:
+        raise ConfigInvalid(str(path), [f"the file {error}"]) from error
+    except ValueError as error:  # not UTF-8, not YAML, not JSON
+        raise ConfigInvalid(str(path), [str(error)]) from error
+    return parse_runs(data, str(path))
+
+
+def _yaml(text: str) -> object:
+    """Return the value of a YAML text: ``12_3`` is an array task, and ``0.10`` stays as it is written."""
+    return parse_yaml(text, keep_empty=True, keep_numbers=False)
+
+
+def _json(text: str) -> object:
+    """Return the value of a text that is JSON or else YAML.
+
+    Raises:
+        ValueError: it is neither, is nested too deeply, or has a key twice.
+    """
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            raise ValueError(
+                f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice"
+            )
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=members)
+    except json.JSONDecodeError:
+        return _yaml(text)  # a flow mapping of YAML begins like JSON
+    except RecursionError as error:
+        raise ValueError("lists or objects are nested too deeply") from error

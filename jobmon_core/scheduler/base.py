@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.before.pending.model import Partition, PendingFacts
     from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import Task
-    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.domain.node.telemetry.agent_command import AgentOptions

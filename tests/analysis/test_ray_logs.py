@@ -9,8 +9,7 @@ import pytest
 from jobmon_core.analysis.explain import explain
 from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines, clean_lines
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.domain.redaction import redacted

@@ -6,7 +6,7 @@ import gzip
 import re
 
 from jobmon_core.analysis.explain import explain
-from jobmon_core.domain.logs.diagnosis.log_text import LINE_LIMIT, clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LINE_LIMIT, clean_lines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.job_settings import Done, ErrorPattern, JobSettings
-from jobmon_core.domain.logs.progress.log.formats import Role
-from jobmon_core.domain.logs.progress.log.user_patterns import UNITS
+from jobmon_core.domain.logs.progress.log.formats import UNITS, Role
 from jobmon_core.observe.job_config import parse_yaml, read_job_config
 from jobmon_core.observe.progress.load import user_formats
 

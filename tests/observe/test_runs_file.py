@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.many.groups.model import PlannedRun
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.observe.runs_file import read_runs
+from jobmon_core.observe.job_config import read_runs
 
 
 @pytest.mark.parametrize(

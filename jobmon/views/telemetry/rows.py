@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.telemetry.model import AgentReport
 
 _QUOTE = "| "

@@ -20,7 +20,7 @@ from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, checkpoin
 from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.job.own_files import Origin
-from jobmon_core.domain.logs.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.states import Outcome

@@ -18,8 +18,8 @@ from jobmon_core.domain.many.provenance.compare import (
     summary_line,
 )
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.observe.provenance.git import commits_between
-from jobmon_core.observe.provenance.script import changed_files
+from jobmon_core.observe.git import commits_between
+from jobmon_core.observe.submission import changed_files
 from jobmon_core.store.job_files import RunRecordFile
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own

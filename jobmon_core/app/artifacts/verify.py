@@ -19,7 +19,7 @@ from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.observe.artifacts.formats.check import MAX_BYTES, WHOLE, check_file
-from jobmon_core.observe.artifacts.tree import list_tree, sha256_of
+from jobmon_core.observe.artifacts.listing import list_tree, sha256_of
 from jobmon_core.observe.logs.open_file import Unreadable
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
 from jobmon_core.observe.artifacts.listing import disk_of
-from jobmon_core.observe.batch_script.look import existing_folder, look_at, quota_of, read_text
+from jobmon_core.observe.batch_script import existing_folder, look_at, quota_of, read_text
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name

@@ -24,7 +24,7 @@ def log_warning(request: Request, backend: Backend) -> str:
     from jobmon_core.domain.before.checks.facts import Facts
     from jobmon_core.domain.before.checks.model import Status
     from jobmon_core.domain.before.checks.rules.slurm import logs as judge_logs
-    from jobmon_core.observe.batch_script.look import look_at
+    from jobmon_core.observe.batch_script import look_at
     from jobmon_core.system.runner import Runner
 
     paths = {path: look_at(path) for log in logs for path in (log, os.path.dirname(log))}  # noqa: PTH120 - a text

@@ -13,13 +13,13 @@ from jobmon_core.domain.before.batch_script.paths import Use
 from jobmon_core.domain.before.batch_script.python_source import read_source
 from jobmon_core.domain.before.batch_script.variables import set_names
 from jobmon_core.domain.before.checks.facts import EnvironmentFact, Facts, PythonFact
-from jobmon_core.observe.batch_script.environments import (
+from jobmon_core.observe.batch_script import (
     conda_environment,
     find_program,
     missing_packages,
+    read_text,
     venv_of,
 )
-from jobmon_core.observe.batch_script.look import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

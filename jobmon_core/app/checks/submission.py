@@ -14,8 +14,7 @@ from jobmon_core.domain.before.batch_script.variables import values_of
 from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
-from jobmon_core.observe.batch_script.environments import find_program
-from jobmon_core.observe.batch_script.look import look_at, read_text
+from jobmon_core.observe.batch_script import find_program, look_at, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

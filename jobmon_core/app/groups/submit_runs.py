@@ -82,7 +82,7 @@ def plan_file(
         Invalid: no group can have this name.
         StateUnreadable, StorageFailed: the file of the group cannot be read or written.
     """
-    from jobmon_core.observe.runs_file import read_runs
+    from jobmon_core.observe.job_config import read_runs
 
     runs = read_runs(path)
     backend = backend or ctx.configuration().backend

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.progress.log.reader_state import ReaderState
+    from jobmon_core.domain.logs.progress.log.fold import ReaderState
     from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.slurm.job_ids import JobRef
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.node.launch.model import LaunchState
     from jobmon_core.domain.node.telemetry.model import AgentReport

@@ -19,7 +19,7 @@ from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.next_submission import NextAttempt, export_option, variables_of
 from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
-from jobmon_core.observe.provenance.script import read_file
+from jobmon_core.observe.submission import read_file
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.environment import ATTEMPT_VARIABLES, user_environment

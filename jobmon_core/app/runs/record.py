@@ -22,8 +22,8 @@ from jobmon_core.domain.many.provenance.script_references import (
 )
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives
-from jobmon_core.observe.provenance.git import git_state
-from jobmon_core.observe.provenance.script import (
+from jobmon_core.observe.git import git_state
+from jobmon_core.observe.submission import (
     WRAPPED,
     ReadScript,
     file_digests,

@@ -20,9 +20,9 @@ from jobmon_core.domain.many.provenance.compare import changed_lines, script_pat
 from jobmon_core.domain.many.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
+from jobmon_core.observe.git import git_state
 from jobmon_core.observe.logs.open_file import read_regular
-from jobmon_core.observe.provenance.git import git_state
-from jobmon_core.observe.provenance.script import changed_files
+from jobmon_core.observe.submission import changed_files
 from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.runner import Runner
 

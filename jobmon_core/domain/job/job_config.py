@@ -12,7 +12,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings
 from jobmon_core.domain.job.restart.config import DISTINCT_KEYS, read_restart
 from jobmon_core.domain.job.restart.settings import RestartMode
-from jobmon_core.domain.logs.progress.log.user_patterns import (
+from jobmon_core.domain.logs.progress.log.formats import (
     MAX_METRICS,
     UNITS,
     group_names,

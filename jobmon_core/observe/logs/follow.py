@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import clean_lines
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, clean_lines
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.read import LogPart, read_tail
 from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, stat_own_file

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.logs.diagnosis.log_text import searched_text
+from jobmon_core.domain.logs.diagnosis.log_lines import searched_text
 from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.entries import read_entries, text_faults, unknown_keys

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.diagnosis.log_text import clean_lines, searched_text
+from jobmon_core.domain.logs.diagnosis.log_lines import clean_lines, searched_text
 from jobmon_core.observe.patterns.prefilter import literals_of, literals_reported_early
 
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job.job_settings import MAX_GROUPS
-from jobmon_core.domain.logs.progress.log.formats import OWN, Format, Role
-from jobmon_core.domain.logs.progress.log.user_patterns import (
+from jobmon_core.domain.logs.progress.log.formats import (
     MAX_METRICS,
+    OWN,
+    Format,
+    Role,
     group_names,
     known_metric,
     metrics_of,

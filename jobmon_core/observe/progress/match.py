@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from jobmon_core.domain.logs.progress.log.formats import BATCHES, METRIC_GROUPS, OWN, Format, Reading, Role
-from jobmon_core.domain.logs.progress.log.user_patterns import group_names
+from jobmon_core.domain.logs.progress.log.formats import (
+    BATCHES,
+    METRIC_GROUPS,
+    OWN,
+    Format,
+    Reading,
+    Role,
+    group_names,
+)
 from jobmon_core.domain.logs.progress.log.values import (
     BYTE,
     count_of,

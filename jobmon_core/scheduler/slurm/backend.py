@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.domain.before.pending.model import PendingFacts
-    from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+    from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import NotListed, Unreachable
     from jobmon_core.scheduler.base import (

@@ -9,8 +9,7 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.logs.diagnosis.measured_use import MeasuredUse
-from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line
+from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line, MeasuredUse
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
 from tests.support.play import Play, record, row, sacct_row

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.agent.node import read_disk
 from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.observe.artifacts.listing import disk_of, list_files
+from jobmon_core.observe.artifacts.listing import disk_of, list_files, list_tree
 
 _CHECKPOINTS = JobSettings(checkpoint_dir="/ckpt").checkpoint_names
 
@@ -150,3 +150,11 @@ def test_an_agent_and_a_monitor_agree_on_the_share_that_is_free(tmp_path: Path) 
     assert by_monitor is not None
     assert by_agent is not None
     assert by_agent.total == pytest.approx(by_monitor.total_bytes, rel=0.001)
+
+
+def test_folders_that_were_not_read_make_a_tree_partial(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "model.pt").write_text("x", encoding="ascii")
+    assert list_tree(str(tmp_path), max_entries=1).is_partial
+    tree = list_tree(str(tmp_path), max_entries=2)
+    assert ([file.name for file in tree.files], tree.is_partial) == (["a/model.pt"], False)

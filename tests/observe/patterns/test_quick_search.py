@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.logs.diagnosis.log_text import searched_text
+from jobmon_core.domain.logs.diagnosis.log_lines import searched_text
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.quick_search import may_show_failure
 

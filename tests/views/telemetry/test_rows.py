@@ -5,7 +5,7 @@ from dataclasses import replace
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.job.job_progress import JobProgress
-from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
 from jobmon_core.domain.node.telemetry.model import AgentReport

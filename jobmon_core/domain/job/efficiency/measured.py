@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
 from jobmon_core.domain.job.report.usage import gpu_uses, node_use
-from jobmon_core.domain.logs.diagnosis.measured_use import MeasuredUse
+from jobmon_core.domain.logs.diagnosis.model import MeasuredUse
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import End
-    from jobmon_core.domain.logs.diagnosis.measured_use import MeasuredUse
+    from jobmon_core.domain.logs.diagnosis.model import MeasuredUse
 
 IDLE_PERCENT = 5.0  # a GPU whose mean utilisation is below this was idle
 _HOUR_S = 3600.0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from jobmon_core.domain.job.tracking.model import End
-from jobmon_core.domain.logs.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import LOST_WORKER, Diagnosis
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events

@@ -34,8 +34,7 @@ from jobmon_core.domain.logs.diagnosis.exit_causes import (
     implied_cause,
     stated_cause,
 )
-from jobmon_core.domain.logs.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.logs.diagnosis.lines.reasons import failures_near_end, reason_below
+from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import ERRORED_TRIALS, NAN_LOSS, Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.logs.diagnosis.patterns import (
     CLEAN,
@@ -48,7 +47,7 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     is_job_pattern,
     label_of,
 )
-from jobmon_core.domain.logs.diagnosis.result_line import nan_at_end
+from jobmon_core.domain.logs.diagnosis.telling_lines import failures_near_end, nan_at_end, reason_below
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState

@@ -11,11 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from jobmon_core.domain.logs.diagnosis.lines.ordinary import OrdinaryLines
-from jobmon_core.domain.logs.diagnosis.lines.ray_log import without_repeated
-from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
-from jobmon_core.domain.logs.diagnosis.log_runs import counts_up, started_again
-from jobmon_core.domain.logs.diagnosis.log_text import is_warning
+from jobmon_core.domain.logs.diagnosis.after_failure import OrdinaryLines, counts_up, started_again
+from jobmon_core.domain.logs.diagnosis.log_lines import LogLines, is_warning
 from jobmon_core.domain.logs.diagnosis.patterns import (
     AUTHORITATIVE_PRECEDENCE,
     COMMAND_NOT_RUN,
@@ -33,7 +30,8 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     Severity,
     is_job_pattern,
 )
-from jobmon_core.domain.logs.diagnosis.result_line import says_result
+from jobmon_core.domain.logs.diagnosis.ray_log import without_repeated
+from jobmon_core.domain.logs.diagnosis.telling_lines import says_result
 from jobmon_core.domain.logs.diagnosis.tracebacks import (
     DIRECT_CAUSE,
     FATAL,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.humanize import size
-from jobmon_core.domain.logs.diagnosis.log_text import without_label
+from jobmon_core.domain.logs.diagnosis.log_lines import without_label
 from jobmon_core.domain.logs.diagnosis.model import NAN_LOSS
 from jobmon_core.domain.logs.diagnosis.patterns import is_heading, label_of
 

@@ -1,7 +1,14 @@
-"""The lines of all logs of a job as one sequence of texts; a ``Line`` is created on access."""
+"""The lines of logs: readable texts from bytes, those of all logs of a job, and the fingerprint of one.
+
+Every function takes time linear in the length of its input. Fingerprints are equal when the same failure
+happens again on another rank, node or day: numbers, addresses, times and the parts of paths that belong to
+one run are left out; ``index 5``, ``row 7`` and the like stay.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +16,180 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
 
-from jobmon_core.domain.logs.diagnosis.log_text import (
-    LABEL_STARTS,
-    PADDED_RANK,
-    host_labels,
-    searched_text,
-    without_label,
-)
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog, Line
+from jobmon_core.domain.logs.diagnosis.ray_log import without_repeat_note
+
+LINE_LIMIT = 4000  # characters of one line; longer lines are shortened in the middle
+_TAIL_LENGTH = 1500  # characters from the end of a shortened line
+_BINARY_SHARE = 0.15  # of unprintable characters; UTF-8 and mostly ASCII text stay far below
+_MIN_UNPRINTABLE = 16  # fewer unprintable characters prove nothing: a short Latin-1 log
+
+# ECMA-48: CSI sequences, OSC strings (titles, links) up to their terminator, and two-character escapes;
+# no sequence continues after a line end, so all lines can be searched at once
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+# control characters in UTF-8
+_CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
+_C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
+_UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
+
+# what precedes a line's own text: the rank labels of srun --label (padded to the same width), torchrun,
+# mpirun --tag-output and Ray, and the prefix of a logged error (vLLM, glog), but not of other log levels,
+# which report no failure
+_RANK_LABELS = re.compile(
+    r"(?: {0,5}\d{1,6}:(?: |$)|\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
+    r"\((?:[^()]{1,60}|\S{1,160} )\bpid=\d+[^()]{0,60}\) ?|"
+    r"\((?:raylet|autoscaler|gcs_server)\b[^()]{0,60}\) ?|"
+    r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
+    r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
+)
+# the time with which messages of slurmstepd begin since 25.05, in place of ``slurmstepd: ``
+_STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
+_CENTURY = "[20"
+_STEPD_NAME = "slurmstepd: "
+# the first characters of what `_RANK_LABELS` and `_STEPD_CLOCK` match, apart from padding
+LABEL_STARTS = frozenset("0123456789[(ECF")
+PADDED_RANK = re.compile(r" {1,5}\d")
+_WARNING = re.compile(r"\W{0,3}(?:WARN(?:ING)?\b|[Ww]arning: )")
+# a frame of a traceback after the name of the host that printed it: pdsh, with which DeepSpeed starts nodes
+_HOST_FRAME = re.compile(r'([A-Za-z][\w.-]{0,63}): {3}File "[^"]*", line \d')
+_PREFIXED_FRAME = ':   File "'
+
+
+def clean_lines(data: bytes) -> tuple[str, ...]:
+    r"""Decode ``data`` and return each line as a terminal would finally show it.
+
+    Terminal codes and overwritten progress are removed, and overlong lines are shortened. Only ``\n`` ends a
+    line, as in editors and grep. The text after the last ``\n`` is a line unless it is empty.
+    """
+    text = data.decode("utf-8", errors="replace")
+    if _has_control_characters(data):
+        text = _without_control_characters(text)
+    lines = text.split("\n")
+    if not data or data.endswith(b"\n"):
+        lines.pop()
+    # map avoids a Python loop over every line, which would be slow for long logs
+    shown = tuple(map(str.rstrip, lines))
+    return tuple(map(_shortened, shown)) if max(map(len, shown), default=0) > LINE_LIMIT else shown
+
+
+def _has_control_characters(data: bytes) -> bool:
+    if len(data.translate(None, _CONTROL_BYTES)) < len(data):
+        return True
+    return not data.isascii() and _C1_BYTES.search(data) is not None
+
+
+def _without_control_characters(text: str) -> str:
+    """Apply carriage returns and remove all control characters; work on bytes, which is much faster."""
+    data = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
+    return (data if data.isascii() else _C1_BYTES.sub(b"", data)).decode()
+
+
+def _without_overwritten(text: bytes) -> bytes:
+    r"""Remove from each line what a later carriage return overwrites."""
+    if b"\r" not in text:
+        return text
+    lines = text.replace(b"\r\n", b"\n").split(b"\n")
+    return b"\n".join([_last_state(line) if b"\r" in line else line for line in lines])
+
+
+def _last_state(line: bytes) -> bytes:
+    r"""Return the last text between carriage returns that is not blank."""
+    end = len(line)
+    while end >= 0:
+        start = line.rfind(b"\r", 0, end) + 1
+        state = line[start:end]
+        if state.strip(b" \t\x00"):
+            return state
+        end = start - 1
+    return b""
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= LINE_LIMIT:
+        return line
+    return f"{line[: LINE_LIMIT - _TAIL_LENGTH]} ... {line[-_TAIL_LENGTH:]}"
+
+
+def is_binary(data: bytes) -> bool:
+    """Return whether ``data`` is not text. Zero bytes do not count: a crashing node leaves them in logs."""
+    text = data.decode("utf-8", errors="replace")
+    unprintable = len(data) - len(data.translate(None, _UNPRINTABLE_BYTES))
+    if not data.isascii():
+        unprintable += text.count("\ufffd") + len(_C1_BYTES.findall(data))
+    return unprintable > max(_MIN_UNPRINTABLE, _BINARY_SHARE * (len(text) - data.count(0)))
+
+
+def host_labels(lines: Sequence[str]) -> frozenset[str]:
+    """Return the names of the hosts that label the lines of tracebacks."""
+    if _PREFIXED_FRAME not in "\n".join(lines):  # most logs; quicker than a search in every line
+        return frozenset()
+    return frozenset([frame[1] for frame in map(_HOST_FRAME.match, lines) if frame])
+
+
+def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
+    """Return the line without the labels and log prefix at its start, e.g. ``[rank3]: `` or a host."""
+    if hosts:
+        host, colon, text = line.partition(":")
+        if colon and host in hosts:
+            line = text.removeprefix(" ")
+    labels = _RANK_LABELS.match(line)
+    return line[labels.end() :] if labels else line
+
+
+def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
+    """Return a line as patterns match it: without labels, and with slurmstepd's name instead of its clock."""
+    text = without_repeat_note(without_label(line, hosts))
+    if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
+        return text
+    clock = _STEPD_CLOCK.match(text)
+    return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text
+
+
+def is_warning(text: str) -> bool:
+    """Return whether a line without its label begins as a warning."""
+    return _WARNING.match(text) is not None
+
+
+_LENGTH = 16  # hexadecimal digits: 64 bits
+_MAX_CHARACTERS = 300  # of a line; what follows rarely describes the failure
+_VARIABLE = re.compile(
+    # the lookahead lists the first characters of all alternatives, which halves the time of most searches
+    r"(?=[\w~/.-])(?:"
+    r"(?P<position>(?=(?i:[eiklors]))(?i:index|key|record|sample|row|offset|step|epoch|line|keyerror)"
+    r"[ =:#]{1,3}\d+)"
+    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+|\b(?:[\w.-]+/[\w./-]+|[\w-]*\d[\w-]*\.(?:"
+    r"arrow|bin|ckpt|csv|fits|gz|h5|hdf5|jpe?g|jsonl?|nc|np[yz]|parquet|pkl|png|pth?|rec|safetensors|tar|"
+    r"tfrecord|tsv|txt|ya?ml|zip)\b))"
+    r"|\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|[0-9a-f]*\d[0-9a-f]*\b)"
+    r"|0x[0-9a-fA-F]+|\d[\d.:,TZ_-]*)"
+)
+_TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # folders of one run
+# parts of a path that differ from run to run
+_JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
+
+
+def fingerprint(identifier: str, line: str, frame: str = "") -> str:
+    """Return 16 hexadecimal digits that identify a failure.
+
+    ``identifier`` is the id of the pattern or cause, ``line`` the log line that proves it, if any, ``frame``
+    the line ``File "...", line N, in ...`` of the user's code, if any. The N is ignored, because it changes
+    when the code before it is edited.
+    """
+    file, _, function = frame.strip().partition('", line ')
+    failure = _VARIABLE.sub(_replacement, searched_text(line).strip()[:_MAX_CHARACTERS])
+    text = "\n".join((identifier, failure, _path(file), function.partition(", ")[2]))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
+
+
+def _replacement(match: re.Match[str]) -> str:
+    if match.lastgroup == "path":
+        return _path(match.group())
+    return match.group() if match.lastgroup else "#"
+
+
+def _path(path: str) -> str:
+    """Return a path without the parts that differ between runs."""
+    return "#" if _TEMPORARY.search(path) else _JOB_SPECIFIC.sub(r"\1#", path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,3 +117,99 @@ def _interpolate(inputs: Sequence[float], outputs: Sequence[float], values: Iter
             start, before = inputs[index - 1], outputs[index - 1]
             found.append(before + (outputs[index] - before) * (value - start) / (inputs[index] - start))
     return found
+
+
+_SLOWER = 3  # a pause takes at least this many times the usual time for its units
+_NOISE = 5  # and exceeds it by this many times the usual deviation
+_SHORTEST_S = 2.0  # logs with times in whole seconds show pauses of one second where there are none
+_SHORTEST_SHARE = 0.004  # pauses below this share of the elapsed time are part of the usual pace
+_SAME = 0.01  # pauses closer than this share of the progress so far are one
+_REGULAR = 0.85  # pauses are regular if this share of their distances is one period,
+_TOLERANCE = 0.2  # within this share of the period
+_MIN_POINTS = 4  # points that a curve keeps at least when its start is cut off
+_OVERDUE = 1.3  # after this many periods without a pause, no more are expected
+_SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress belongs to the start
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Time in which a run made no or little progress."""
+
+    at: float  # units
+    duration_s: float  # beyond the usual time for the units finished meanwhile
+
+
+def without_regular_pauses(curve: Curve, found: list[Pause], total: float) -> tuple[Curve, float]:
+    """Return ``curve`` without its pauses, and the seconds of those still to come, if they are regular.
+
+    ``found`` are all pauses of the curve, ``total`` the units of the whole run. If the pauses are not
+    regular, return the curve as it is, and 0.0.
+    """
+    pauses = _joined(found, _SAME * curve.span_units)
+    period = _period(pauses, curve)
+    if period is None:
+        return curve, 0.0
+    to_come = int(max(0.0, (total - _TOLERANCE * period - pauses[-1].at) / period))
+    usual_s = median(pause.duration_s for pause in pauses)
+    return _cut(curve, found), to_come * usual_s
+
+
+def without_start(curve: Curve) -> tuple[Curve, list[Pause]]:
+    """Return ``curve`` and its pauses, without the first stretch if that is a pause, e.g. a compilation."""
+    pauses = find_pauses(curve)
+    if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(curve.segments()[0]):
+        return curve, pauses
+    curve = Curve(curve.times_s[1:], curve.units[1:])
+    return curve, find_pauses(curve)
+
+
+def find_pauses(curve: Curve) -> list[Pause]:
+    """Return the segments that take much longer than usual."""
+    segments = curve.segments()
+    pace = weighted_median([(segment.duration_s / segment.units, segment.units) for segment in segments])
+    excess_s = [segment.duration_s - pace * segment.units for segment in segments]
+    noise_s = median(map(abs, excess_s))
+    bound_s = max(_NOISE * noise_s, _SHORTEST_S, _SHORTEST_SHARE * curve.span_s)
+    return [
+        Pause(_middle(segment), beyond_s)
+        for segment, beyond_s in zip(segments, excess_s, strict=True)
+        if beyond_s > bound_s and segment.duration_s > _SLOWER * pace * segment.units
+    ]
+
+
+def _middle(segment: Segment) -> float:
+    return segment.start + segment.units / 2
+
+
+def _joined(pauses: list[Pause], distance: float) -> list[Pause]:
+    joined: list[Pause] = []
+    for pause in pauses:
+        if joined and pause.at - joined[-1].at < distance:
+            joined[-1] = Pause(joined[-1].at, joined[-1].duration_s + pause.duration_s)
+        else:
+            joined.append(pause)
+    return joined
+
+
+def _period(pauses: list[Pause], curve: Curve) -> float | None:
+    """Return the units from one pause to the next; None if they are not regular or have ceased."""
+    if not pauses:
+        return None
+    first, last = pauses[0].at - curve.units[0], curve.units[-1] - pauses[-1].at
+    distances = [end.at - start.at for start, end in itertools.pairwise(pauses)]
+    if not distances:  # one pause: the next one is expected after the same distance as from the start to this
+        started_late = first > _SHORTEST_DISTANCE * curve.span_units
+        return first if started_late and last <= _OVERDUE * first else None
+    period = median(distances)
+    regular = sum(abs(distance / period - 1) < _TOLERANCE for distance in distances)
+    return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None
+
+
+def _cut(curve: Curve, pauses: list[Pause]) -> Curve:
+    """Return ``curve`` without ``pauses``, each of which is one of its segments."""
+    durations_s = {pause.at: pause.duration_s for pause in pauses}
+    cut_s, times_s = 0.0, [curve.times_s[0]]
+    for segment, time_s in zip(curve.segments(), curve.times_s[1:], strict=True):
+        cut_s += durations_s.get(_middle(segment), 0.0)
+        times_s.append(time_s - cut_s)
+    return Curve(times_s, curve.units)

@@ -11,13 +11,12 @@ import re
 from dataclasses import replace
 
 from jobmon_core.domain.humanize import duration, number, plural, rate
-from jobmon_core.domain.logs.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.logs.progress.curve import median
-from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import stall_after_s
 from jobmon_core.domain.logs.progress.figures import last_figures, loss
-from jobmon_core.domain.logs.progress.limit import limit_outlook
 from jobmon_core.domain.logs.progress.model import COUNTERS, Progress, Sample, TaskProgress
 
 # Both together are a sign that it diverged, although it ended well.

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats import gzip_stream, hdf5, npy, parquet, zip_archive, zstd
+from jobmon_core.observe.artifacts.formats.csv_table import check_csv
+from jobmon_core.observe.artifacts.formats.json_file import check_json, check_json_lines
 from jobmon_core.observe.artifacts.formats.msgpack import check_msgpack
 from jobmon_core.observe.artifacts.formats.safetensors import check_safetensors, is_safetensors
 from jobmon_core.observe.artifacts.formats.source import (
@@ -24,8 +26,6 @@ from jobmon_core.observe.artifacts.formats.source import (
     pieces,
 )
 from jobmon_core.observe.artifacts.formats.tar import check_tar, is_tar
-from jobmon_core.observe.artifacts.formats.text.csv_table import check_csv
-from jobmon_core.observe.artifacts.formats.text.json_file import check_json, check_json_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from jobmon_core.observe.artifacts.formats.json_file import decoded
 from jobmon_core.observe.artifacts.formats.source import (
     Content,
     Corrupt,
@@ -16,7 +17,6 @@ from jobmon_core.observe.artifacts.formats.source import (
     expect_size,
     number_at,
 )
-from jobmon_core.observe.artifacts.formats.text.json_file import decoded
 
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source

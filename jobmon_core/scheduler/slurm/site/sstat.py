@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.system.runner import Ran
 

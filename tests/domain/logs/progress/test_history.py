@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.logs.progress.estimate import estimate
-from jobmon_core.domain.logs.progress.events.slowdown import compare_paces
+from jobmon_core.domain.logs.progress.events.detect import compare_paces
 from jobmon_core.domain.logs.progress.history import MAX_SAMPLES, add_sample, is_sound
 from jobmon_core.domain.logs.progress.model import Estimate, History, Sample
 from jobmon_core.system.json_codec import from_json, to_json

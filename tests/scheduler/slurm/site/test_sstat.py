@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.logs.diagnosis.measured_use import StepUsage
+from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.scheduler.slurm.site.sstat import ask_step_usage, read_step_usage
 from jobmon_core.system.runner import TimedOut
 from tests.support.fake_runner import FakeRunner, said

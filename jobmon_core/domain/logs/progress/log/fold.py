@@ -16,6 +16,7 @@ from jobmon_core.domain.logs.progress.log.tracks import (
     restarted,
     started,
 )
+from jobmon_core.domain.logs.progress.model import Progress
 
 _MAX_TRACKS = 24
 _MAX_ANNOUNCED = 8
@@ -241,3 +242,24 @@ def _of_latest_run(tracks: list[Track]) -> list[Track]:
 
 def _position(track: Track) -> tuple[float, int]:
     return track.n or 0.0, track.last_seen
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """How far one log is read."""
+
+    path: str
+    log: LogState = LogState()  # after the whole blocks before the offset
+    shown: LogState = LogState()  # after all that was read
+    offset: int = 0  # bytes; the block after it is read again
+    size: int = 0  # bytes, when it was read
+    inode: int | None = None
+    problem: str = ""  # why the file could not be read; completes a sentence that starts with the path
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderState:
+    """What is known of the logs of a job."""
+
+    files: tuple[FileState, ...] = ()
+    progress: Progress | None = None

@@ -8,10 +8,10 @@ from jobmon_core.domain.logs.progress.log.choose import (
     ChosenCounters,
     candidates_of,
     choose,
+    contradiction,
     is_part_before,
     is_per_epoch,
 )
-from jobmon_core.domain.logs.progress.log.contradictions import contradiction
 from jobmon_core.domain.logs.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.logs.progress.log.fold import LogState
 from jobmon_core.domain.logs.progress.log.tracks import LAST_SEEN, Track

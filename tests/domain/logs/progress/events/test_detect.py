@@ -8,11 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.logs.progress.estimate import estimate
+from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, Event, EventKind
 from jobmon_core.domain.logs.progress.history import add_sample
-from jobmon_core.domain.logs.progress.limit import limit_outlook
 from jobmon_core.domain.logs.progress.model import History, KnownProblems, LimitOutlook, Progress, Sample
 from jobmon_core.system.json_codec import from_json, to_json
 

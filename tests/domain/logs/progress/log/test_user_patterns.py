@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.logs.progress.log.user_patterns import known_metric, metrics_of, unit_of
+from jobmon_core.domain.logs.progress.log.formats import known_metric, metrics_of, unit_of
 
 
 @pytest.mark.parametrize(

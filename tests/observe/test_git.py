@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.observe.provenance.git import commits_between, git_state
+from jobmon_core.observe.git import commits_between, git_state
 from jobmon_core.system.runner import Runner
 
 _AUTHOR = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.logs.diagnosis.log_runs import counts_up, started_again
+from jobmon_core.domain.logs.diagnosis.after_failure import counts_up, started_again
 
 STEPS = ["epoch 1 loss 2.1", "epoch 2 loss 1.9"]
 BANNER = ["Job started on gpu07", "loading data"]

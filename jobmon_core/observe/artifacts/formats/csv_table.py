@@ -7,14 +7,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
+from jobmon_core.observe.artifacts.formats.json_file import all_lines, lines_between, reject_nul_bytes
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
-from jobmon_core.observe.artifacts.formats.text.lines import all_lines, lines_between, reject_nul_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jobmon_core.observe.artifacts.formats.json_file import Line
     from jobmon_core.observe.artifacts.formats.source import Source
-    from jobmon_core.observe.artifacts.formats.text.lines import Line
+
 
 _DELIMITERS = "\t;|,"
 _SAMPLE_LINES = 50

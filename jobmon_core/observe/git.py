@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.system.runner import Runner
 
+
 _TIMEOUT_S = 5.0  # of each command; on a slow file system, changes in a large repository may stay unknown
 _SAFE = (
     "--no-optional-locks",  # writes no index, so no hook runs

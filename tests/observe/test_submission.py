@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from jobmon_core.domain.many.provenance.model import MAX_SCRIPT_BYTES, ScriptKind, digest
-from jobmon_core.observe.provenance.script import (
+from jobmon_core.observe.submission import (
     changed_files,
     file_digests,
     python_environment,

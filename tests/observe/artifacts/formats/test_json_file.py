@@ -7,8 +7,8 @@ import random
 
 import pytest
 
+from jobmon_core.observe.artifacts.formats.json_file import check_json, count_elements, decoded
 from jobmon_core.observe.artifacts.formats.source import Bytes, Damaged, Truncated
-from jobmon_core.observe.artifacts.formats.text.json_file import check_json, count_elements, decoded
 
 _TEXTS = (
     r'{"a":[1,-2.5e+3,"\u00e9\\\"x",null,true,false,NaN,-Infinity,{}],"b":{"c":[[],[[1]]]}}',

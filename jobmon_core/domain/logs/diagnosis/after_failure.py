@@ -1,18 +1,58 @@
-"""Whether a program was started again below a failure: several runs may append to the same log.
+"""What follows a failure in a log: ordinary output of a program that went on, or another run.
 
-Signs of a new start are the first lines of the log that appear again, another job id, and a time stamp long
-after the failure.
+Several runs may append to one log. Signs of a new start are the first lines of the log that appear again,
+another job id, and a time stamp long after the failure.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.logs.diagnosis.ray_log import (
+    is_of_service,
+    is_repeated,
+    lines_of_memory_reports,
+)
 from jobmon_core.domain.logs.progress.log.values import stamp_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+
+
+_FIRST_VISIBLE = "!"  # empty and indented lines sort before it
+
+
+class OrdinaryLines:
+    """The unindented lines of a log that match no pattern, for each rank label."""
+
+    def __init__(self, lines: LogLines, matched: AbstractSet[int], start: int) -> None:
+        """Find them from ``start`` on; ``matched`` are the positions of the lines that match a pattern."""
+        self._labels = lines.labels
+        self._by_label = defaultdict[str, list[int]](list)
+        reports = lines_of_memory_reports(lines.unprefixed)
+        for position, text in enumerate(islice(lines.unprefixed, start, None), start):
+            if text >= _FIRST_VISIBLE and position not in matched and position not in reports:
+                label = lines.labels[position]
+                if not (label and is_repeated(lines.texts[position])):
+                    self._by_label[label].append(position)
+
+    def count(self, position: int, stop: int) -> int:
+        """Count those after ``position``, before ``stop``, from the rank that printed the line there.
+
+        If a service of Ray printed it, which reports about workers, the lines of all ranks count.
+        """
+        label = self._labels[position]
+        labels = list(self._by_label) if is_of_service(label) else [label]
+        found = [self._by_label.get(each, []) for each in labels]
+        return sum(bisect_left(each, stop) - bisect_right(each, position) for each in found)
+
 
 _BANNER_LINES = 10  # at the beginning of a log
 _MIN_BANNER_CHARS = 8  # a shorter line may appear again by chance

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.result_line import result_line
+from jobmon_core.domain.logs.diagnosis.telling_lines import result_line
 
 _BAR = "100%|██████████| 313/313 [00:12<00:00, 25.1it/s]"
 

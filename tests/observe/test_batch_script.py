@@ -10,8 +10,15 @@ import pytest
 
 from jobmon_core.domain.before.batch_script.activation import Activation, Kind
 from jobmon_core.domain.before.checks.facts import PathKind, Quota
-from jobmon_core.observe.batch_script.environments import conda_environment, missing_packages, venv_of
-from jobmon_core.observe.batch_script.look import existing_folder, look_at, read_quota, read_text
+from jobmon_core.observe.batch_script import (
+    conda_environment,
+    existing_folder,
+    look_at,
+    missing_packages,
+    read_quota,
+    read_text,
+    venv_of,
+)
 from jobmon_core.system.runner import Runner
 
 _HEAD = "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace\n"

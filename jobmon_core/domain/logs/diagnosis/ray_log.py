@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.logs.diagnosis.patterns import Match
 
+
 # the end of a line that stands for several, which are equal but for their numbers
 _REPEATED_MARK = "x across cluster]"
 _REPEATED = re.compile(r" \[repeated \d{1,9}x across cluster\](?: \(Ray dedup.*)?$")

@@ -25,6 +25,7 @@ from jobmon_core.observe.logs.open_file import read_regular
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+
 _MAX_PACKAGES = 3000
 # the names are those of the recorded-projects specification: NAME-VERSION.dist-info, or .egg-info
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9._]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")

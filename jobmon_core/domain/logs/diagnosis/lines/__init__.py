@@ -1,1 +1,0 @@
-"""What lines of a log mean beside those that match a pattern."""

@@ -1,1 +1,0 @@
-"""Check text formats: JSON, JSON lines and tables."""

@@ -1,1 +1,0 @@
-"""Look at the files and the software that a batch script names."""
