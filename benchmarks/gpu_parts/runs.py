@@ -16,7 +16,7 @@ from typing import IO
 
 from benchmarks.gpu_parts.programs import START_DRIVER
 from benchmarks.load_parts.processes import cpu, memory
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import Gpu, Sample
 from jobmon_core.store.telemetry import TaskTelemetry
 

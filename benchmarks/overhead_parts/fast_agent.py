@@ -14,7 +14,7 @@ import time
 
 from benchmarks.load_parts.processes import memory
 from jobmon_core.agent.loop import Agent, AgentClock
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+from jobmon_core.domain.node.telemetry.agent import AgentOptions
 from jobmon_core.system.clock import Wake
 
 LEVELS = 24  # how often its memory is measured

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.load_parts.processes import cpu, memory
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 
 _WORK = "import sys\nfor _ in range(int(sys.argv[1])): sum(range(100_000))\n"
 _TRIAL = 200  # rounds of that, to learn how long one takes

@@ -13,7 +13,7 @@ from jobmon.errors import UsageError, say
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.node.hosts.target import EXPECTED, Target
+from jobmon_core.domain.node.hosts.model import EXPECTED, Target
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 

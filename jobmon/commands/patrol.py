@@ -12,12 +12,18 @@ from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
 from jobmon_core.app.patrol.look import look, named_state_ids
-from jobmon_core.app.patrol.send import read_memory, save_memory
-from jobmon_core.app.patrol.unattended import in_bounded_time, log_patrol, remove_entries
+from jobmon_core.app.patrol.send import in_bounded_time, log_patrol, read_memory, remove_entries, save_memory
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.many.patrol.compare import compare, remembered
-from jobmon_core.domain.many.patrol.model import Memory, Patrol, Problem, Severity
-from jobmon_core.domain.many.patrol.schedule import DEFAULT_MINUTES, patrol_command
+from jobmon_core.domain.many.patrol import (
+    DEFAULT_MINUTES,
+    Memory,
+    Patrol,
+    Problem,
+    Severity,
+    compare,
+    patrol_command,
+    remembered,
+)
 
 if TYPE_CHECKING:
     import argparse

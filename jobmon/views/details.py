@@ -28,7 +28,7 @@ from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason

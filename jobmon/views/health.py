@@ -16,8 +16,7 @@ from jobmon.views.telemetry.figures import percent
 from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.progress.figures import done, loss, percentage, units
-from jobmon_core.domain.node.health.model import Stage
-from jobmon_core.domain.node.health.network.model import NetworkState
+from jobmon_core.domain.node.health.model import NetworkState, Stage
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
         ClusterResources,
         GpuHealth,
         HealthReport,
+        NetworkVerdict,
     )
-    from jobmon_core.domain.node.health.network.model import NetworkVerdict
 
 _LABEL = 13  # columns
 _INDENT = "  "

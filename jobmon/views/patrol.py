@@ -23,8 +23,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import done
-from jobmon_core.domain.many.patrol.compare import OUTCOME
-from jobmon_core.domain.many.patrol.model import Problem, SeenJob, Severity
+from jobmon_core.domain.many.patrol import OUTCOME, Problem, SeenJob, Severity
 from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.app.patrol.look import LookedAt
     from jobmon_core.domain.job.tracking.model import WatchedJob
-    from jobmon_core.domain.many.patrol.model import Patrol, PatrolledJob
+    from jobmon_core.domain.many.patrol import Patrol, PatrolledJob
 
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",

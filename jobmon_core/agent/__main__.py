@@ -28,7 +28,7 @@ from pathlib import Path
 
 from jobmon_core.agent.loop import Agent, AgentClock
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.node.telemetry.agent_command import parse_agent_options
+from jobmon_core.domain.node.telemetry.agent import parse_agent_options
 
 _USAGE, _CANNOT_WRITE = 64, 73  # EX_USAGE and EX_CANTCREAT of sysexits.h
 _LOWEST_PRIORITY = 19

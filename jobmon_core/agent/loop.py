@@ -18,13 +18,13 @@ from jobmon_core.agent.logs import Logs
 from jobmon_core.agent.measure import TaskMeter
 from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
-from jobmon_core.domain.node.telemetry.measuring.processes import Target
 from jobmon_core.domain.node.telemetry.model import AgentReport, is_memory_short
+from jobmon_core.domain.node.telemetry.processes import Target
 from jobmon_core.store.telemetry import STALL, WANTED
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
 
 _LOOK_S = 1.0
 _LOG_TIMEOUT_S = 0.2

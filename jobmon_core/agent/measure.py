@@ -13,8 +13,7 @@ from jobmon_core.agent.fabric import FabricMeter
 from jobmon_core.agent.gpu.meter import GpuMeter
 from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
-from jobmon_core.domain.node.telemetry.measuring.mean import rounded
-from jobmon_core.domain.node.telemetry.measuring.processes import cpu_seconds
+from jobmon_core.domain.node.telemetry.mean import rounded
 from jobmon_core.domain.node.telemetry.model import (
     AgentReport,
     Cpu,
@@ -25,12 +24,13 @@ from jobmon_core.domain.node.telemetry.model import (
     Sample,
     WorkerStatus,
 )
+from jobmon_core.domain.node.telemetry.processes import cpu_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from jobmon_core.domain.node.telemetry.measuring.processes import Process, Target, Usage
     from jobmon_core.domain.node.telemetry.model import Fabric
+    from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.domain.node.telemetry.measuring.processes import Process, Target, Usage, task_processes
+from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage, task_processes
 
 VARIABLES = frozenset(
     {

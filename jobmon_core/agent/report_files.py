@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.node.telemetry.measuring.mean import Thinning
+from jobmon_core.domain.node.telemetry.mean import Thinning
 from jobmon_core.domain.node.telemetry.model import AgentReport, Sample
 from jobmon_core.store.json_file import JsonFile, encoded
 from jobmon_core.store.telemetry import GPU_METRICS, HISTORY, LATEST

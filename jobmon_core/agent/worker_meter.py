@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent import proc
 from jobmon_core.agent.processes import NOT_KNOWN, ProcessHandle, exit_of
-from jobmon_core.domain.node.telemetry.measuring.processes import bytes_moved, cpu_seconds
-from jobmon_core.domain.node.telemetry.measuring.programs import is_pool, starts_others
-from jobmon_core.domain.node.telemetry.measuring.workers import (
+from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
+from jobmon_core.domain.node.telemetry.processes import bytes_moved, cpu_seconds, is_pool, starts_others
+from jobmon_core.domain.node.telemetry.workers import (
     Gone,
     Group,
     find_workers,
     rank_groups,
     still_missed,
 )
-from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from jobmon_core.domain.node.telemetry.measuring.processes import Process, Usage
+    from jobmon_core.domain.node.telemetry.processes import Process, Usage
 
 _STATUS = {
     "R": WorkerStatus.RUNNING,

@@ -12,10 +12,18 @@ from jobmon_core.analysis.progress_health import STANDSTILL, TaskLook, running_s
 from jobmon_core.analysis.worker_ends import errors_of_steps
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.parts import with_own_cancel_command
-from jobmon_core.domain.node.launch.facts import LaunchFacts, WorkerLogs
+from jobmon_core.domain.node.launch.checklist import launches
 from jobmon_core.domain.node.launch.judge import launch_events
-from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WINDOW_S, Item, LaunchState, Result, Verdict
-from jobmon_core.domain.node.launch.workers import launches
+from jobmon_core.domain.node.launch.model import (
+    FIRST_OUTPUT,
+    WINDOW_S,
+    Item,
+    LaunchFacts,
+    LaunchState,
+    Result,
+    Verdict,
+    WorkerLogs,
+)
 from jobmon_core.domain.node.telemetry.model import Folder
 from jobmon_core.domain.node.telemetry.summary import is_current
 from jobmon_core.domain.slurm.node_list import node_names

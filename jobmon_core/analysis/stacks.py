@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.node.telemetry.agent_command import killed_first
+from jobmon_core.domain.node.telemetry.agent import killed_first
 from jobmon_core.domain.node.triage.stacks import NodeStacks, StackReport, command, compare
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.json_file import JsonFile

@@ -11,8 +11,7 @@ from jobmon_core.analysis.worker_ends import errors_of_steps, own_logs
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
-from jobmon_core.domain.node.triage.changes import is_due, of_run, triage_events
-from jobmon_core.domain.node.triage.judge import advised_for, judge
+from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.observe.patterns.xids import xid_errors
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, modified_s, own_files
 from jobmon_core.domain.logs.progress.workers import has_done_its_share, how_far_each_came
-from jobmon_core.domain.node.launch.workers import step_errors
+from jobmon_core.domain.node.launch.checklist import step_errors
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.logs.read import read_tail

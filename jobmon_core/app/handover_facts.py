@@ -14,8 +14,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.app.patrol.files import JobFiles, read_files
-from jobmon_core.app.patrol.look import open_groups
+from jobmon_core.app.patrol.look import JobFiles, open_groups, read_files
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints

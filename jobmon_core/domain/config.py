@@ -14,7 +14,7 @@ from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentSettings
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+    from jobmon_core.domain.node.telemetry.agent import AgentSettings
     from jobmon_core.monitor.task_agent import AgentProcesses
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.telemetry import TaskTelemetry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl  # noqa: TC001 - the codec reads it at run time
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentSettings
 from jobmon_core.system.files import file_stamp
 from jobmon_core.system.helper import Helper, HelperFailed
 

@@ -13,8 +13,7 @@ from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadabl
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.card_schedule import closed_card, postponed_card
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, AgentSettings
 from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.done_hints import DoneHints, with_proof
 from jobmon_core.monitor.groups.keeper import GroupKeeper

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.node.telemetry.agent_command import agent_command, killed_first
+from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
 from jobmon_core.scheduler.base import AgentLaunch
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.node.hosts.settings import Host
-    from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
     from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths

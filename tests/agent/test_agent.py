@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import AgentReport, Worker, WorkerStatus
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.waiting import eventually

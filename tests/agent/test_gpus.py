@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobmon_core.agent.report_files import HEADER
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
 from tests.support.waiting import eventually

@@ -17,9 +17,8 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.model import TaskProgress
-from jobmon_core.domain.node.launch.facts import LaunchFacts
-from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, Result
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
+from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, LaunchFacts, Result
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import RankGroup
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.telemetry import TaskTelemetry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jobmon_core.agent.report_files import HEADER, ReportFiles
-from jobmon_core.domain.node.telemetry.measuring.mean import rounded
+from jobmon_core.domain.node.telemetry.mean import rounded
 from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
 from tests.support.documentation import page

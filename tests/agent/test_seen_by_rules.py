@@ -17,7 +17,7 @@ from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.model import AgentReport, Memory, WorkerStatus
 from jobmon_core.domain.node.triage.judge import judge
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.situations import GIB, START_S, sample, worker

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from tests.support.program_places import NoSuchPlace, full_machine, in_cgroup, in_own_network
 from tests.support.waiting import eventually
 from tests.support.watched_program import QUICK, Watched, Within, watched

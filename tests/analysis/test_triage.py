@@ -11,7 +11,7 @@ from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.node.telemetry.model import AgentReport, Sample, WorkerStatus
 from jobmon_core.domain.node.triage.stacks import NodeStacks, Stack
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.store.telemetry import HISTORY, LATEST
 from jobmon_core.system.json_codec import to_json

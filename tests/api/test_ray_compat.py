@@ -19,9 +19,8 @@ from jobmon.ray_compat import (
 )
 from jobmon_core.domain.errors import JobmonError, UnknownJob
 from jobmon_core.domain.job.restart.ray_stagnation import Memory, look
-from jobmon_core.domain.node.health.pods import GpuProcess
+from jobmon_core.domain.node.health.pods import GpuProcess, parse_node_gpus
 from jobmon_core.domain.node.telemetry.model import Gpu
-from jobmon_core.domain.node.telemetry.ray_gpus import parse_node_gpus
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.processes import processes_of
 from tests.support.waiting import PATIENCE_S, eventually

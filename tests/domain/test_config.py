@@ -14,7 +14,7 @@ from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
 from jobmon_core.domain.delivery.routing import OUTCOMES, RouteRule
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentSettings
 from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord.settings import Mentions
 from tests.support.webhooks import webhook_of

@@ -12,7 +12,7 @@ import pytest
 
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.agents import AgentDeps, Agents, Reports
 from jobmon_core.monitor.task_agent import AgentProcesses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.job.tracking.model import Task
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions
+from jobmon_core.domain.node.telemetry.agent import AgentOptions
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.agent_on_host import agent_on_host
 from jobmon_core.scheduler.base import AgentRequest, BackendResources

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 
 from jobmon_core.context import Context
-from jobmon_core.domain.node.telemetry.agent_command import AGENT_MODULE
+from jobmon_core.domain.node.telemetry.agent import AGENT_MODULE
 from jobmon_core.store.telemetry import TaskTelemetry
 from tests.support.user import User
 from tests.support.waiting import eventually

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.launch.facts import LaunchFacts
 from jobmon_core.domain.node.launch.judge import launch_events
-from jobmon_core.domain.node.launch.model import LaunchState
+from jobmon_core.domain.node.launch.model import LaunchFacts, LaunchState
 
 
 def follow(facts: LaunchFacts, until_s: float = 90.0) -> tuple[LaunchState, list[Event]]:

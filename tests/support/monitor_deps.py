@@ -8,7 +8,7 @@ from pathlib import Path
 from jobmon_core.domain.job.restart.model import Decision, Verdict
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-from jobmon_core.domain.node.telemetry.agent_settings import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import AgentSettings
 from jobmon_core.monitor.agents import AgentDeps, Agents
 from jobmon_core.monitor.done_hints import DoneHints
 from jobmon_core.monitor.job_monitor import MonitorDeps

@@ -21,8 +21,8 @@ from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import TaskProgress
-from jobmon_core.domain.node.telemetry.agent_command import AgentOptions, agent_command
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
+from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.json_file import JsonFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobmon.views.details import settings_rows
 from jobmon_core.domain.job.job_settings import Done, JobSettings
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 
 
 def test_every_setting_is_shown_with_what_it_does() -> None:

@@ -8,7 +8,7 @@ from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_lines, summary
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.logs.diagnosis.model import Quote
-from jobmon_core.domain.many.patrol.model import Patrol, PatrolledJob, Problem, SeenJob, Severity
+from jobmon_core.domain.many.patrol import Patrol, PatrolledJob, Problem, SeenJob, Severity
 
 NOW_S = 1_700_000_000.0
 SEEN = SeenJob("slurm-12-x", "12", "train", "running", "RUNNING")

@@ -23,7 +23,7 @@ def log_warning(request: Request, backend: Backend) -> str:
     from jobmon_core.domain.before.batch_script.model import BatchScript
     from jobmon_core.domain.before.checks.facts import Facts
     from jobmon_core.domain.before.checks.model import Status
-    from jobmon_core.domain.before.checks.rules.slurm import logs as judge_logs
+    from jobmon_core.domain.before.checks.rules.script import logs as judge_logs
     from jobmon_core.observe.batch_script import look_at
     from jobmon_core.system.runner import Runner
 

@@ -12,8 +12,7 @@ from jobmon_core.app.live.log_errors import LogErrors
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see `JobFiles`
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.node.health.network.model import NcclLines
-from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.system.helper import Helper, HelperFailed

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.ending.outputs import own_outputs
+from jobmon_core.analysis.ending.results import read_results
+from jobmon_core.analysis.outputs.done import look_for_done
+from jobmon_core.app.jobs.array_summary import in_order, is_waiting
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Group as JobGroup
 from jobmon_core.app.jobs.selection import Selection, by_id, group_of, select
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
-from jobmon_core.app.patrol.files import JobFiles, PatrolFiles, read_files
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
 from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.logs.diagnosis.model import Quote  # noqa: TC001 - the codec reads this module's hints
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -24,8 +30,84 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.many.groups.model import Group
-    from jobmon_core.domain.many.patrol.model import Memory
+    from jobmon_core.domain.many.patrol import Memory
     from jobmon_core.lifecycle.health import JobStatus
+
+
+_TIMEOUT_S = 20.0
+_MAX_RESULTS = 6  # of one job
+_MAX_TASKS = 64  # whose markers are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class JobFiles:
+    """What the files of one job show."""
+
+    results: tuple[Quote, ...] = ()
+    markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
+
+
+@dataclass(frozen=True, slots=True)
+class PatrolFiles:
+    """What the files of all jobs show, by state id, or why that is not known."""
+
+    jobs: dict[str, JobFiles] = field(default_factory=dict)
+    problem: str = ""
+
+
+def read_files(ctx: Context, jobs: Iterable[WatchedJob]) -> PatrolFiles:
+    """Read the results and look for the markers of the jobs that name any, within 20 seconds.
+
+    Of jobs on other machines, the markers are those of the latest look there.
+    """
+    markers = {job.id: (job, ctx.machine_markers(job)) for job in jobs}
+    there = {state_id: JobFiles(markers=found) for state_id, (_, found) in markers.items() if found}
+    unseen = [job for job, found in markers.values() if found is None]
+    wanted = [job for job in unseen if job.own_settings.results or job.own_settings.done]
+    if not wanted:
+        return PatrolFiles(there)
+    try:
+        here = Helper().run(
+            dict[str, JobFiles], lambda: {job.id: _files_of(job) for job in wanted}, _TIMEOUT_S
+        )
+    except HelperFailed as error:
+        return PatrolFiles(there, problem=error.reason)
+    return PatrolFiles({**there, **here})
+
+
+def _files_of(job: WatchedJob) -> JobFiles:
+    return JobFiles(tuple(_uniquely_named(_results(job)))[:_MAX_RESULTS], dict(_markers(job)))
+
+
+def _markers(job: WatchedJob) -> Iterator[tuple[str, bool]]:
+    """Yield what the user named as the signs that the job is done, and whether this run has written it."""
+    if job.own_settings.done is None:
+        return
+    for task in in_order(list(job.tasks.values()))[:_MAX_TASKS]:
+        if not is_waiting(task):
+            look = look_for_done(job, task)
+            yield from ((name, False) for name in look.missing)
+            yield from ((name, True) for name in look.found)
+
+
+def _results(job: WatchedJob) -> Iterator[Quote]:
+    for task in in_order(list(job.tasks.values())):
+        if task.end and task.end.outcome is Outcome.SUCCESS and task.diagnosis:
+            yield from task.diagnosis.results  # as they were at its end
+        elif not is_waiting(task):
+            yield from read_results(job, task, own_outputs(job, task)).quotes
+
+
+def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:
+    """Number quotes of the same name, as the tasks of an array have; drop repetitions of a name and text."""
+    seen: dict[str, set[str]] = {}
+    for quote in quotes:
+        texts = seen.setdefault(quote.name, set())
+        if quote.text in texts:
+            continue
+        texts.add(quote.text)
+        yield quote if len(texts) == 1 else replace(quote, name=f"{quote.name} ({len(texts)})")
+
 
 FIRST_PATROL_S = 86_400.0  # the first patrol also reports the ends of the last day
 

@@ -1,24 +1,29 @@
-"""Use case: send what a patrol says to one channel."""
+"""Use cases: remember and send what a patrol says, and run it unattended."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.app.messages.send import send_message
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.many.patrol.model import Memories, Memory, Severity
+from jobmon_core.domain.many.autostart.command import AutostartUnavailable
+from jobmon_core.domain.many.patrol import Memories, Memory, Severity
 from jobmon_core.domain.messages.notice import notice
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.store.json_file import JsonFile
+from jobmon_core.store.monitor_log import MonitorLog
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from jobmon_core.app.autostart import Autostart
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.stored_message import StoredMessage
+
 
 _NONE = Memory()
 _MAX_BYTES = 64 * 2**20  # far more than a few hundred bytes for each of ten thousand jobs
@@ -89,3 +94,46 @@ def save_memory(ctx: Context, reader: str, memory: Memory) -> None:
 def _file(ctx: Context) -> JsonFile[Memories]:
     # after a power cut, a patrol repeats what it said
     return JsonFile(ctx.home.patrol_file, Memories, _MAX_BYTES, durable=False)
+
+
+T = TypeVar("T")
+_TIMEOUT_S = 60.0
+
+
+class PatrolFailed(JobmonError):
+    """The jobs could not be looked at, so nothing is known about them."""
+
+    exit_code = 2  # as for a job that failed: someone must look
+
+
+def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
+    """Return the result of ``work``, a record of ``kind``.
+
+    Raises:
+        PatrolFailed: it took over a minute, e.g. because a file server does not respond; or it failed.
+    """
+    try:
+        return Helper().run(kind, work, _TIMEOUT_S)
+    except HelperFailed as error:
+        raise PatrolFailed(f"the patrol could not look at the jobs: {error.reason}") from error
+
+
+def log_patrol(ctx: Context, lines: Iterable[str]) -> None:
+    """Append the lines of a patrol to its log."""
+    log = MonitorLog(ctx.home.patrol_log)
+    for line in lines:
+        log.write(line)
+
+
+def remove_entries(autostart: Autostart) -> list[str]:
+    """Remove what runs the patrol regularly; return a line about each entry."""
+    lines = []
+    for installer in autostart.installers.values():
+        if not installer.installed():
+            continue
+        try:
+            installer.uninstall()
+            lines.append(f"nothing is watched any more: the patrol's entry in {installer.method} was removed")
+        except AutostartUnavailable as error:
+            lines.append(f"nothing is watched any more, but the patrol's entry cannot be removed: {error}")
+    return lines

@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_in
-from jobmon_core.app.health.pods import ask_each, network_of
+from jobmon_core.app.health.collect import ask_each, network_of
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources
-from jobmon_core.domain.node.health.network.judge import NetworkFacts, network_verdict
-from jobmon_core.domain.node.health.network.model import NetworkState
-from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
-from jobmon_core.domain.node.health.pods import PodAnswer
-from jobmon_core.domain.node.telemetry.ray_gpus import parse_node_gpus
+from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources, NetworkState
+from jobmon_core.domain.node.health.nccl import read_nccl
+from jobmon_core.domain.node.health.network import NetworkFacts, network_verdict
+from jobmon_core.domain.node.health.pods import PodAnswer, parse_node_gpus
 from jobmon_core.scheduler.ray.api import Failed
 from jobmon_core.scheduler.ray.kubectl import check_names
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.node.health.network.model import NetworkVerdict
+    from jobmon_core.domain.node.health.model import NetworkVerdict
     from jobmon_core.domain.node.health.pods import GpuProcess as PodProcess
     from jobmon_core.domain.node.telemetry.model import Gpu
 

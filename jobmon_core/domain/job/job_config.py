@@ -19,7 +19,7 @@ from jobmon_core.domain.logs.progress.log.formats import (
     is_measured,
     metrics_of,
 )
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99

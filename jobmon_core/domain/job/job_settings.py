@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartSettings
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 
 _THRESHOLDS = Thresholds()
 MAX_GROUPS = 2  # of a progress pattern: the current value and the total

@@ -67,7 +67,7 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     """
     from dataclasses import replace
 
-    from jobmon_core.domain.node.telemetry.agent_command import agent_command, killed_first
+    from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
     from jobmon_core.domain.slurm.node_list import node_names
     from jobmon_core.scheduler.slurm import commands, values
     from jobmon_core.system.runner import Runner, succeeded

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.node.hosts.model import HostJob, Process
+from jobmon_core.domain.node.hosts.model import HostJob, Process, Target
 from jobmon_core.domain.node.hosts.settings import find_host
-from jobmon_core.domain.node.hosts.target import Target
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import Unreachable

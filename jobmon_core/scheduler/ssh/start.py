@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.node.hosts.judge import apply_look
-from jobmon_core.domain.node.hosts.model import HostJob
-from jobmon_core.domain.node.hosts.target import Target, name_of_command
+from jobmon_core.domain.node.hosts.model import HostJob, Target, name_of_command
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
 from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.patrol.look import failed_earlier, jobs_to_patrol, named_state_ids
-from jobmon_core.app.patrol.unattended import PatrolFailed, in_bounded_time
+from jobmon_core.app.patrol.send import PatrolFailed, in_bounded_time
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.many.groups.model import Group, Member
-from jobmon_core.domain.many.patrol.model import Memory, Remembered
+from jobmon_core.domain.many.patrol import Memory, Remembered
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.store.home import Home
 from tests.support.job_records import NOW_S, RUNNING, failed, job_of, status_of, succeeded

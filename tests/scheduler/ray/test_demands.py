@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.node.telemetry.ray_gpus import parse_node_gpus
+from jobmon_core.domain.node.health.pods import parse_node_gpus
 from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from tests.support.fake_ray import ray_node
 

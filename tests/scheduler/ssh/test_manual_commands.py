@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.node.hosts.model import HostJob
-from jobmon_core.domain.node.hosts.target import Target
+from jobmon_core.domain.node.hosts.model import HostJob, Target
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.scheduler.ssh.manual_commands import manual_commands
 from jobmon_core.scheduler.ssh.records import HostRecords

@@ -9,7 +9,7 @@ import pytest
 from jobmon.views.handover.job import job_section
 from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
-from jobmon_core.app.patrol.files import JobFiles
+from jobmon_core.app.patrol.look import JobFiles
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob

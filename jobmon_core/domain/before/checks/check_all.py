@@ -10,12 +10,10 @@ from jobmon_core.domain.before.checks.rules import (
     folders,
     gpus,
     inputs,
-    restarts,
     safety,
     script,
     setup,
     shell,
-    slurm,
 )
 
 Rule = Callable[[Facts], Item]
@@ -26,10 +24,10 @@ _RULES: dict[str, Rule] = {  # by the ids of their items
     "line_endings": script.line_endings,
     "options": script.options_order,
     "directives": script.directives,
-    "sbatch": slurm.test_only,
-    "time_limit": slurm.time_limit,
-    "chdir": slurm.working_folder,
-    "logs": slurm.logs,
+    "sbatch": script.test_only,
+    "time_limit": script.time_limit,
+    "chdir": script.working_folder,
+    "logs": script.logs,
     "inputs": inputs.inputs,
     "executables": inputs.executables,
     "input_format": inputs.valid_inputs,
@@ -56,17 +54,17 @@ _RULES: dict[str, Rule] = {  # by the ids of their items
     "patterns": setup.patterns,
 }
 _RESTARTS: dict[str, Rule] = {  # if the user asks for any
-    "restart_owner": restarts.owner,
-    "restart_resume": restarts.resumes,
-    "restart_saves": restarts.saves,
-    "restart_folder": restarts.folder,
+    "restart_owner": safety.owner,
+    "restart_resume": safety.resumes,
+    "restart_saves": safety.saves,
+    "restart_folder": safety.folder,
 }
 
 
 def check_all(facts: Facts) -> tuple[Item, ...]:
     """Return every item; if the script cannot be read, only what needs no text of it."""
     if facts.unknown_option:
-        asked = _items(facts, {"sbatch": slurm.test_only})
+        asked = _items(facts, {"sbatch": script.test_only})
         return (
             asked if asked[0].status is Status.FAIL else (*_items(facts, {"script": script.unread}), *asked)
         )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobmon_core.domain.logs.progress.model import Estimate, Progress
-from jobmon_core.domain.node.health.network.model import NetworkVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,32 @@ class DiskHealth:
     total_bytes: int
     free_inodes: int | None = None  # None: it has no such limit
     total_inodes: int | None = None
+
+
+class NetworkState(StrEnum):
+    """The verdict on the network of a job; the values are stable in ``--json``."""
+
+    OK = "OK"
+    DEGRADED = "DEGRADED"  # some traffic, nodes or cards are slower than the network allows
+    FALLBACK = "FALLBACK"  # TCP sockets, although a fast fabric is there
+    UNKNOWN = "UNKNOWN"
+    NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node, or the job has no GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkVerdict:
+    """Which network a job uses, and what proves it."""
+
+    state: NetworkState = NetworkState.UNKNOWN
+    transport: str = ""  # e.g. ``EFA``, ``InfiniBand``, ``TCP sockets``; empty if it is not known
+    text: str = ""  # why, one line
+    evidence: tuple[str, ...] = ()  # lines of the log, or figures of the counters
+    advice: str = ""  # what to do, or what to set in order to know more; empty if there is nothing to do
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the job communicates more slowly than it could."""
+        return self.state in (NetworkState.DEGRADED, NetworkState.FALLBACK)
 
 
 _NO_GPUS = GpuHealth()

@@ -1,21 +1,20 @@
-"""Read what a pod answers to the script of `observe.pods.kubectl`.
+"""Read what a pod answers to the script of `observe.kubectl`, and the GPUs that Ray's own agents measure.
 
 Sources of the formats: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``; the text of
-``ray status`` (ray/autoscaler/_private/util.py, versions 2.9 to 2.60).
+``ray status`` (ray/autoscaler/_private/util.py) and ``gpus`` of ``/nodes?view=summary`` in Ray 2.9 to 2.60.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources
-from jobmon_core.domain.node.health.network.model import NcclLines
-from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
 from jobmon_core.domain.node.telemetry.model import FabricKind, FabricPort, Gpu
 
 _MIB = 2**20
@@ -173,3 +172,46 @@ def _why(text: str, otherwise: str) -> str:
 def _number(text: str) -> float | None:
     """Return a number; None for other text, e.g. ``[N/A]``."""
     return float(text) if _FIGURE.fullmatch(text) else None
+
+
+_MAX = 1e15  # of any number here; NaN is not below it
+
+
+def parse_node_gpus(
+    entries: Iterable[Mapping[str, object]],
+) -> tuple[tuple[Gpu, ...], tuple[GpuProcess, ...]]:
+    """Return the GPUs and the processes on them; entries that cannot be read are skipped."""
+    gpus, processes = [], []
+    for entry in entries:
+        index, uuid = _ray_number(entry, "index"), entry.get("uuid")
+        if index is None or not isinstance(uuid, str):
+            continue
+        used, total = (_ray_number(entry, name, name.lower()) for name in ("memoryUsed", "memoryTotal"))
+        utilization = _ray_number(entry, "utilizationGpu", "utilization_gpu")
+        gpus.append(
+            Gpu(
+                int(index),
+                uuid,
+                utilization_percent=utilization,
+                memory=_bytes(used),
+                memory_total=_bytes(total),
+            )
+        )
+        found = entry.get("processesPids") or entry.get("processes_pids")
+        for each in found if isinstance(found, list) else ():
+            pid = _ray_number(each, "pid") if isinstance(each, Mapping) else None
+            if pid is not None:
+                processes.append(GpuProcess(int(pid), "", _bytes(_ray_number(each, "gpuMemoryUsage")), uuid))
+    return tuple(gpus), tuple(processes)
+
+
+def _ray_number(entry: Mapping[str, object], *names: str) -> float | None:
+    for name in names:
+        value = entry.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX:
+            return float(value)
+    return None
+
+
+def _bytes(mebibytes: float | None) -> int | None:
+    return None if mebibytes is None else int(mebibytes * _MIB)

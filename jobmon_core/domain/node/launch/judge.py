@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing
-from jobmon_core.domain.node.launch.gpus_and_files import check_files, check_gpus, with_peaks
+from jobmon_core.domain.node.launch.checklist import check_files, check_gpus, check_workers, with_peaks
 from jobmon_core.domain.node.launch.model import (
     FIRST_OUTPUT,
     GPUS,
@@ -25,12 +25,11 @@ from jobmon_core.domain.node.launch.model import (
     Result,
     Verdict,
 )
-from jobmon_core.domain.node.launch.workers import check_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jobmon_core.domain.node.launch.facts import LaunchFacts
+    from jobmon_core.domain.node.launch.model import LaunchFacts
 
 _DEAD_WORKER = "dead-worker"  # the subject of a verdict
 

@@ -2,7 +2,7 @@
 
 Percentages, rates and the power are averages over `Sample.span_s`; all other figures are as of its end,
 unless their comment says otherwise. Samples of the history also average some sizes and the temperature, see
-`measuring.mean`. Times are Unix seconds, durations are seconds, sizes are bytes, rates are per second,
+`telemetry.mean`. Times are Unix seconds, durations are seconds, sizes are bytes, rates are per second,
 percentages are 0 to 100 unless stated. None means "not available", e.g. because the driver does not offer a
 figure; it is never 0 instead.
 """
@@ -31,7 +31,7 @@ class Worker:
 
     pid: int
     name: str = ""  # the program and its script, e.g. ``python train.py``
-    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, see `measuring.workers`
+    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, see `telemetry.workers`
     status: WorkerStatus = WorkerStatus.RUNNING
     started_s: float = 0.0
     cpu_percent: float | None = None  # of one core, so 180 are 1.8 cores; with its descendants

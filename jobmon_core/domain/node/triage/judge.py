@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.triage.rules.disk import disk_full
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.node.triage.rules.gpu_health import (
     ecc_errors,
     gpu_lost,
@@ -18,7 +17,8 @@ from jobmon_core.domain.node.triage.rules.gpu_health import (
     worn_gpu,
     xid_errors,
 )
-from jobmon_core.domain.node.triage.rules.memory import (
+from jobmon_core.domain.node.triage.rules.resources import (
+    disk_full,
     gpu_memory_leak,
     memory_leak,
     memory_near_limit,
@@ -27,6 +27,8 @@ from jobmon_core.domain.node.triage.rules.memory import (
 )
 from jobmon_core.domain.node.triage.rules.slow import (
     checkpoint_overhead,
+    idle_allocation,
+    idle_gpu,
     noisy_neighbour,
     oversubscribed,
     starved_gpus,
@@ -40,7 +42,6 @@ from jobmon_core.domain.node.triage.rules.stuck import (
     outputs_stopped,
     stacks_at_stall,
 )
-from jobmon_core.domain.node.triage.rules.waste import idle_allocation, idle_gpu
 from jobmon_core.domain.node.triage.rules.workers import (
     dead_worker,
     missing_workers,
@@ -49,6 +50,7 @@ from jobmon_core.domain.node.triage.rules.workers import (
     zombie_workers,
 )
 from jobmon_core.domain.node.triage.situation import Situation
+from jobmon_core.domain.node.triage.state import Held, TriageState
 from jobmon_core.domain.node.triage.windows import cpu_percents, gpu_keys, utilizations
 
 _ADVICE = {
@@ -188,3 +190,49 @@ def advised_for(verdicts: Iterable[Event], backend: str) -> tuple[Event, ...]:
     if not is_single_machine(backend):
         return tuple(verdicts)
     return tuple(replace(each, advice=_ADVICE.get(each.name, each.advice)) for each in verdicts)
+
+
+_OVER_AFTER = 2  # times `must_last_s` without the condition
+_OF_WORKERS = ("dead-worker", "zombie-workers", "missing-workers")
+_INTERVAL = 0.1  # of `must_last_s`, between two looks
+
+
+def is_due(state: TriageState, now_s: float, must_last_s: float) -> bool:
+    """Return whether the next look is due at ``now_s``; the state tells when the last one was."""
+    return not 0 <= now_s - state.judged_s < _INTERVAL * must_last_s
+
+
+def of_run(state: TriageState, started_s: float) -> TriageState:
+    """Return the state; an empty one, if it is about an earlier run."""
+    return state if state.started_s == started_s else TriageState(started_s=started_s)
+
+
+def triage_events(
+    state: TriageState, situation: Situation, verdicts: Iterable[Event]
+) -> tuple[TriageState, tuple[Event, ...]]:
+    """Return the state after a look that found these verdicts, and the events for what has changed."""
+    now_s, held, events = situation.now_s, dict(state.held), list[Event]()
+    reported = list(state.reported)
+    for verdict in verdicts:
+        before = held.get(verdict.name)
+        is_worse = before is not None and before.is_quiet and not verdict.is_quiet
+        if before is None or is_worse:
+            again = verdict.name in reported and not is_worse
+            # what comes back and is not critical is only shown
+            is_shown = verdict.is_quiet or (again and not verdict.is_critical)
+            events.append(replace(verdict, is_quiet=is_shown))
+            if not verdict.is_quiet:
+                reported.append(verdict.name)
+        is_quiet = verdict.is_quiet and (before is None or before.is_quiet)
+        held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent, is_quiet)
+    for name, each in state.held.items():
+        over_s = now_s - held[name].seen_s
+        is_over = over_s >= _OVER_AFTER * situation.thresholds.must_last_s
+        # after the end of all workers, nothing shows that it goes well
+        is_seen = situation.is_alive or not (situation.workers or name in _OF_WORKERS)
+        if is_over and is_seen and not each.is_permanent:
+            text = f"{name.replace('-', ' ')}: no longer, for {duration(over_s)} now"
+            events.append(Event(now_s, EventKind.RECOVERED, text, ended=EventKind.TROUBLE, subject=name))
+            del held[name]
+    reported = list(dict.fromkeys(reported))
+    return replace(state, judged_s=now_s, held=held, reported=tuple(reported)), tuple(events)

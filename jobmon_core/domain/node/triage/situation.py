@@ -14,7 +14,7 @@ from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History, Progress
 from jobmon_core.domain.node.telemetry.model import RankGroup, Sample, Worker, WorkerStatus
 from jobmon_core.domain.node.triage.stacks import StackReport
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 _MIN_AGE_S = 60.0  # a report may be so late

@@ -27,12 +27,10 @@ from jobmon_core.domain.before.checks.rules import (
     folders,
     gpus,
     inputs,
-    restarts,
     safety,
     script,
     setup,
     shell,
-    slurm,
 )
 from jobmon_core.domain.before.pending.model import Partition
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -263,9 +261,9 @@ def test_the_monitor_cannot_be_restarted_where_nothing_can_be_installed() -> Non
 
 def test_what_sbatch_says_about_an_accepted_job_is_passed_on() -> None:
     answer = SubmissionAnswer(True, "sbatch accepts the job", remark="Warning: setting nnodes to 4")
-    warning = slurm.test_only(_facts(test_only=answer))
+    warning = script.test_only(_facts(test_only=answer))
     assert (warning.status, "setting nnodes to 4" in warning.text) == (Status.WARN, True)
-    told = slurm.test_only(_facts(test_only=answer._replace(remark="5 hours left")))
+    told = script.test_only(_facts(test_only=answer._replace(remark="5 hours left")))
     assert (told.status, "5 hours left" in told.text) == (Status.PASS, True)
 
 
@@ -321,20 +319,21 @@ def test_a_job_without_a_time_limit_of_its_own_may_be_long(
 def test_the_time_limit_against_the_partition(
     limit: str, partition: Partition | None, status: Status
 ) -> None:
-    assert slurm.time_limit(_facts("-t", limit, partition=partition)).status is status
+    assert script.time_limit(_facts("-t", limit, partition=partition)).status is status
 
 
 def test_what_sbatch_answers() -> None:
-    refused = slurm.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
+    refused = script.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
     assert refused.status is Status.FAIL
     assert refused.advice.endswith("sbatch refuses such a job, or it never starts.")  # by EnforcePartLimits
     assert (
-        slurm.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status is Status.NOT_APPLICABLE
+        script.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status
+        is Status.NOT_APPLICABLE
     )
     later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
-    assert slurm.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
+    assert script.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
     never = later._replace(starts_s=20_000_000_000)  # behind a job without a time limit
-    assert slurm.test_only(_facts(now_s=200.0, test_only=never)).text.endswith(
+    assert script.test_only(_facts(now_s=200.0, test_only=never)).text.endswith(
         "accepts the job; Slurm has no estimate of its start"
     )
 
@@ -365,11 +364,11 @@ def test_an_attempt_must_save_before_its_time_limit(
     limit: str, interval_s: float | None, status: Status
 ) -> None:
     past = (_RUN._replace(checkpoint_interval_s=interval_s),)
-    assert restarts.saves(_facts("-t", limit, past=past)).status is status
+    assert safety.saves(_facts("-t", limit, past=past)).status is status
 
 
 def test_on_this_machine_a_folder_in_tmp_is_found_by_the_next_attempt() -> None:
     facts = _facts(checkpoint_dir="/tmp/ckpt", folder="/home/me")
-    assert restarts.folder(facts).status is Status.WARN
-    assert restarts.folder(replace(facts, folder="/tmp/run")).status is Status.PASS
-    assert restarts.folder(replace(facts, is_slurm=False)).status is Status.NOT_APPLICABLE
+    assert safety.folder(facts).status is Status.WARN
+    assert safety.folder(replace(facts, folder="/tmp/run")).status is Status.PASS
+    assert safety.folder(replace(facts, is_slurm=False)).status is Status.NOT_APPLICABLE

@@ -7,9 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.node.health.network.judge import NetworkFacts, network_verdict
-from jobmon_core.domain.node.health.network.model import NcclLines
-from jobmon_core.domain.node.health.network.nccl_lines import read_nccl
+from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
+from jobmon_core.domain.node.health.network import NetworkFacts, network_verdict
 from jobmon_core.domain.node.health.pods import pod_answer
 from jobmon_core.system.json_codec import to_json
 

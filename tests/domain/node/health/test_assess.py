@@ -10,8 +10,14 @@ from jobmon_core.domain.artifacts.model import Artifacts, Disk, Outputs
 from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.logs.progress.model import Sample as Step
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
-from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources, HealthReport, Stage
-from jobmon_core.domain.node.health.network.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.node.health.model import (
+    CheckpointHealth,
+    ClusterResources,
+    HealthReport,
+    NetworkState,
+    NetworkVerdict,
+    Stage,
+)
 from jobmon_core.domain.node.launch.model import Item, LaunchState, Result
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Node, Sample
 from jobmon_core.domain.node.triage.judge import judge, verdict_without_problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.node.health.model import ClusterResources
-from jobmon_core.domain.node.health.network.model import NcclLines
+from jobmon_core.domain.node.health.nccl import NcclLines
 from jobmon_core.domain.node.health.pods import (
     GpuProcess,
     pod_answer,

@@ -1,4 +1,4 @@
-"""What one look at a host shows of a job: which witness counts, and that silence is none."""
+"""What a look at a host shows of a job, and how long jobmon keeps it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.node.hosts.judge import Gone, Shown, Status, apply_look, judge
+from jobmon_core.domain.node.hosts.judge import (
+    KEEP_DAYS,
+    Gone,
+    Shown,
+    Status,
+    apply_look,
+    judge,
+    may_be_removed,
+)
 from jobmon_core.domain.node.hosts.model import (
     HostJob,
     HostUsage,
@@ -18,8 +26,8 @@ from jobmon_core.domain.node.hosts.model import (
     SeenFile,
     SeenProcess,
     SeenRun,
+    Target,
 )
-from jobmon_core.domain.node.hosts.target import Target
 
 NOW_S = 2_000_000.0
 THERE_S = 2_000_500.0  # the clock of the host is 500 s ahead
@@ -208,3 +216,36 @@ def test_the_machine_of_a_job_is_learned_from_its_own_answer() -> None:
 def test_an_end_is_kept() -> None:
     known, found = apply_look(1, RUN, look(runs=run(exit_code=3)), NOW_S)
     assert known.end == found == JobEnd("FAILED", 3)
+
+
+LATER_S = 2_000_000_000.0
+LONG_AGO_S = int(LATER_S - (KEEP_DAYS + 1) * 86_400)
+OLD = HostJob(
+    host="box",
+    run_id="6566c1d3a1b2c3",
+    registered_s=LONG_AGO_S - 60,
+    is_dropped=True,
+    end=JobEnd("COMPLETED", 0, end_s=LONG_AGO_S),
+)
+
+
+def test_the_folder_of_a_command_that_ended_and_was_reported_long_ago_may_be_removed() -> None:
+    assert may_be_removed(OLD, LATER_S)
+    assert may_be_removed(replace(OLD, end=JobEnd("NODE_FAIL")), LATER_S)  # without a time of its own
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        replace(OLD, end=JobEnd("COMPLETED", 0, end_s=int(LATER_S) - 86_400)),
+        replace(OLD, end=JobEnd("NODE_FAIL"), registered_s=LATER_S - 86_400),
+        replace(OLD, end=None),  # it may still run: only its watching ended
+        replace(OLD, is_dropped=False),  # its message may not be delivered yet
+        replace(OLD, is_removed=True),
+        replace(OLD, run_id=""),  # a job that jobmon did not start
+        replace(OLD, run_id="../../../data"),  # not a name that jobmon gives
+        replace(OLD, run_id="6566c1d3a1b2c3\n"),
+    ],
+)
+def test_no_other_folder_may_be_removed(job: HostJob) -> None:
+    assert not may_be_removed(job, LATER_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.node.hosts.target import Target
+from jobmon_core.domain.node.hosts.model import Target
 
 
 def test_the_words_of_one_command_describe_one_job() -> None:

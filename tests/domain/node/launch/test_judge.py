@@ -1,4 +1,4 @@
-"""The verdict about a launch: what is missing is reported once, at the end of the window."""
+"""How the launch of a run is judged, from look to look."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.node.launch.facts import LaunchFacts, WorkerLogs
-from jobmon_core.domain.node.launch.judge import launch_events
-from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WORKERS, LaunchState, Result, Verdict
+from jobmon_core.domain.node.launch.checklist import step_errors
+from jobmon_core.domain.node.launch.judge import launch_events, without_repeats
+from jobmon_core.domain.node.launch.model import (
+    FIRST_OUTPUT,
+    WORKERS,
+    LaunchFacts,
+    LaunchState,
+    Result,
+    Verdict,
+    WorkerLogs,
+)
 from jobmon_core.domain.node.telemetry.model import (
     AgentReport,
     Folder,
@@ -298,3 +306,43 @@ def test_a_worker_that_was_lost_after_the_window_dates_the_failure() -> None:
     lost = replace(waits, reports=(report(torch(0, 1, 2, ended=(3,))),), now_s=START_S + 108)
     _, (event,) = launch_events(before, lost)
     assert event.text.startswith("launch failed, 1m 15s after its start: only 3 of 4 workers are running")
+
+
+ERROR = Event(10.0, EventKind.ERROR, "CUDA out of memory", "3", subject="cuda_oom")
+MISSING = Event(60.0, EventKind.LAUNCH_FAILED, "only 3 of 4 workers are running", "3")
+DEAD = Event(600.0, EventKind.TROUBLE, "rank 2 ended", "3", subject="dead-worker")
+OVER = Event(900.0, EventKind.RECOVERED, "over", "3", ended=EventKind.TROUBLE, subject="dead-worker")
+
+
+def quiet(event: Event, *known: Event) -> bool:
+    (found,) = without_repeats((event,), known, "3")
+    assert replace(found, is_quiet=False) == event
+    return found.is_quiet
+
+
+def test_the_missing_worker_of_a_reported_failure_is_only_shown() -> None:
+    assert quiet(MISSING, ERROR)
+    assert not quiet(MISSING)
+    assert not quiet(MISSING, replace(ERROR, task="4")), "of another task"
+    survived = Event(20.0, EventKind.RECOVERED, "survived", "3", ended=EventKind.ERROR, subject="cuda_oom")
+    assert not quiet(MISSING, ERROR, survived)
+
+
+def test_a_worker_whose_absence_was_reported_is_not_reported_again_as_ended() -> None:
+    assert quiet(DEAD, MISSING)
+    assert not quiet(DEAD)
+    assert not quiet(OVER, MISSING)
+
+
+def test_the_ranks_of_failed_tasks_are_those_that_srun_names() -> None:
+    lines = (
+        "step 1/40",
+        "srun: error: n1: task 3: Exited with exit code 7",
+        "0: srun: error: n[1-2]: tasks 0-1,5: Killed",
+        "srun: error: Unable to create step for job 8: More processors requested than permitted",
+        "srun: error: n1: tasks 0-9999999999: Killed",
+    )
+    found = step_errors(lines)
+    assert sorted(found) == [0, 1, 3, 5]
+    assert found[3] == "srun: error: n1: task 3: Exited with exit code 7"
+    assert found[5] == "srun: error: n[1-2]: tasks 0-1,5: Killed"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jobmon_core.domain.node.telemetry.agent_command import (
+from jobmon_core.domain.node.telemetry.agent import (
     AgentOptions,
     agent_command,
     killed_first,

@@ -10,7 +10,7 @@ from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.node.telemetry.model import RankGroup, Sample, WorkerStatus
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.situation import NodeView
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from tests.support.situations import START_S, gpu, names, sample, situation, worker
 
 

@@ -11,7 +11,7 @@ from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.artifacts.model import Disk as Room
 from jobmon_core.domain.node.telemetry.model import Disk, Memory, Sample
 from jobmon_core.domain.node.triage.judge import judge
-from jobmon_core.domain.node.triage.thresholds import Thresholds
+from jobmon_core.domain.node.triage.state import Thresholds
 from tests.support.situations import GIB, gpu, names, sample, situation
 
 

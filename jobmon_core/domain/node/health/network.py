@@ -1,19 +1,21 @@
-"""The verdict on the network that the counters of the nodes prove, from two samples on each node.
-
-Counters belong to a node, not to a job: of a node that other jobs may use, they prove nothing. InfiniBand may
-carry a file system as well, so traffic over it shows that the fabric works, and is weaker proof than NCCL's
-own lines.
-"""
+"""Which network a job uses: NCCL's own lines decide, counters of the nodes add to them or stand in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.node.health.network import advice
-from jobmon_core.domain.node.health.network.model import NetworkState, NetworkVerdict
-from jobmon_core.domain.node.health.network.nccl_verdict import TCP
+from jobmon_core.domain.node.health.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.node.health.nccl import (
+    LOAD_OFI,
+    LOOK_AT_NODE,
+    SHOW_NCCL,
+    TCP,
+    USE_IB,
+    NcclLines,
+    nccl_verdict,
+)
 from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
 
 _FLAT_PER_S = 1e5  # bytes; the management of a fabric and ssh sessions cause far less
@@ -63,7 +65,7 @@ def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Network
     evidence = tuple(_line(each) for each in traffic)
     if not all(each.is_exclusive for each in measured):
         text = "other jobs may share the nodes, so the counters of the network cards prove nothing"
-        return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+        return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
     flat = [each for each in traffic if each.is_flat]
     if len(flat) == len(traffic):
         return _flat(traffic, evidence)
@@ -78,28 +80,28 @@ def _used(
     if flat:
         verb = "sends" if len(flat) == 1 else "send"
         text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
-        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
+        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
         text = f"{name} works, but not over all cards: nothing over {'; '.join(idle)}"
-        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, advice.LOOK_AT_NODE)
+        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
     if all(each.rdma > each.ip for each in traffic):
         if number and len(traffic) != number:
             text = f"only {len(traffic)} of {count(number, 'node')} show counters of {name}"
-            return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+            return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
         text = f"the nodes send more over {name} than over their network interfaces"
         return NetworkVerdict(NetworkState.OK, name, text, evidence)
     text = f"the nodes use {name}, but send more over their network interfaces"
-    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
 
 
 def _flat(traffic: Sequence[_Traffic], evidence: tuple[str, ...]) -> NetworkVerdict:
     kind = traffic[0].ports[0].kind
     if all(each.is_ip_busy for each in traffic):
         text = f"the nodes exchange data over TCP, and nothing over {kind}"
-        help_ = advice.LOAD_OFI if kind is FabricKind.EFA else advice.USE_IB
+        help_ = LOAD_OFI if kind is FabricKind.EFA else USE_IB
         return NetworkVerdict(NetworkState.FALLBACK, TCP, text, evidence, help_)
     text = "the nodes exchange hardly any data at the moment"
-    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, advice.SHOW_NCCL)
+    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
 
 
 def _traffic(found: NodeFabric) -> _Traffic | None:
@@ -145,3 +147,67 @@ def _line(traffic: _Traffic) -> str:
     ports = f"{busy} of {count(len(traffic.ports), 'port')}"
     kind = traffic.ports[0].kind
     return f"{traffic.node}: {size(traffic.rdma)}/s over {kind} ({ports}), {size(traffic.ip)}/s over IP"
+
+
+_NO_LINES = NcclLines()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFacts:
+    """All that is known about the network of a running job. None means "not known"."""
+
+    nodes: int | None = None  # of the job
+    nccl: NcclLines = _NO_LINES
+    fabrics: tuple[NodeFabric, ...] = ()  # as the agents of the nodes see them
+    has_gpus: bool | None = None
+    is_advancing: bool = False  # its steps advance, so its collectives run
+    unread: str = ""  # why its logs could not be read
+
+
+def network_verdict(facts: NetworkFacts) -> NetworkVerdict:
+    """Return the verdict on the network of a job."""
+    if facts.nodes == 1 and max(facts.nccl.node_counts, default=1) == 1:
+        text = "the job has one node, so nothing has to leave it"
+        return NetworkVerdict(NetworkState.NOT_APPLICABLE, text=text)
+    fabric = fabric_text(facts.fabrics)
+    said = nccl_verdict(facts.nccl, facts.nodes, fabric)
+    counted = counters_verdict(facts.fabrics, facts.nodes) if facts.is_advancing else None
+    if said is not None and said.state is not NetworkState.UNKNOWN:
+        return _confirmed(said, counted)
+    if counted is not None and counted.state is not NetworkState.UNKNOWN:
+        return counted
+    if said is not None:
+        lacks_one = not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
+        return _without_fabric(said) if lacks_one else said
+    return counted or _unknown(facts, fabric)
+
+
+def _confirmed(said: NetworkVerdict, counted: NetworkVerdict | None) -> NetworkVerdict:
+    """Return what NCCL says, unless the counters of a node or a card show that it does not hold there."""
+    if counted is None or said.state is not NetworkState.OK:
+        return said
+    if counted.state is NetworkState.DEGRADED:
+        return replace(counted, transport=said.transport, evidence=(*said.evidence, *counted.evidence))
+    return said
+
+
+def _without_fabric(said: NetworkVerdict) -> NetworkVerdict:
+    if said.transport != TCP:
+        return said
+    text = "NCCL uses TCP sockets; the nodes show no faster network"
+    return NetworkVerdict(NetworkState.OK, TCP, text, said.evidence)
+
+
+def _unknown(facts: NetworkFacts, fabric: str) -> NetworkVerdict:
+    if facts.has_gpus is False:
+        text = "the job has no GPUs, so NCCL connects none"
+        return NetworkVerdict(NetworkState.NOT_APPLICABLE, text=text)
+    where = "" if facts.nodes is None else f" of its {count(facts.nodes, 'node')}"
+    if facts.unread:
+        text = f"the logs could not be read: {facts.unread}"
+    elif facts.nccl.is_empty:
+        text = f"the log has no line of NCCL about the network{where}"
+    else:
+        text = "what the log has of NCCL does not say which network it uses"
+    evidence = (fabric,) if fabric else ()
+    return NetworkVerdict(NetworkState.UNKNOWN, text=text, evidence=evidence, advice=SHOW_NCCL)

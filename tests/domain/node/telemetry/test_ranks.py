@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobmon_core.domain.node.telemetry.measuring.processes import Process
-from jobmon_core.domain.node.telemetry.measuring.workers import find_workers, rank_groups
 from jobmon_core.domain.node.telemetry.model import RankGroup
+from jobmon_core.domain.node.telemetry.processes import Process
+from jobmon_core.domain.node.telemetry.workers import find_workers, rank_groups
 
 
 def process(pid: int, environment: dict[str, str], program: str = "./sim", parent: int = 1) -> Process:

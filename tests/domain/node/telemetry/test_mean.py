@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.node.telemetry.measuring.mean import Thinning
+from jobmon_core.domain.node.telemetry.mean import Thinning
 from jobmon_core.domain.node.telemetry.model import Gpu, Sample
 
 START_S, INTERVAL_S = 1_790_000_000.0, 5.0

@@ -9,18 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.node.telemetry.measuring.programs import (
+from jobmon_core.domain.node.telemetry.model import RankGroup, Worker
+from jobmon_core.domain.node.telemetry.processes import (
     is_helper,
     is_launcher,
     program_name,
     starts_others,
 )
-from jobmon_core.domain.node.telemetry.model import RankGroup, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from jobmon_core.domain.node.telemetry.measuring.processes import Process
+    from jobmon_core.domain.node.telemetry.processes import Process
+
 
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")  # of launchers, strongest first
 _MAX_DEAD = 16

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.node.telemetry.measuring.processes import Process, Target, Usage, task_processes
-from jobmon_core.domain.node.telemetry.measuring.workers import Gone, Group, find_workers, still_missed
 from jobmon_core.domain.node.telemetry.model import Worker
+from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage, task_processes
+from jobmon_core.domain.node.telemetry.workers import Gone, Group, find_workers, still_missed
 
 
 def process(pid: int, parent: int, *argv: str, state: str = "S", **environment: str) -> Process:

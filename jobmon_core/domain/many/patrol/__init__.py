@@ -1,1 +1,0 @@
-"""What a patrol over the watched jobs sees, and what has changed since the last one. Pure."""

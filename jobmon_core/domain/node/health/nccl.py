@@ -1,0 +1,391 @@
+"""What NCCL's own lines in a log say about the network of a job, and the verdict that they prove.
+
+The formats are those of NCCL 2.18 to 2.30 with ``NCCL_DEBUG=INFO`` (src/transport/net_ib*, net_socket.cc,
+plugin/net.cc, init.cc, transport/net.cc) and of aws-ofi-nccl 1.4 to 1.17 (nccl_ofi_net.cpp, nccl_ofi_rdma).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.node.health.model import NetworkState, NetworkVerdict
+
+SOCKET = "Socket"  # NCCL's own name of TCP
+
+
+@dataclass(frozen=True, slots=True)
+class NcclLines:
+    """What lines of NCCL (also RCCL) and of its network plugins in the logs of one run say.
+
+    Channels, networks and providers are counted in lines: each process prints its own, and Ray leaves out
+    repeated ones.
+    """
+
+    channels: dict[str, int] = field(default_factory=dict)  # between nodes, by NCCL's name of the network
+    rdma_channels: int = 0  # those of the channels that use GPUDirect RDMA
+    networks: dict[str, int] = field(default_factory=dict)  # that processes chose, by name
+    providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected, by name
+    node_counts: tuple[int, ...] = ()  # different numbers of nodes that communicators span, ascending
+    multi_node_nvlink: bool = False
+    gdr: bool | None = None  # whether the rings use GPUDirect RDMA, as NCCL 2.24 and later print it
+    settings: dict[str, str] = field(default_factory=dict)  # variables that NCCL reports, e.g. NCCL_NET
+    # for each fact the first line that shows it, by keys such as ``channel Socket``, ``plugin missing``
+    evidence: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no line that says anything about the network."""
+        return not (self.evidence or self.settings)
+
+    @classmethod
+    def together(cls, parts: Iterable[NcclLines]) -> NcclLines:
+        """Return what lines, or logs, say together; of a setting the last counts, of a proof the first."""
+        channels, networks, providers = Counter[str](), Counter[str](), Counter[str]()
+        settings, evidence = dict[str, str](), dict[str, str]()
+        nodes, rdma_channels, has_nvlink, gdr = set[int](), 0, False, None
+        for part in parts:
+            channels.update(part.channels)
+            networks.update(part.networks)
+            providers.update(part.providers)
+            nodes.update(part.node_counts)
+            settings |= part.settings
+            evidence = part.evidence | evidence
+            rdma_channels += part.rdma_channels
+            has_nvlink = has_nvlink or part.multi_node_nvlink
+            gdr = gdr or part.gdr if part.gdr is not None else gdr
+        ordered = tuple(sorted(nodes))
+        return cls(
+            dict(channels), rdma_channels, dict(networks), dict(providers), ordered, has_nvlink, gdr,
+            settings, evidence,
+        )  # fmt: skip
+
+
+SHOW_NCCL = (
+    "Set NCCL_DEBUG=INFO (and unset NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE) before the next start: NCCL then "
+    "prints the network that it chose to the log."
+)
+LOOK_FOR_FABRIC = "Run `ls /sys/class/infiniband` on a node: if it lists devices, NCCL does not use them."
+LOAD_OFI = (
+    "Put the folder of libnccl-net.so of aws-ofi-nccl on LD_LIBRARY_PATH, inside the container too: "
+    "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu, on older images /opt/amazon/ofi-nccl/lib or "
+    "/opt/aws-ofi-nccl/lib. Set NCCL_NET_PLUGIN=ofi. To have NCCL fail rather than fall back, set NCCL_NET "
+    'to the name that NCCL prints after "Using network": "AWS Libfabric", of newer plugins "Libfabric"; '
+    '"ofi" is not such a name.'
+)
+SHOW_EFA = (
+    "Make the EFA devices visible to the program: /dev/infiniband in the container, on Kubernetes the "
+    "resource vpc.amazonaws.com/efa. `fi_info -p efa` must list them there. If it does, aws-ofi-nccl loads "
+    "another libfabric: put /opt/amazon/efa/lib first on LD_LIBRARY_PATH."
+)
+UPDATE_LIBFABRIC = "Install the libfabric of the EFA installer, or a newer one, in the container."
+USE_IB = (
+    "Unset NCCL_IB_DISABLE, and look at NCCL_IB_HCA and NCCL_NET. Make /dev/infiniband and libibverbs "
+    "visible in the container, with an unlimited `ulimit -l`. `ibv_devinfo` must show an active port there."
+)
+GDR = (
+    "Load the kernel module nvidia-peermem (or use a kernel and driver with DMA-BUF) on the nodes, "
+    "so that GPUs and network cards exchange data directly."
+)
+LOOK_AT_NODE = (
+    "Compare that node with the others: `ibv_devinfo` (`fi_info -p efa` on AWS), the container and the "
+    "environment of its processes."
+)
+
+
+def _unset(variable: str, value: str) -> str:
+    """Return the advice about a variable that keeps NCCL from the fabric."""
+    return f"Unset {variable} ({value} now), unless it is meant."
+
+
+# the keys of `NcclLines.evidence`, besides the names of variables; CHANNEL, NETWORK and PROVIDER are followed
+# by the name of what is used
+CHANNEL, NETWORK, PROVIDER = "channel", "network", "provider"
+IB_DEVICES, IB_NONE, SOCKETS = "IB devices", "no IB devices", "sockets"
+PLUGIN_MISSING, OFI, OFI_NONE, OFI_OLD = "plugin missing", "OFI", "no OFI provider", "libfabric too old"
+GDR_OFF, ONE_NODE, SEVERAL_NODES, NVLINK = "GDR off", "one node", "several nodes", "multi-node NVLink"
+RINGS, IB_INTERFACE = "rings", "IB interface"
+
+_MARK = re.compile(r"NCCL (?:INFO|WARN|TRACE) +")
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_REPEATED = re.compile(r" *\[repeated \d+x across cluster\].*$")  # Ray's summary of equal lines
+_MAX_CHARS = 200  # of a line that proves something
+
+_CHOSEN = re.compile(r"Using network (.+)")
+_ASSIGNED = re.compile(r"Assigned NET plugin (.+?) to comm")
+_NET_CHANNEL = re.compile(r"via NET/([^/]+)/\d+(?:\(\d+\))?(/GDRDMA)?")
+_NODES = re.compile(r"\bnRanks \d+ nNodes (\d{1,9})\b")
+_RING_USE = re.compile(r"use ring PXN \d+ GDR (\d+)")
+_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([^\s,(]+)")
+_SETTING = re.compile(r"\b((?:NCCL|RCCL|FI|OFI)_[A-Z0-9_]+) set (?:by environment )?to (.*?)\.?$")
+_FACTS = (
+    (IB_DEVICES, re.compile(r"NET/IB : Using ")),
+    (IB_NONE, re.compile(r"NET/IB : No device found")),
+    (SOCKETS, re.compile(r"NET/Socket : Using ")),
+    (PLUGIN_MISSING, re.compile(r"NET/Plugin ?: (?:No plugin found|Could not find|Plugin load .*returned)")),
+    (OFI_NONE, re.compile(r"NET/OFI .*(?:No eligible providers were found|fi_getinfo\(\) call failed)")),
+    (OFI_OLD, re.compile(r"EFA provider requires at least libfabric")),
+    (GDR_OFF, re.compile(r"GDR disabled on GDR-supported instance type")),
+    (OFI, re.compile(r"NET/OFI Initializing aws-ofi-nccl")),
+    (NVLINK, re.compile(r"via P2P/MNNVL")),
+    (IB_INTERFACE, re.compile(r"(?:Bootstrap|NET/Socket) ?: Using (?:.*\])?ib\w+:")),
+)
+
+
+def _channel(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines({match[1]: 1}, int(match[2] is not None), evidence={f"{CHANNEL} {match[1]}": line})
+
+
+def _network(match: re.Match[str], line: str) -> NcclLines:
+    name = match[1].strip()
+    return NcclLines(networks={name: 1}, evidence={f"{NETWORK} {name}": line})
+
+
+def _provider(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines(providers={match[1]: 1}, evidence={f"{PROVIDER} {match[1]}": line})
+
+
+def _node_count(match: re.Match[str], line: str) -> NcclLines:
+    number = int(match[1])
+    return NcclLines(node_counts=(number,), evidence={ONE_NODE if number == 1 else SEVERAL_NODES: line})
+
+
+def _ring(match: re.Match[str], line: str) -> NcclLines:
+    return NcclLines(gdr=match[1] != "0", evidence={RINGS: line})
+
+
+def _setting(match: re.Match[str], line: str) -> NcclLines:
+    value = match[2].strip().strip("\"'")
+    return NcclLines(settings={match[1]: value}, evidence={match[1]: line})
+
+
+_FORMATS = (  # the first that matches tells what a line says
+    (_NET_CHANNEL, _channel),
+    (_CHOSEN, _network),
+    (_ASSIGNED, _network),
+    (_NODES, _node_count),
+    (_RING_USE, _ring),
+    (_PROVIDER, _provider),
+    (_SETTING, _setting),
+)
+
+
+def read_nccl(lines: Iterable[str]) -> NcclLines:
+    """Return what the lines of a log say; lines of other programs are skipped."""
+    return NcclLines.together(said for line in lines for said in _said_by(line))
+
+
+def _said_by(line: str) -> Iterator[NcclLines]:
+    mark = _MARK.search(line)
+    if mark is None:
+        return
+    message, shown = _plain(line[mark.start() :]), _plain(line)[:_MAX_CHARS]
+    for regex, said in _FORMATS:
+        if match := regex.search(message):
+            yield said(match, shown)
+            break
+    for key, regex in _FACTS:
+        if regex.search(message):
+            yield NcclLines(multi_node_nvlink=key == NVLINK, evidence={key: shown})
+
+
+def _plain(line: str) -> str:
+    return _REPEATED.sub("", _TERMINAL_CODES.sub("", line)).strip()
+
+
+TCP = "TCP sockets"
+_LIBFABRIC = "Libfabric"  # part of the names of aws-ofi-nccl's network
+_TCP_PROVIDERS = ("tcp", "sockets", "udp", "net")
+_PROVIDER_NAMES = {
+    "efa": "EFA",
+    "cxi": "Slingshot",
+    "opx": "Omni-Path",
+    "psm2": "Omni-Path",
+    "psm3": "Omni-Path",
+    "verbs": "InfiniBand (libfabric)",
+}
+# what NCCL or its plugin says only on nodes that have a fabric, or are set up for one
+_FABRIC_SIGNS = (IB_DEVICES, IB_INTERFACE, OFI, OFI_NONE, OFI_OLD)
+_OFF = ("", "none", "0", "socket")
+_INFINIBAND_PORT = re.compile(r":\d+/IB\b")
+
+
+def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> NetworkVerdict | None:
+    """Return the verdict that the lines prove; None if they prove nothing.
+
+    Args:
+        found: what the lines say.
+        nodes: of the job; None if not known.
+        fabric: what else shows that there is a fast fabric, e.g. ``n1 has 4 EFA ports``; empty if nothing.
+    """
+    if found.multi_node_nvlink and not found.channels:
+        return _ok("NVLink between nodes", "NCCL connects the nodes by NVLink", found, NVLINK)
+    if found.node_counts == (1,) and not found.channels and (nodes is None or nodes == 1):
+        text = "all communicators of NCCL stay within one node"
+        return NetworkVerdict(NetworkState.NOT_APPLICABLE, "", text, _lines(found, ONE_NODE))
+    spans_nodes = bool(found.channels) or max((nodes or 0, *found.node_counts)) > 1
+    used = found.channels or found.networks
+    if not used:
+        return _of_first_lines(found, fabric, spans_nodes=spans_nodes)
+    slow = used.get(SOCKET, 0)
+    if slow == sum(used.values()):
+        return _sockets(found, fabric, spans_nodes=spans_nodes)
+    if slow:
+        what = "channels between nodes" if found.channels else "processes"
+        return NetworkVerdict(
+            NetworkState.DEGRADED,
+            f"{TCP} and {_fast_name(found)}",
+            f"{slow:,} of {sum(used.values()):,} {what} use TCP sockets, the others {_fast_name(found)}",
+            _lines(found, *_names_used(found)),
+            LOOK_AT_NODE,
+        )
+    return _fast(found)
+
+
+def _of_first_lines(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerdict | None:
+    """Return what the lines of the start prove, before NCCL says which network it uses."""
+    if found.providers:
+        return _libfabric(found)
+    if IB_DEVICES in found.evidence:
+        return _ok(_ib_name(found), f"NCCL found {_ib_name(found)} devices", found, IB_DEVICES)
+    if SOCKETS in found.evidence:
+        return _sockets(found, fabric, spans_nodes=spans_nodes)
+    return None
+
+
+def _fast(found: NcclLines) -> NetworkVerdict:
+    used = found.channels or found.networks
+    if any(_LIBFABRIC in name for name in used):
+        return _libfabric(found)
+    name = _fast_name(found)
+    return _ok(name, f"NCCL uses {name}{_gdr_text(found)}", found, *_names_used(found), IB_DEVICES)
+
+
+def _libfabric(found: NcclLines) -> NetworkVerdict:
+    slow = sum(number for name, number in found.providers.items() if _is_tcp(name))
+    lines = _lines(found, *(f"{PROVIDER} {name}" for name in found.providers), *_names_used(found))
+    if not found.providers:
+        if not found.rdma_channels:
+            text = "NCCL uses libfabric, but the log does not say over which network"
+            return NetworkVerdict(NetworkState.UNKNOWN, "libfabric", text, lines, SHOW_NCCL)
+        return _ok("libfabric", "NCCL uses libfabric with GPUDirect RDMA", found, *_names_used(found))
+    if slow == sum(found.providers.values()):
+        text = "libfabric, which NCCL uses, took its TCP provider instead of a fabric"
+        return NetworkVerdict(NetworkState.FALLBACK, TCP, text, lines, SHOW_EFA)
+    name = _fast_name(found)
+    if slow:
+        text = f"{slow:,} of {sum(found.providers.values()):,} processes use TCP, the others {name}"
+        return NetworkVerdict(NetworkState.DEGRADED, f"{TCP} and {name}", text, lines, LOOK_AT_NODE)
+    if GDR_OFF in found.evidence:
+        text = f"NCCL uses {name} without GPUDirect RDMA, which this instance type offers"
+        return NetworkVerdict(NetworkState.DEGRADED, name, text, (*_lines(found, GDR_OFF), *lines), GDR)
+    return NetworkVerdict(NetworkState.OK, name, f"NCCL uses {name}{_gdr_text(found)}", lines)
+
+
+def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerdict:
+    lines = _lines(
+        found,
+        *_names_used(found),
+        SOCKETS,
+        OFI_NONE,
+        OFI_OLD,
+        PLUGIN_MISSING,
+        IB_NONE,
+    )
+    if not spans_nodes:
+        text = "NCCL chose TCP sockets; whether it connects several nodes is not known"
+        return NetworkVerdict(NetworkState.UNKNOWN, TCP, text, lines, SHOW_NCCL)
+    why = fabric or _fabric_of(found)
+    if not why:
+        return NetworkVerdict(
+            NetworkState.UNKNOWN,
+            TCP,
+            "NCCL uses TCP sockets; whether the nodes have a faster network is not known",
+            lines,
+            LOOK_FOR_FABRIC,
+        )
+    switch = _switched_off(found)
+    because = f"{switch} is set to {found.settings[switch]}" if switch else why
+    evidence = (*_lines(found, switch), *lines) if switch else lines
+    return NetworkVerdict(
+        NetworkState.FALLBACK,
+        TCP,
+        f"NCCL uses TCP sockets, although there is a faster network: {because}",
+        evidence,
+        _unset(switch, found.settings[switch]) if switch else _sockets_advice(found, fabric),
+    )
+
+
+def _sockets_advice(found: NcclLines, fabric: str) -> str:
+    if OFI_OLD in found.evidence:
+        return UPDATE_LIBFABRIC
+    if OFI_NONE in found.evidence:
+        return SHOW_EFA
+    wants_ofi = "EFA" in fabric or "ofi" in found.settings.get("NCCL_NET_PLUGIN", "").lower()
+    return LOAD_OFI if wants_ofi or OFI in found.evidence else USE_IB
+
+
+def _fabric_of(found: NcclLines) -> str:
+    """Return what in the lines shows that there is a fabric, or is meant to be; empty if nothing."""
+    if IB_DEVICES in found.evidence or IB_INTERFACE in found.evidence:
+        return f"the nodes have {_ib_name(found)}"
+    if any(sign in found.evidence for sign in _FABRIC_SIGNS):
+        return "aws-ofi-nccl is installed"
+    for name in ("NCCL_NET_PLUGIN", "FI_PROVIDER", "NCCL_IB_HCA"):
+        value = found.settings.get(name, "")
+        if value.lower() not in _OFF and not _is_tcp(value):
+            return f"{name} is set to {value}"
+    return ""
+
+
+def _switched_off(found: NcclLines) -> str:
+    """Return the variable by which the user chose TCP; empty if there is none."""
+    if found.settings.get("NCCL_NET", "").lower() == SOCKET.lower():
+        return "NCCL_NET"
+    return "NCCL_IB_DISABLE" if found.settings.get("NCCL_IB_DISABLE", "0") not in ("", "0") else ""
+
+
+def _ok(transport: str, text: str, found: NcclLines, *names: str) -> NetworkVerdict:
+    return NetworkVerdict(NetworkState.OK, transport, text, _lines(found, *names))
+
+
+def _fast_name(found: NcclLines) -> str:
+    """Return the name of the network that is not TCP."""
+    providers = [name for name in found.providers if not _is_tcp(name)]
+    if providers:
+        return _PROVIDER_NAMES.get(providers[0].partition(";")[0], f"libfabric's {providers[0]}")
+    names = [name for name in (found.channels or found.networks) if name != SOCKET]
+    if names and names[0] != "IB":
+        return "InfiniBand" if names[0].startswith("IBext") else names[0]
+    return _ib_name(found)
+
+
+def _ib_name(found: NcclLines) -> str:
+    devices = found.evidence.get(IB_DEVICES, "")
+    return "RoCE" if "/RoCE" in devices and not _INFINIBAND_PORT.search(devices) else "InfiniBand"
+
+
+def _gdr_text(found: NcclLines) -> str:
+    """Return how far GPUs and network cards exchange data directly; empty if that is not known."""
+    total = sum(found.channels.values())
+    if found.rdma_channels and found.rdma_channels < total:
+        return f", {found.rdma_channels:,} of {count(total, 'channel')} with GPUDirect RDMA"
+    if found.rdma_channels or found.gdr:
+        return " with GPUDirect RDMA"
+    return " without GPUDirect RDMA" if total or found.gdr is False else ""
+
+
+def _is_tcp(provider: str) -> bool:
+    return provider.partition(";")[0].lower() in _TCP_PROVIDERS
+
+
+def _names_used(found: NcclLines) -> tuple[str, ...]:
+    channels = [f"{CHANNEL} {name}" for name in found.channels]
+    return (*channels, *(f"{NETWORK} {name}" for name in found.networks))
+
+
+def _lines(found: NcclLines, *names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found.evidence[name] for name in names if name in found.evidence))
