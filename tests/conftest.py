@@ -16,6 +16,7 @@ from hypothesis import settings
 from platformdirs import user_data_path
 
 from jobmon_core.domain.webhook import is_loopback
+from tests.support.order import DURATIONS, Recorder, order
 
 _TESTS = Path(__file__).resolve().parent
 _CHECKOUT = _TESTS.parent
@@ -31,8 +32,7 @@ _FORBIDDEN = tuple(
 _FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
 _MAX_NAME = 60  # characters of a value in the name of a test
 _numbers = itertools.count()
-_WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
-_GROUPS, _WAITING, _OTHERS = 0.25, 0.9, 1.0  # the part of the run after which all of them have started
+_REAL = _TESTS / "real"
 
 # xdist sets it in its workers; here, because test modules copy the environment when they are imported
 os.environ.pop("COLUMNS", None)
@@ -86,41 +86,23 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{val[:_MAX_NAME]!a}... ({len(val)})"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--record-durations", action="store_true", help=f"write how long each test takes into {DURATIONS}"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order a parallel run so that it keeps the processors busy, and ends in all workers at once.
-
-    Tests that wait for Slurm are spread among those that compute. A group takes one worker for minutes, so it
-    must begin early, but groups that all begin at once would leave nothing to compute meanwhile.
-    """
-    if not hasattr(config, "workerinput"):
-        return
-    units: dict[str, list[pytest.Item]] = {}
     for item in items:
-        units.setdefault(_unit(item), []).append(item)
-    kinds: dict[float, list[list[pytest.Item]]] = {_GROUPS: [], _WAITING: [], _OTHERS: []}
-    for unit in units.values():
-        kinds[_started_by(unit)].append(unit)
-    kinds[_GROUPS].sort(key=len, reverse=True)
-    position = {
-        item: started_by * index / len(kind)
-        for started_by, kind in kinds.items()
-        for index, unit in enumerate(kind)
-        for item in unit
-    }
-    items.sort(key=position.__getitem__)
-
-
-def _unit(item: pytest.Item) -> str:
-    """Return the name of the group that one worker runs, or of the test if it belongs to none."""
-    marker = item.get_closest_marker("xdist_group")
-    return f"group {marker.args[0]}" if marker else item.nodeid
-
-
-def _started_by(unit: list[pytest.Item]) -> float:
-    if unit[0].get_closest_marker("xdist_group"):
-        return _GROUPS
-    waits = any(unit[0].path.is_relative_to(folder) for folder in _WAIT_FOR_SLURM)
-    return _WAITING if waits else _OTHERS
+        if item.path.is_relative_to(_REAL):
+            item.add_marker("real")
+    if hasattr(config, "workerinput"):
+        order(items)
 
 
 @pytest.fixture

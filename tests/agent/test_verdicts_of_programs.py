@@ -21,7 +21,7 @@ from tests.support.program_places import NoSuchPlace, full_machine, in_cgroup, i
 from tests.support.waiting import eventually
 from tests.support.watched_program import QUICK, Watched, Within, watched
 
-pytestmark = pytest.mark.xdist_group("verdicts of programs")  # all tests use one run
+pytestmark = [pytest.mark.xdist_group("verdicts of programs"), pytest.mark.timeout(3600)]  # all use one run
 
 _ROUND_S = 0.5  # between two looks of the monitor
 _WITHIN_S = 1200.0  # after a machine stood still, a program must stand still for three times as long

@@ -23,7 +23,7 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
 
 
 # in one worker, because each cluster has many processes
-pytestmark = pytest.mark.xdist_group("private-slurm")
+pytestmark = [pytest.mark.xdist_group("private-slurm"), pytest.mark.real]
 
 
 @pytest.fixture(scope="module")

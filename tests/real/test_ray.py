@@ -21,7 +21,7 @@ from tests.support.real_ray import RealRay, install_ray
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.xdist_group("ray")  # all tests use one head
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(3600)]  # all tests use one head
 
 PROGRAM = Path(__file__).with_name("programs") / "ray_driver.py"
 PATIENCE_S = 600.0  # Ray starts a process of its own for each job, and the machine may be busy

@@ -21,7 +21,7 @@ from tests.support.real_ray import RealRay, install_ray
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.xdist_group("ray")  # all tests use one head
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(3600)]  # all tests use one head
 
 _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_", "RAY_"))
