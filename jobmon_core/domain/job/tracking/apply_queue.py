@@ -153,7 +153,7 @@ def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pe
 
 def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
     is_alive = row.state.is_alive
-    is_new_run = task.submit_s is not None and row.submit_s is not None and row.submit_s > task.submit_s
+    is_new_run = _is_later(row.submit_s, task.submit_s)
     if task.end is not None and not is_alive and not is_new_run:
         return task
     task = replace(
@@ -188,6 +188,10 @@ def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
             inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=reply.asked_s
         ),
     )
+
+
+def _is_later(submit_s: int | None, before_s: int | None) -> bool:
+    return submit_s is not None and before_s is not None and submit_s > before_s
 
 
 def _extend_history(

@@ -6,9 +6,12 @@ by the deadline, the outcome is unknown, never success, and ``End.why`` says why
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jobmon_core.domain.job.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.slurm.rows import Record, Usage
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow, Record
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 # the final state, its text as Slurm writes it, the source that reports it
@@ -17,6 +20,7 @@ _Evidence = tuple[JobState, str, Source]
 # 1, which scontrol prints as signal 1 and sacct as exit code 1.
 _WITHOUT_EXIT_CODE = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.DEADLINE})
 _PLACEHOLDERS = ((0, 1), (1, None))
+_NO_ROW = AccountingRow(JobRef(0), JobState.UNKNOWN, "")
 _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 
 
@@ -61,15 +65,15 @@ def requires_accounting(task: Task, inquiry: EndInquiry) -> bool:
 
 def _direct_evidence(inquiry: EndInquiry) -> _Evidence | None:
     """Return the end that the most trusted source reports: squeue, then accounting, then the record."""
-    row, record = inquiry.row, inquiry.record
-    record_ended = record is not None and not record.state.is_alive
+    row, record = inquiry.row, _ended_record(inquiry)
     if inquiry.queue_state is not None:
         # the record is newer than the squeue reply: if it shows the job alive, Slurm requeued it
-        was_requeued = record is not None and not record_ended
-        return None if was_requeued else (inquiry.queue_state, inquiry.queue_raw_state, Source.QUEUE)
+        if inquiry.record is not None and record is None:
+            return None
+        return inquiry.queue_state, inquiry.queue_raw_state, Source.QUEUE
     if row is not None and not row.state.is_alive:
         return row.state, row.raw_state, Source.ACCOUNTING
-    if record is not None and record_ended:
+    if record is not None:
         return record.state, record.raw_state, Source.RECORD
     return None
 
@@ -103,52 +107,74 @@ def _is_complete(task: Task, inquiry: EndInquiry, policy: Policy, now_s: float) 
 
 def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     state, raw_state, source = evidence
-    row = inquiry.row
-    record = inquiry.record if inquiry.record and not inquiry.record.state.is_alive else None
+    row = inquiry.row or _NO_ROW
+    record = _ended_record(inquiry)
     run = record or row  # slurmctld's record is exact where sacct's exit code is not
-    exit_code, signal = (run.exit_code, run.signal) if run else (None, None)
+    exit_code, signal = run.exit_code, run.signal
     if state in _WITHOUT_EXIT_CODE and (exit_code, signal) in _PLACEHOLDERS:
         exit_code = signal = None
-    nodes = (run.nodes if run else "") or task.nodes
-    started_s = (row.start_s if row else None) or (run.start_s if run else None) or task.start_s
-    ended_s = (row.end_s if row else None) or (run.end_s if run else None)
-    # for a job that never got a node, Slurm reports the time of its end as its start
-    started_s = started_s if nodes or started_s != ended_s else None
-    has_details = row is not None or inquiry.accounting is AccountingStatus.DISABLED
-    return End(
+    nodes = run.nodes or task.nodes
+    ended_s = row.end_s or run.end_s
+    started_s = row.start_s or run.start_s or task.start_s
+    if not nodes and started_s == ended_s:
+        started_s = None  # for a job that never got a node, Slurm reports the time of its end as its start
+    end = End(
         state=state,
-        raw_state=row.raw_state if row and row.state is state else raw_state,
+        raw_state=_raw_state(inquiry.row, state) or raw_state,
         outcome=_outcome(state, exit_code),
         source=source,
         exit_code=exit_code,
-        exit_code_exact=record.exit_code is not None if record else bool(row and row.exit_code_exact),
+        exit_code_exact=row.exit_code_exact,
         signal=signal,
-        derived_exit_code=row.derived_exit_code if row else None,
-        cancelled_by=row.cancelled_by if row else None,
-        dependency=record.dependency if record else "",
-        has_script=run.has_script if run else None,
+        derived_exit_code=row.derived_exit_code,
+        cancelled_by=row.cancelled_by,
+        has_script=run.has_script,
         started_s=started_s,
         ended_s=ended_s,
-        limit_s=(run.limit_s if run else None) or task.limit_s,
+        limit_s=run.limit_s or task.limit_s,
         nodes=nodes,
-        reason=(record.reason if record else "") or (row.reason if row else "") or task.reason,
-        usage=row.usage if row else Usage(),
-        eligible_s=(row.eligible_s if row else None) or (record.eligible_s if record else None),
-        why="" if has_details else _missing_details(state, record, started_s),
+        reason=row.reason or task.reason,
+        usage=row.usage,
+        eligible_s=row.eligible_s,
+        why=_missing_details(state, inquiry, started_s),
+    )
+    if record is None:
+        return end
+    return replace(
+        end,
+        exit_code_exact=record.exit_code is not None,
+        dependency=record.dependency,
+        reason=record.reason or end.reason,
+        eligible_s=row.eligible_s or record.eligible_s,
     )
 
 
-def _missing_details(state: JobState, record: Record | None, started_s: int | None) -> str:
+def _raw_state(row: AccountingRow | None, state: JobState) -> str:
+    """Return accounting's words for the state, which say more than squeue's; empty if it has another."""
+    return row.raw_state if row and row.state is state else ""
+
+
+def _ended_record(inquiry: EndInquiry) -> Record | None:
+    record = inquiry.record
+    return None if record is None or record.state.is_alive else record
+
+
+def _missing_details(state: JobState, inquiry: EndInquiry, started_s: int | None) -> str:
     """Name the details of an end that are not known without accounting; empty if none is missing."""
-    details = [
-        *(() if record else ("exit code", "exact end")),
-        *(("peak memory", "CPU time") if started_s is not None or record is None else ()),
-        *(("who cancelled it",) if state is JobState.CANCELLED else ()),
-    ]
-    missing = ", ".join(details)
+    if inquiry.row is not None or inquiry.accounting is AccountingStatus.DISABLED:
+        return ""
+    missing = []
+    record = _ended_record(inquiry)
+    if record is None:
+        missing += ["exit code", "exact end"]
+    if record is None or started_s is not None:
+        missing += ["peak memory", "CPU time"]
+    if state is JobState.CANCELLED:
+        missing.append("who cancelled it")
     if not missing:
         return ""
-    return f"accounting (sacct) gave no record of this job in time, so these stay unknown: {missing}"
+    named = ", ".join(missing)
+    return f"accounting (sacct) gave no record of this job in time, so these stay unknown: {named}"
 
 
 def _outcome(state: JobState, exit_code: int | None) -> Outcome:
