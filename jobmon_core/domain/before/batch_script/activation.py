@@ -46,10 +46,14 @@ def activations_of(script: BatchScript, values: Mapping[str, str | None]) -> Ite
         elif command.name in _MODULE:
             yield Activation(Kind.MODULE, command.line, " ".join(word or "?" for word in words[1:]))
         elif command.name in _CONDA and words[1:2] == ("activate",):
-            subject = next((word for word in words[2:] if word is None or not word.startswith("-")), "base")
-            yield Activation(Kind.CONDA, command.line, subject)
+            yield Activation(Kind.CONDA, command.line, _environment(words[2:]))
         elif command.name == "eval" and _sets_up_conda(command):
             yield Activation(Kind.CONDA_SETUP, command.line, "")
+
+
+def _environment(words: tuple[str | None, ...]) -> str | None:
+    """Return what ``conda activate`` activates."""
+    return next((word for word in words if word is None or not word.startswith("-")), "base")
 
 
 def _sourced(line: int, words: tuple[str | None, ...]) -> Activation:

@@ -221,22 +221,33 @@ def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathU
 def _made(program: Program, command: Command, values: Mapping[str, str | None]) -> Iterator[str]:
     """Yield the paths that a command creates, by its words."""
     if program.name in _MAKERS:
-        words = [word for word in program.arguments if word and not word.startswith("-")]
-        words = [word.partition("{")[0].rpartition("/")[0] or "." if "{" in word else word for word in words]
+        words = [_outside_braces(word) for word in program.arguments if word and not word.startswith("-")]
         yield from words if program.name in ("mkdir", "touch", "tee") else words[-1:]
     for each in command.redirections:
         if each.operator in _OUTPUT_OPERATORS and (target := each.target.value(values)):
             yield target
     if program.is_work:  # what an earlier program writes, a later one may read
-        previous = ""
-        for word in program.arguments:
-            option, _, value = (word or "").partition("=")
-            if _OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")) and value.strip(UNKNOWN):
+        yield from _outputs(program)
+
+
+def _outside_braces(word: str) -> str:
+    """Return the folder that stands before a brace expansion such as ``out/{a,b}``."""
+    before, brace, _ = word.partition("{")
+    return before.rpartition("/")[0] or "." if brace else word
+
+
+def _outputs(program: Program) -> Iterator[str]:
+    """Yield the values of options that name an output: ``--output=PATH`` and ``--output PATH``."""
+    previous = ""
+    for word in program.arguments:
+        option, _, value = (word or "").partition("=")
+        if _names_output(option):
+            if value.strip(UNKNOWN):
                 yield value
-            elif (
-                _OUTPUT.fullmatch(previous.lstrip("-").replace("-", "_"))
-                and previous.startswith("-")
-                and word
-            ):
-                yield word
-            previous = word or ""
+        elif word and previous.startswith("-") and _names_output(previous):
+            yield word
+        previous = word or ""
+
+
+def _names_output(option: str) -> bool:
+    return bool(_OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")))

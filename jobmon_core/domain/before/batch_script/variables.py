@@ -38,13 +38,21 @@ def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
             if found := ASSIGNMENT.fullmatch(word.raw):
                 value = without_prefix(word.parts, len(word.raw) - len(found[2]))
                 yield found[1], Word(value, found[2])
-    elif first.raw in _READING or first.raw in ("for", "select"):
-        names = rest if first.raw in _READING else rest[:1]
-        yield from ((word.raw, None) for word in names if _IDENTIFIER.fullmatch(word.raw))
-    elif first.raw == "let":
-        yield from ((found[0], None) for word in rest if (found := _IDENTIFIER.match(word.raw)))
-    elif first.raw == "printf" and rest[:1] and rest[0].raw == "-v":
-        yield from ((word.raw, None) for word in rest[1:2])
+    else:
+        yield from ((name, None) for name in _computed_names(first.raw, [word.raw for word in rest]))
+
+
+def _computed_names(command: str, words: list[str]) -> list[str]:
+    """Return the variables that a command fills with what only the job will know."""
+    if command in _READING:
+        return [word for word in words if _IDENTIFIER.fullmatch(word)]
+    if command in ("for", "select"):
+        return [word for word in words[:1] if _IDENTIFIER.fullmatch(word)]
+    if command == "let":
+        return [found[0] for word in words if (found := _IDENTIFIER.match(word))]
+    if command == "printf" and words[:1] == ["-v"]:
+        return words[1:2]
+    return []
 
 
 def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:

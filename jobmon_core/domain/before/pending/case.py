@@ -65,14 +65,18 @@ class Case(NamedTuple):
         names = {*(wanted or usable or (node.name for node in nodes))}
         found = []
         for each in self.facts.reservations:
-            is_over = (each.end_s or self.now_s + 1) <= self.now_s
-            if each.name == self.job.reservation or each.start_s is None or is_over:
-                continue
-            reserved = {*node_names(each.nodes)} & names
-            runs_into_it = self.job.limit_s is None or self.now_s + self.job.limit_s > each.start_s
-            if reserved and runs_into_it:
+            reserved = names.intersection(node_names(each.nodes))
+            if reserved and each.start_s is not None and self._runs_into(each, each.start_s):
                 found.append(Obstacle(each, len(reserved) == len(names), each.start_s <= self.now_s))
         return sorted(found, key=lambda obstacle: (not obstacle.takes_all, obstacle.reservation.start_s or 0))
+
+    def _runs_into(self, reservation: Reservation, start_s: float) -> bool:
+        """Whether the job would still run when another's reservation begins, if it started now."""
+        is_own = reservation.name == self.job.reservation
+        is_over = reservation.end_s is not None and reservation.end_s <= self.now_s
+        if is_own or is_over:
+            return False
+        return self.job.limit_s is None or self.now_s + self.job.limit_s > start_s
 
 
 Rule = Callable[[Case], Explanation]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from jobmon_core.domain.job.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, Record
+from jobmon_core.domain.slurm.rows import AccountingRow, DetailedRow, Record
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 # the final state, its text as Slurm writes it, the source that reports it
@@ -110,9 +110,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     row = inquiry.row or _NO_ROW
     record = _ended_record(inquiry)
     run = record or row  # slurmctld's record is exact where sacct's exit code is not
-    exit_code, signal = run.exit_code, run.signal
-    if state in _WITHOUT_EXIT_CODE and (exit_code, signal) in _PLACEHOLDERS:
-        exit_code = signal = None
+    exit_code, signal = _exit_status(state, run)
     nodes = run.nodes or task.nodes
     ended_s = row.end_s or run.end_s
     started_s = row.start_s or run.start_s or task.start_s
@@ -147,6 +145,11 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         reason=record.reason or end.reason,
         eligible_s=row.eligible_s or record.eligible_s,
     )
+
+
+def _exit_status(state: JobState, run: DetailedRow) -> tuple[int | None, int | None]:
+    status = (run.exit_code, run.signal)
+    return (None, None) if state in _WITHOUT_EXIT_CODE and status in _PLACEHOLDERS else status
 
 
 def _raw_state(row: AccountingRow | None, state: JobState) -> str:
