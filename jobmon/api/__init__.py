@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobmon.api.submitting import submit, watch
     from jobmon.api.watched import health, jobs, status, wait
     from jobmon_core.app.live.tasks import JobPhase
-    from jobmon_core.app.waiting.result import Result
+    from jobmon_core.app.wait import Result
     from jobmon_core.domain.channels import Level
     from jobmon_core.domain.errors import (
         AlreadyReported,
@@ -100,7 +100,7 @@ _DEFINED_IN = {
     "jobmon.api.submitting": "submit watch",
     "jobmon.api.explanation": "Evidence Explanation Problem",
     "jobmon_core.app.live.tasks": "JobPhase",
-    "jobmon_core.app.waiting.result": "Result",
+    "jobmon_core.app.wait": "Result",
     "jobmon_core.domain.channels": "Level",
     "jobmon_core.domain.errors": "AlreadyReported AlreadyWatched CommandBusy ConfigInvalid JobmonError "
     "SchedulerMissing SchedulerRejected SchedulerUnavailable StateUnreadable StorageFailed UnknownGroup "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.api.arguments import options, tell
 from jobmon.api.records import Sent
-from jobmon_core.app.chains.mark import write_marker
+from jobmon_core.app.chain import write_marker
 from jobmon_core.app.from_python import call, open_context
 from jobmon_core.app.messages.send import Notified
 from jobmon_core.domain.channels import Level

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from jobmon_core.app.live.tasks import JobPhase
-    from jobmon_core.app.waiting.result import Result
+    from jobmon_core.app.wait import Result
     from jobmon_core.domain.logs.progress.model import Confidence
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.lifecycle.health import Health

@@ -11,8 +11,7 @@ from jobmon.views.model import cause, doubt, leading, run_time_s, status_json
 from jobmon_core.app.from_python import call, open_context, restart_monitors
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview, statuses
-from jobmon_core.app.waiting.result import Result, overall
-from jobmon_core.app.waiting.wait import WaitForJobs, target_finder, wait_until_complete
+from jobmon_core.app.wait import Result, WaitForJobs, overall, target_finder, wait_until_complete
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.node.health.model import HealthReport
 from jobmon_core.domain.slurm.job_ids import ref_of

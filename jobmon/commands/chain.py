@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import UsageError, report, say
-from jobmon_core.app.chains.submit import Chain, InvalidStage, read_stage
+from jobmon_core.app.chain import Chain, InvalidStage, read_stage
 from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing

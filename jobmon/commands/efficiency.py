@@ -9,7 +9,7 @@ from jobmon.commands.results import print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
 from jobmon_core.app.jobs.efficiency import collect
-from jobmon_core.app.jobs.selection import RECENT_S
+from jobmon_core.app.jobs.find import RECENT_S
 
 if TYPE_CHECKING:
     import argparse

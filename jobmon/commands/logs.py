@@ -9,12 +9,10 @@ from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_conso
 from jobmon.errors import say
 from jobmon.views.model import age, pending_reason
 from jobmon.views.output import OutputScreen
-from jobmon_core.app.jobs.array_summary import is_waiting
-from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines
-from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.jobs.overview import current_status, ending_of, is_waiting, state_text
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import IndexSet
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import natural, open_context
-from jobmon_core.app.chains.mark import write_marker
+from jobmon_core.app.chain import write_marker
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import is_confirmed, open_context, period_s
 from jobmon.errors import say
 from jobmon.views.model import stamp
+from jobmon_core.app.jobs.find import last_change_s
 from jobmon_core.app.jobs.forget import prune
-from jobmon_core.app.jobs.selection import last_change_s
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.visible_text import one_line
 

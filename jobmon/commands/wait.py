@@ -10,15 +10,14 @@ from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import report, say
 from jobmon.views.waiting import Known, wait_json, wait_line
 from jobmon_core.app.jobs.overview import statuses
-from jobmon_core.app.waiting.result import Result, overall
-from jobmon_core.app.waiting.wait import WaitForJobs, target_finder, wait_until_complete
+from jobmon_core.app.wait import Result, WaitForJobs, overall, target_finder, wait_until_complete
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from jobmon_core.app.waiting.result import Waited
+    from jobmon_core.app.wait import Waited
     from jobmon_core.context import Context
 
 DESCRIPTION = """\

@@ -10,7 +10,6 @@ from jobmon.commands.common import absolute, job_ref, open_context, positive
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
 from jobmon.commands.watch_ray import add_ray_options, refuse_ray_options, show_reported, watch_ray
 from jobmon.errors import UsageError, report, say
-from jobmon_core.app.logout_warning import warning_in_job
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.processes.watch import (
     Found,
@@ -19,6 +18,7 @@ from jobmon_core.app.processes.watch import (
     processes_with_pids,
     watch_processes,
 )
+from jobmon_core.app.submit_warnings import warning_in_job
 from jobmon_core.app.watch import watch
 from jobmon_core.context import configurable_backends
 from jobmon_core.domain.backends import is_ray

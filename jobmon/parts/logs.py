@@ -12,7 +12,7 @@ from jobmon.api.logs import progress_record
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.progress import LogProgress
-from jobmon_core.app.live.appended_errors import AppendedErrors, own_patterns
+from jobmon_core.app.live.log_errors import AppendedErrors, own_patterns
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job.job_settings import JobSettings

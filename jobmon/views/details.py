@@ -16,10 +16,9 @@ from jobmon.views.status import health_text
 from jobmon.views.task_summary import hidden_lines, summary_rows, tasks_text, unwatched_note
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon.views.times import history_rows, time_rows
-from jobmon_core.app.jobs.array_summary import detailed_tasks, in_order
-from jobmon_core.app.jobs.ending import end_text, ending_of
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count, size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.console import Style
 from jobmon.views.model import evidence_json, stamp
 from jobmon.views.record import fields
-from jobmon_core.app.jobs.ending import end_text
+from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.humanize import listed
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
 

@@ -10,8 +10,8 @@ from jobmon.views.model import clock, elapsed, status_json
 from jobmon.views.record import fields, known_fields
 from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, Shrink, table_lines
-from jobmon_core.app.jobs.selection import OF_OUTCOME, group_of
-from jobmon_core.app.jobs.selection import Group as JobGroup
+from jobmon_core.app.jobs.find import OF_OUTCOME, group_of
+from jobmon_core.app.jobs.find import Group as JobGroup
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.many.groups.member_view import view_of
 from jobmon_core.domain.visible_text import one_line

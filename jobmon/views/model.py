@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.domain.before.pending.categories import category_of, pending_words
 from jobmon_core.domain.before.pending.wait import wait_json

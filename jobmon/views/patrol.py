@@ -18,7 +18,7 @@ from jobmon.views.model import (
     state_counts,
 )
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.app.jobs.find import Group, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.figures import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
 from jobmon.views.model import clock, span, state_counts
 from jobmon.views.record import fields
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind

@@ -23,9 +23,8 @@ from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
-from jobmon_core.app.jobs.array_summary import failed_count
-from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of, running_tasks
+from jobmon_core.app.jobs.find import Group, counts, fitting, group_of, running_tasks
+from jobmon_core.app.jobs.overview import ending_of, failed_count
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.categories import pending_words
 from jobmon_core.domain.humanize import count, listed
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.console import Console
+    from jobmon_core.app.jobs.find import Selected
     from jobmon_core.app.jobs.overview import Overview
-    from jobmon_core.app.jobs.selection import Selected
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.messages.scheduler_outage import Outage
     from jobmon_core.lifecycle.health import JobStatus

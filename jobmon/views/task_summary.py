@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import by_interest, pending_reason, state_counts, why_doubtful
-from jobmon_core.app.jobs.array_summary import problem_count
+from jobmon_core.app.jobs.overview import problem_count
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.slurm.job_ids import ref_of

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import clock, run_time_s, span
-from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.domain.before.pending.wait import held_text, wait_of
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
@@ -14,7 +14,7 @@ from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.jobs.ending import Ending
+    from jobmon_core.app.jobs.overview import Ending
     from jobmon_core.domain.job.tracking.model import End, StateChange, Task, WatchedJob
 
     Rows = Iterator[tuple[str, str]]

@@ -20,9 +20,9 @@ from jobmon.views.model import (
 from jobmon.views.record import fields
 from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
-from jobmon_core.app.jobs.ending import ending_of, state_text
-from jobmon_core.app.jobs.selection import Group, group_of
-from jobmon_core.app.waiting.result import Result
+from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.overview import ending_of, state_text
+from jobmon_core.app.wait import Result
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import one_line
@@ -30,7 +30,7 @@ from jobmon_core.domain.visible_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.app.waiting.result import Waited
+    from jobmon_core.app.wait import Waited
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus

@@ -17,10 +17,10 @@ from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progr
 from jobmon_core.analysis.job_logs import last_write_s, log_files, own_files, with_script_logs
 from jobmon_core.analysis.stacks import take_stacks
 from jobmon_core.analysis.worker_ends import with_workers
-from jobmon_core.app.jobs.array_summary import is_waiting, why_not_started, worst_task
 from jobmon_core.app.jobs.find import STDIN
+from jobmon_core.app.jobs.lookup import look_up
+from jobmon_core.app.jobs.overview import is_waiting, why_not_started, worst_task
 from jobmon_core.app.live.verdict import live_verdict
-from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.records.note import known_failure
 from jobmon_core.domain.backends import Machine, is_ray

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
-from jobmon_core.app.jobs.array_summary import worst_task
-from jobmon_core.app.jobs.ending import may_still_run
+from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.app.jobs.overview import config_fault, overview
-from jobmon_core.app.jobs.selection import Selection, select
+from jobmon_core.app.jobs.overview import config_fault, may_still_run, overview, worst_task
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.patrol.look import JobFiles, open_groups, read_files
 from jobmon_core.app.runs.rerun import plan_rerun

@@ -183,12 +183,11 @@ class SubmitJob:
 
     def _prepare(self, backend: str) -> None:
         """Do what takes time while sbatch is running."""
-        import jobmon_core.app.logout_warning
         import jobmon_core.domain.job.tracking.new_job
         import jobmon_core.store.jobs
         from jobmon_core.analysis.job_logs import read_script
-        from jobmon_core.app.checks.log_warning import log_warning
         from jobmon_core.app.sbatch_arguments import readable
+        from jobmon_core.app.submit_warnings import log_warning
         from jobmon_core.domain.before.batch_script.request import read_request
         from jobmon_core.domain.slurm.sbatch_options import script_of
         from jobmon_core.scheduler.backends import find_backend
@@ -240,17 +239,17 @@ class SubmitJob:
             )
 
     def _warn_of_early_end(self, backend: str, ref: JobRef) -> None:
-        from jobmon_core.app import logout_warning
+        from jobmon_core.app.submit_warnings import take_warning, warning_in_job
 
         outlives_monitor = not (is_local(backend) or self._request.sentinel)
-        if outlives_monitor and (warning := logout_warning.warning_in_job(str(ref))):
+        if outlives_monitor and (warning := warning_in_job(str(ref))):
             self._tell(warning)
         with suppress(StorageFailed):  # told before, and the exit code is that of sbatch
-            if warning := logout_warning.take_warning(self._ctx.home, user_name()):
+            if warning := take_warning(self._ctx.home, user_name()):
                 self._tell(warning)
 
     def _warn_of_host(self) -> None:
-        from jobmon_core.app.host_warnings import exposed_home, open_files_warning
+        from jobmon_core.app.submit_warnings import exposed_home, open_files_warning
 
         if warning := open_files_warning():
             self._tell(warning)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
 from jobmon_core.app.autostart import Autostart
-from jobmon_core.app.host_warnings import exposed_home
 from jobmon_core.app.patterns import check
 from jobmon_core.app.setup import describe_home, overriding_variables
+from jobmon_core.app.submit_warnings import exposed_home
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
 from jobmon_core.domain.humanize import count

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.jobs.find import find_ref
+from jobmon_core.app.jobs.overview import is_waiting, worst_task
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob

@@ -108,7 +108,7 @@ def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None
     [
         ("job.sh", "jobmon_core.domain.slurm.sbatch_options"),
         ("-p x --gres=gpu:1 job.sh", "jobmon_core.domain.slurm.sbatch_options"),
-        ("--exclusive job.sh", "jobmon_core.app.logout_warning"),
+        ("--exclusive job.sh", "jobmon_core.app.submit_warnings"),
     ],
 )
 def test_sbatch_starts_before_slow_modules_are_imported(

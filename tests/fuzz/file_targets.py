@@ -10,8 +10,8 @@ from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
 from jobmon.views.model import details_json, status_json
 from jobmon.views.status import status_lines
+from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.overview import Overview
-from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.digests import digest_message

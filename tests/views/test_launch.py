@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon.views.running import launch_json, launch_label, launch_lines
 from jobmon.views.top.drawing import ASCII
 from jobmon.views.top.job_page import JobPage
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.messages.card import card_of

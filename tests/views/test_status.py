@@ -9,8 +9,8 @@ from jobmon.views.console import Console
 from jobmon.views.model import clock
 from jobmon.views.status import status_lines, watch_lines
 from jobmon.views.text_width import text_width
+from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.overview import Overview
-from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, WatchedJob
 from jobmon_core.domain.messages.parts import job_title

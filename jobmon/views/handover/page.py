@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon.views.handover.job import code, job_section, part, shell
 from jobmon.views.model import stamp, state
 from jobmon.views.running import job_progress
-from jobmon_core.app.jobs.selection import Group as JobGroup
-from jobmon_core.app.jobs.selection import group_of
+from jobmon_core.app.jobs.find import Group as JobGroup
+from jobmon_core.app.jobs.find import group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.visible_text import in_markdown, one_line

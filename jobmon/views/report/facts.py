@@ -12,8 +12,8 @@ from jobmon.views.record import fields
 from jobmon.views.restarts import lineage_text
 from jobmon.views.telemetry import figures
 from jobmon.views.times import time_rows
-from jobmon_core.app.jobs.ending import end_text
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.job.report.timeline import loss_summary

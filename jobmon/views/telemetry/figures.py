@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (

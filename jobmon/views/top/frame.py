@@ -15,7 +15,7 @@ from jobmon.views.top.job_list import list_lines
 from jobmon.views.top.job_page import JobPage, log_lines
 from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
 from jobmon.views.top.state import Page, View, matching, reselected
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.jobs import dated
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count

@@ -24,7 +24,7 @@ from jobmon.views.top.rows import LETTERS, note, rate_per_s
 from jobmon.views.top.sections import Section, section_lines, shows_what_is_wanted, titled
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import WARNINGS

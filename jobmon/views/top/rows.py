@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import pending_reason, run_time_s, state, task_cause
 from jobmon.views.top.drawing import Span
-from jobmon_core.app.jobs.ending import ending_of, state_text
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.overview import ending_of, state_text
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.slurm.pending_reasons import pending_hint

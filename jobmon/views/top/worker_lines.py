@@ -10,7 +10,7 @@ from jobmon.views.model import age
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar
 from jobmon.views.top.rows import note, rate_per_s
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.humanize import rate
 from jobmon_core.domain.logs.progress.figures import percentage, units
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_rate_per_s, worker_state

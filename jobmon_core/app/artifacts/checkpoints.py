@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, checkpoints_of_task
-from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.output import with_log_paths
-from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.jobs.overview import current_status, in_order
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Phase

@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, named_path, own_files_of_runs
-from jobmon_core.app.jobs.array_summary import in_order
-from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.jobs.overview import current_status, in_order
 from jobmon_core.domain.artifacts.completeness import Completeness, Depth, compare
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
 from jobmon_core.domain.backends import Machine, machine_of_files

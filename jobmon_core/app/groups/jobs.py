@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.jobs.overview import statuses
-from jobmon_core.app.jobs.selection import Group as JobGroup
-from jobmon_core.app.jobs.selection import group_of
+from jobmon_core.app.jobs.find import Group as JobGroup
+from jobmon_core.app.jobs.find import group_of
+from jobmon_core.app.jobs.overview import ending_of, statuses
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import Outcome, Phase
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.health.files import JobFiles, read_files
-from jobmon_core.app.jobs.ending import end_text, ending_of, state_text
-from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.overview import overview
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group, find_job
+from jobmon_core.app.jobs.overview import end_text, ending_of, overview, state_text
 from jobmon_core.app.live.telemetry import tasks_with_agents
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
 from jobmon_core.app.patrol.look import named_state_ids

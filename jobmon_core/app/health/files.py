@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.checkpoints import checkpoints_of
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import LogErrors
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see `JobFiles`

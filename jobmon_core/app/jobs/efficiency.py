@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.ending.measured_use import node_histories
-from jobmon_core.app.jobs.array_summary import in_order
-from jobmon_core.app.jobs.find import all_jobs, find_job
-from jobmon_core.app.jobs.overview import lineages_of
-from jobmon_core.app.jobs.selection import last_change_s
+from jobmon_core.app.jobs.find import all_jobs, find_job, last_change_s
+from jobmon_core.app.jobs.overview import in_order, lineages_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.job.efficiency.measured import measured_use
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end

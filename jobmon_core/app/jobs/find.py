@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.overview import ending_of, problem_count
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
-from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.lifecycle.health import Health, JobStatus, find_watched
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.store.jobs import Unreadable
 
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _SLUID = re.compile(r"s[0-9A-Z]{13}")  # which Slurm 24.11 and later give each job
 LATEST = "latest"
@@ -120,3 +128,158 @@ def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
     raise UnknownJob(
         f"{argument!r} is neither a job id (12, 12_3, 12+1) nor the name of a watched job; {hint}{_LIST}"
     )
+
+
+RECENT_S = 7 * 86_400.0
+
+
+class Group(StrEnum):
+    """What a job does now, or how it ended: each job counts once."""
+
+    RUNNING = "running"
+    PENDING = "pending"
+    ENDING = "ending"  # it does not run any more, but its outcome is not known yet
+    RESTARTING = "to be restarted"  # it has ended, and the next attempt of its lineage is due
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNKNOWN = "of unknown outcome"
+    UNWATCHED = "no longer watched"
+
+
+OF_OUTCOME = {
+    Outcome.SUCCESS: Group.COMPLETED,
+    Outcome.FAILURE: Group.FAILED,
+    Outcome.CANCELLED: Group.CANCELLED,
+    Outcome.UNKNOWN: Group.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The jobs that the user asked for. Times are Unix seconds."""
+
+    refs: tuple[JobRef, ...] = ()
+    all: bool = False
+    failed: bool = False
+    running: bool = False
+    pending: bool = False
+    name: str = ""  # a pattern as in a shell
+    since_s: float | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The selected jobs, sorted by id, and how many others match."""
+
+    jobs: list[JobStatus]
+    older: int = 0  # not recent enough
+    beyond_limit: int = 0
+
+
+def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Selected:
+    """Return the jobs that match ``selection``; by default those that are watched or recent."""
+    matching = [each for each in jobs if _matches(each.job, selection)]
+    recent = [each for each in matching if _is_recent_enough(each, selection, now_s)]
+    recent.sort(key=by_id)
+    shown = recent if selection.limit is None else recent[max(0, len(recent) - selection.limit) :]
+    return Selected(shown, len(matching) - len(recent), len(recent) - len(shown))
+
+
+def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> list[int]:
+    """Return the positions of those of ``jobs``, sorted by id, that fit into ``room`` lines.
+
+    ``heights`` are the numbers of lines that they take. Plain successes are left out first, then other jobs
+    that do not run; of each kind the oldest.
+    """
+
+    def rank(position: int) -> tuple[bool, bool, int]:
+        job = jobs[position].job
+        group = group_of(job)
+        is_plain_success = group is Group.COMPLETED and not job.is_doubtful_success
+        return is_plain_success, group is not Group.RUNNING, -position
+
+    ranked = sorted(range(len(jobs)), key=rank)
+    used = list(accumulate(heights[position] for position in ranked))
+    return sorted(ranked[: bisect_right(used, room)])
+
+
+def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobRef]:
+    """Return those of ``refs`` that name none of ``jobs``."""
+    return [ref for ref in refs if not any(each.job.is_named_by(ref) for each in jobs)]
+
+
+def is_recent(status: JobStatus, now_s: float) -> bool:
+    """Whether a job is watched, has undelivered messages, or ended or was unwatched in the last 7 days."""
+    is_active = status.health is not Health.DONE or status.job.undelivered
+    return bool(is_active) or now_s - last_change_s(status.job) < RECENT_S
+
+
+def last_change_s(job: WatchedJob) -> float:
+    """Return when a job was concluded, else when its monitoring was stopped or began (Unix seconds)."""
+    return job.concluded_s or job.unwatched_s or job.registered_s
+
+
+def group_of(job: WatchedJob) -> Group:
+    """Return the one group that a job counts in."""
+    if job.is_restarting:
+        return Group.RESTARTING
+    if job.outcome is not None:
+        return OF_OUTCOME[job.outcome]
+    if job.unwatched_s is not None:
+        return Group.UNWATCHED
+    alive = _alive(job)
+    if job.tasks and not job.pending_indices and not alive:
+        return Group.ENDING
+    return Group.PENDING if all(task.state.phase is Phase.WAITING for task in alive) else Group.RUNNING
+
+
+def running_tasks(job: WatchedJob) -> int:
+    """Return the number of tasks of a job that run."""
+    return sum(task.state.phase is not Phase.WAITING for task in _alive(job))
+
+
+def _alive(job: WatchedJob) -> list[Task]:
+    """Return the tasks that neither ended nor left the queue."""
+    return [task for task in job.tasks.values() if not (task.end or ending_of(task))]
+
+
+def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:
+    """Return the number of jobs in each group that has any, in the order of `Group`."""
+    numbers = Counter(group_of(each.job) for each in jobs)
+    return [(group, numbers[group]) for group in Group if numbers[group]]
+
+
+def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> bool:
+    if selection.all or selection.refs:
+        return True
+    if selection.since_s is None:
+        return is_recent(status, now_s)
+    return status.health is not Health.DONE or last_change_s(status.job) >= selection.since_s
+
+
+def _matches(job: WatchedJob, selection: Selection) -> bool:
+    if selection.refs and not any(job.is_named_by(ref) for ref in selection.refs):
+        return False
+    if selection.name and not any(fnmatchcase(name, selection.name) for name in job.names):
+        return False
+    return _matches_state(job, selection)
+
+
+def _matches_state(job: WatchedJob, selection: Selection) -> bool:
+    if not (selection.failed or selection.running or selection.pending):
+        return True
+    group = group_of(job)
+    return (
+        (selection.failed and problem_count(job) > 0)
+        or (selection.running and group is Group.RUNNING)
+        or (selection.pending and group is Group.PENDING)
+    )
+
+
+def by_id(status: JobStatus) -> tuple[int, int, int, float]:
+    """Return the sort key of a job: its id, then the time when jobmon began to watch it."""
+    ref = status.job.ref
+    component = -1 if ref.component is None else ref.component
+    return ref.job_id, component, -1 if ref.task is None else ref.task, status.job.registered_s

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.output import OutputText, begin_following, task_to_read, task_with_new_log
+from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.lifecycle.health import Health, job_status
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.explainer import canceller_name
 from jobmon_core.domain.decide import interval_s
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissing
+from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.tracking.apply_queue import apply_queue
+from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S, Policy
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.lineages import lineage_id_of
@@ -22,8 +28,8 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Lineage
-    from jobmon_core.domain.job.tracking.model import WatchedJob
-    from jobmon_core.domain.slurm.rows import QueueRow
+    from jobmon_core.domain.job.tracking.model import End, EndInquiry, Task, WatchedJob
+    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Record
 
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0
@@ -173,3 +179,149 @@ class _LatestAnswers:
         for row in self._ctx.scheduler(backend).read_queue(stored.text, self._job_ids):
             rows.setdefault(row.ref.job_id, []).append(row)
         return _Answer(stored.asked_s, rows)
+
+
+class Ending(NamedTuple):
+    """What is known of a task that ended or left the queue, but whose outcome is not known yet."""
+
+    state: JobState | None  # the final state; None if no source shows one
+    started_s: int | None
+    ended_s: int | None
+
+    @property
+    def text(self) -> str:
+        """What is known, and what jobmon still waits for."""
+        if self.state is None:
+            return "no longer listed, outcome not known yet"
+        return "ended, unless requeued" if self.state.may_return else "ended, waiting for details"
+
+    @property
+    def elapsed_s(self) -> int | None:
+        """The run time in seconds, if its start and its end are known."""
+        if self.started_s is None or self.ended_s is None:
+            return None
+        return max(0, self.ended_s - self.started_s)
+
+
+def ending_of(task: Task) -> Ending | None:
+    """Return what is known of a task that does not run any more but has no outcome; None for any other."""
+    if task.end or task.inquiry is None:
+        return None
+    shown, source = task.inquiry.queue_state, _final_row(task.inquiry)
+    state = shown or (source.state if source else None)
+    started_s = (source.start_s if source else None) or task.start_s
+    ended_s = source.end_s if source else None
+    # of a job that never got a node, Slurm reports the end as the start
+    if started_s == ended_s and not task.has_started:
+        started_s = None
+    return Ending(state, started_s, ended_s)
+
+
+def _final_row(inquiry: EndInquiry) -> AccountingRow | Record | None:
+    rows = (inquiry.row, inquiry.record)
+    return next((row for row in rows if row and not row.state.is_alive), None)
+
+
+def may_still_run(job: WatchedJob) -> bool:
+    """Whether a task of a job is not known to have ended, e.g. because nobody watches it any more."""
+    ends = [task.end for task in job.tasks.values() if task.end]
+    return not job.ended or any(end.outcome is Outcome.UNKNOWN for end in ends)
+
+
+def state_text(end: End) -> str:
+    """Return the final state, with the user who cancelled, e.g. ``CANCELLED by you``."""
+    if end.cancelled_by is not None:
+        return f"{end.state} by {canceller_name(end.cancelled_by)}"
+    return end.raw_state or end.state
+
+
+def end_text(end: End) -> str:
+    """Return the final state, and the exit code or signal if it tells more, e.g. ``FAILED, exit code 1``."""
+    # the exit code 0 of a job that timed out would confuse, as would the signal that cancelled a job
+    shows_exit = (
+        end.exit_code
+        or (end.signal and end.state is JobState.FAILED)
+        or (end.exit_code == 0 and end.state is JobState.COMPLETED)
+    )
+    return (
+        f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal, is_exact=end.exit_code_exact)}"
+        if shows_exit
+        else state_text(end)
+    )
+
+
+_BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
+_NEW_S = 10.0  # for so long, an answer of the scheduler counts as new
+# the task whose outcome comes first here stands for a job; None: it has started, but not ended
+_TO_SHOW: tuple[Outcome | None, ...] = (
+    Outcome.FAILURE,
+    Outcome.UNKNOWN,
+    None,
+    Outcome.CANCELLED,
+    Outcome.SUCCESS,
+)
+
+
+def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
+    """Return at most ``limit`` tasks to show in detail, sorted by index: those that `problem_count` counts.
+
+    If there are more, the first of each cause are chosen before others.
+    """
+    groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
+    ranked = sorted(
+        (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
+    )
+    return in_order([job.tasks[key] for _, _, key in ranked[:limit]])
+
+
+def worst_task(tasks: Iterable[Task]) -> Task | None:
+    """Return the task to explain or to show for all of them: the first with the worst outcome, if any."""
+    return min(tasks, key=_rank, default=None)
+
+
+def is_waiting(task: Task) -> bool:
+    """Whether a task has neither started nor ended."""
+    return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
+
+
+def why_not_started(job: WatchedJob, task: Task | None, now_s: float) -> str:
+    """Return why a task, or a job without known tasks (None), has no run to show, as words after its id.
+
+    An answer of the scheduler that is not new has its age: the task may have started since.
+    """
+    if task is None and job.closed:
+        return "is no longer watched, and jobmon never saw it start"
+    if task is None and not job.pending_indices:
+        return "is not listed by the scheduler yet"
+    reason = stated_reason(task.reason if task else job.pending_reason)
+    verb = "waits for its next start" if task and task.has_started else "has not started"
+    age_s = now_s - job.answered_s if job.answered_s is not None else 0.0
+    asked = f"as of {duration(age_s)} ago" if age_s >= _NEW_S else ""
+    return f"{verb} ({', '.join(filter(None, (task.state if task else JobState.PENDING, reason, asked)))})"
+
+
+def in_order(tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks sorted by their index."""
+    return sorted(tasks, key=task_index)
+
+
+def task_index(task: Task) -> int:
+    """Return the index of an array task or component; 0 without a valid one."""
+    ref = ref_of(0, task.key)
+    return ref.task or ref.component or 0
+
+
+def failed_count(job: WatchedJob) -> int:
+    """Return the number of tasks that failed; an unknown outcome is no failure."""
+    return sum(1 for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE)
+
+
+def problem_count(job: WatchedJob) -> int:
+    """Return the number of tasks that failed, ended with unknown outcome or succeeded doubtfully."""
+    ends = (task.end for task in job.tasks.values() if task.end)
+    return sum(1 for end in ends if end.outcome in _BAD) + job.doubtful_tasks
+
+
+def _rank(task: Task) -> tuple[bool, int, bool, int]:
+    outcome = task.end.outcome if task.end else None
+    return is_waiting(task), _TO_SHOW.index(outcome), not task.is_doubtful_success, task_index(task)

@@ -11,10 +11,9 @@ from jobmon_core.analysis.job_logs import (
     own_files,
 )
 from jobmon_core.analysis.progress import settings_of_task, with_known_total
-from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files, with_log_paths
-from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.jobs.overview import current_status, in_order
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_settings import JobSettings

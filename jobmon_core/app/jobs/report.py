@@ -6,10 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
-from jobmon_core.app.jobs.array_summary import in_order, is_waiting, why_not_started, worst_task
-from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.overview import current_status, lineages_of
+from jobmon_core.app.jobs.overview import (
+    current_status,
+    ending_of,
+    in_order,
+    is_waiting,
+    lineages_of,
+    why_not_started,
+    worst_task,
+)
 from jobmon_core.app.live.tasks import live_tasks, ongoing_now
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.report.series import Window

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.array_summary import task_index
-from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses
-from jobmon_core.app.jobs.selection import by_id
+from jobmon_core.app.jobs.find import by_id
+from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses, task_index
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import LiveAgents

@@ -7,8 +7,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.scheduler.backends import BACKENDS

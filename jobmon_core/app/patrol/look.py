@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.ending.outputs import own_outputs
 from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.outputs.done import look_for_done
-from jobmon_core.app.jobs.array_summary import in_order, is_waiting
-from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.overview import config_fault, overview
-from jobmon_core.app.jobs.selection import Group as JobGroup
-from jobmon_core.app.jobs.selection import Selection, by_id, group_of, select
+from jobmon_core.app.jobs.find import Group as JobGroup
+from jobmon_core.app.jobs.find import Selection, by_id, find_job, group_of, select
+from jobmon_core.app.jobs.overview import config_fault, in_order, is_waiting, overview
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explainer import explain_task
-from jobmon_core.app.lookup import look_up
+from jobmon_core.app.jobs.lookup import look_up
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.restarts.first_attempt import first_attempt
 from jobmon_core.app.runs.submit_request import SubmitRequest

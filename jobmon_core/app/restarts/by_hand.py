@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.restarts.facts import proof_of_death
 from jobmon_core.analysis.restarts.pick import as_picked, checkpoint_at, pick
 from jobmon_core.app.groups.edit import update
-from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import may_still_run
 from jobmon_core.app.restarts.lineages import wake_monitor
 from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.app.runs.rerun import plan_rerun

@@ -13,9 +13,9 @@ from jobmon_core.analysis.ending.run_changes import (
     find_last_good,
 )
 from jobmon_core.analysis.job_logs import log_files
-from jobmon_core.app.jobs.array_summary import worst_task
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
+from jobmon_core.app.jobs.overview import worst_task
 from jobmon_core.app.runs.record import scheduler_script
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.many.provenance.compare import compare, script_path

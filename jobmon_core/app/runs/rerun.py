@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.ending import may_still_run
 from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import may_still_run
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable, split
 from jobmon_core.domain.backends import is_ray, submit_words, url_of

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, problem_count, worst_task
+from jobmon_core.app.jobs.overview import detailed_tasks, failed_count, problem_count, worst_task
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.job_records import OOM, ended, failed, job_of, succeeded
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.app.jobs.selection import (
+from jobmon_core.app.jobs.find import (
     RECENT_S,
     Group,
     Selection,

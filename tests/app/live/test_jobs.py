@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.jobs import Listing, LiveJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.job.job_progress import JobProgress

@@ -17,8 +17,8 @@ from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE, Symbols
 from jobmon.views.top.frame import Model, frame, plain
 from jobmon.views.top.state import Page, View
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.output import OutputText
-from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Artifacts

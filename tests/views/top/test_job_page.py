@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from jobmon.views.console import Style
 from jobmon.views.top.job_page import JobPage, log_lines
+from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.output import OutputText
-from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon.views.waiting import Known, wait_line
-from jobmon_core.app.waiting.result import Result, Waited
-from jobmon_core.app.waiting.wait import Target, WaitForJobs
+from jobmon_core.app.wait import Result, Target, Waited, WaitForJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home

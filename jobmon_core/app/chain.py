@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +19,7 @@ from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.job.job_settings import ChainStage
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, script_directives
+from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,3 +136,25 @@ def _require_script(text: str, operands: Sequence[str]) -> None:
 
 def _is_file(path: str) -> bool:
     return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises without permission
+
+
+def write_marker(ctx: Context, name: str, exit_status: int, note: str = "") -> Path:
+    """Write a marker at the path ``name`` in one step, in place of an older one; return its absolute path.
+
+    It is one line of JSON: when, where and by which job it was written, an exit status, and a note.
+
+    Raises:
+        StorageFailed: it cannot be written.
+    """
+    path = Path(name).expanduser().absolute()
+    now_s = ctx.clock.now()
+    content = {
+        "exit_status": exit_status,
+        "at_s": int(now_s),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now_s)),
+        "host": os.uname().nodename,
+        "job_id": ctx.environment.get("SLURM_JOB_ID", ""),
+        "note": note,
+    }
+    write_atomically(path, f"{json.dumps(content)}\n".encode())
+    return path

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.app.waiting.result import Result, judge, overall
+from jobmon_core.app.wait import Result, judge, overall
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.logout_warning import take_warning, warning_in_job
+from jobmon_core.app.submit_warnings import take_warning, warning_in_job
 from jobmon_core.host.logind import Logind
 from jobmon_core.store.home import Home
 

@@ -1,1 +1,0 @@
-"""Use cases about chains of jobs."""

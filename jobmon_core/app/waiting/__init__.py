@@ -1,1 +1,0 @@
-"""Use case: wait until jobs are over."""
