@@ -7,14 +7,13 @@ are part of the result.
 from __future__ import annotations
 
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from gzip import BadGzipFile, GzipFile
-from io import RawIOBase
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, clean_lines, is_binary
 from jobmon_core.domain.redaction import PRIVATE_KEY, without_private_keys
+from jobmon_core.observe.logs.gzip_stream import inflated
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ def _count_lines(file: RegularFile, end: int) -> int:
 
 
 _MAGIC = b"\x1f\x8b\x08"
-_STEP = 64 * 1024  # bytes read or decompressed at once
 # Decompressing up to these limits takes a few seconds. An archive beyond them is a decompression bomb, or too
 # large to decompress as a whole.
 _MAX_COMPRESSED = 64 * 2**20
@@ -115,120 +113,44 @@ def _is_compressed(file: RegularFile) -> bool:  # whatever its name
     return file.read_at(0, len(_MAGIC)) == _MAGIC
 
 
+def _decompressed(file: RegularFile, faults: list[str]) -> Iterator[bytes]:
+    """Yield the content of a compressed file; if not all of it, add to ``faults`` why."""
+    size = 0
+    try:
+        for count, (piece, read) in enumerate(inflated(file)):
+            yield piece
+            size += len(piece)
+            if count > _MAX_PIECES or size > _MAX_DECOMPRESSED or read > _MAX_COMPRESSED:
+                faults.append(_TOO_MUCH)
+                return
+    except EOFError:
+        faults.append(_TRUNCATED)
+    except zlib.error:
+        faults.append(_DAMAGED)
+
+
 def _decompressed_start(file: RegularFile, max_bytes: int) -> LogChunk:
-    data = bytearray()
-    archive = _Archive(file)
-    for piece in archive.pieces():
+    data, faults = bytearray(), list[str]()
+    for piece in _decompressed(file, faults):
         data += piece
         if len(data) > max_bytes:
             break
-    complete = len(data) <= max_bytes and not archive.fault
-    return LogChunk(bytes(data[:max_bytes]), complete, note=archive.fault)
+    complete = len(data) <= max_bytes and not faults
+    return LogChunk(bytes(data[:max_bytes]), complete, note="".join(faults))
 
 
 def _decompressed_end(file: RegularFile, max_bytes: int) -> LogChunk:
-    end = _LastBytes(max_bytes)
-    archive = _Archive(file)
-    for piece in archive.pieces():
-        end.add(piece)
-    end.trim()
-    complete = not end.begins_late and not archive.fault
-    return LogChunk(bytes(end.data), complete, end.lines_before, end.begins_line, archive.fault)
-
-
-class _LastBytes:
-    """The last bytes of a stream, and the number of lines before them."""
-
-    def __init__(self, size: int) -> None:
-        self.data = bytearray()
-        self.lines_before = 0
-        self.begins_line = True
-        self.begins_late = False  # bytes before ``data`` were dropped
-        self._size = size
-
-    def add(self, piece: bytes) -> None:
-        self.data += piece
-        if len(self.data) >= 2 * self._size:  # rarely, because trimming moves the remaining bytes
-            self.trim()
-
-    def trim(self) -> None:
-        excess = len(self.data) - self._size
-        if excess > 0:
-            self.lines_before += self.data.count(b"\n", 0, excess)
-            self.begins_line = self.data.endswith(b"\n", 0, excess)
-            self.begins_late = True
-            del self.data[:excess]
-
-
-class _Archive:
-    """One pass through a compressed file, up to its end, its first fault, or the limits."""
-
-    def __init__(self, file: RegularFile) -> None:
-        self.fault = ""  # why the pass ended early; completes a sentence that starts with the path
-        self._file = file
-        self._decompressed = 0  # bytes
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the decompressed content; sets ``fault`` if the pass ends early."""
-        source = _Source(self._file)
-        try:
-            for count, piece in enumerate(_decompress(source)):
-                self._decompressed += len(piece)
-                yield piece
-                if count > _MAX_PIECES or self._decompressed > _MAX_DECOMPRESSED:
-                    self.fault = _TOO_MUCH
-                    return
-        except EOFError:
-            self.fault = _TRUNCATED if self._file.size <= _MAX_COMPRESSED else _TOO_MUCH
-        except BadGzipFile:
-            self.fault = _DAMAGED
-        except zlib.error:
-            self.fault = _DAMAGED
-            yield self._up_to_damage(source.offset)
-
-    def _up_to_damage(self, offset: int) -> bytes:
-        """Return the output that zlib discarded with the failed call, by feeding it single bytes instead."""
-        found = bytearray()
-        position = 0
-        with suppress(zlib.error):
-            for piece in _decompress(_Source(self._file, single_bytes_from=offset)):
-                position += len(piece)
-                if position > self._decompressed:
-                    found += piece[self._decompressed - position :]
-        return bytes(found)
-
-
-class _Source(RawIOBase):
-    """The compressed bytes as GzipFile reads them: in order, and at most ``_MAX_COMPRESSED`` of them."""
-
-    def __init__(self, file: RegularFile, single_bytes_from: int = _MAX_COMPRESSED) -> None:
-        self.offset = 0  # where the latest call of read() started
-        self._file = file
-        # GzipFile skips zeros at the end one by one, so only those that may belong to the archive are read
-        self._end = min(end_of_text(file) + _STEP, _MAX_COMPRESSED)
-        self._single_bytes_from = single_bytes_from
-        self._next = 0
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return up to ``size`` bytes; none at the end."""
-        self.offset = self._next
-        most = 1 if self.offset >= self._single_bytes_from else size
-        data = self._file.read_at(self.offset, min(most, self._end - self.offset))
-        self._next += len(data)
-        return data
-
-
-def _decompress(source: _Source) -> Iterator[bytes]:
-    """Yield the content in pieces.
-
-    Raises:
-        EOFError: the file ends too early.
-        BadGzipFile: a header or a checksum is wrong.
-        zlib.error: the compressed data are damaged.
-    """
-    with GzipFile(fileobj=source) as stream:
-        while piece := stream.read1(_STEP):
-            yield piece
+    data, faults = bytearray(), list[str]()
+    lines_before, begins_line, is_whole = 0, True, True
+    for piece in chain(_decompressed(file, faults), [None]):
+        data += piece or b""
+        excess = len(data) - max_bytes
+        if excess > max_bytes or (piece is None and excess > 0):  # rarely, since it moves the remaining bytes
+            lines_before += data.count(b"\n", 0, excess)
+            begins_line = data.endswith(b"\n", 0, excess)
+            is_whole = False
+            del data[:excess]
+    return LogChunk(bytes(data), is_whole and not faults, lines_before, begins_line, "".join(faults))
 
 
 TAIL_BYTES = 256 * 1024

@@ -11,11 +11,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
-from jobmon_core.observe.artifacts.formats import gzip_stream, hdf5, npy, parquet, zip_archive, zstd
+from jobmon_core.observe.artifacts.formats import archives, arrays, hdf5, parquet
 from jobmon_core.observe.artifacts.formats.csv_table import check_csv
 from jobmon_core.observe.artifacts.formats.json_file import check_json, check_json_lines
 from jobmon_core.observe.artifacts.formats.msgpack import check_msgpack
-from jobmon_core.observe.artifacts.formats.safetensors import check_safetensors, is_safetensors
 from jobmon_core.observe.artifacts.formats.source import (
     PIECE,
     Content,
@@ -25,7 +24,6 @@ from jobmon_core.observe.artifacts.formats.source import (
     Truncated,
     pieces,
 )
-from jobmon_core.observe.artifacts.formats.tar import check_tar, is_tar
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
 if TYPE_CHECKING:
@@ -40,10 +38,10 @@ MAX_BYTES = 2 * 2**20  # of one file that are read; the headers of some formats 
 WHOLE = 2**62  # in place of `MAX_BYTES`: read the whole file, e.g. to count its records
 
 _BY_SIGNATURE: tuple[tuple[bytes, str, Check], ...] = (
-    *((signature, "zip", zip_archive.check_zip) for signature in zip_archive.SIGNATURES),
-    (npy.SIGNATURE, "npy", npy.check_npy),
+    *((signature, "zip", archives.check_zip) for signature in archives.ZIP_SIGNATURES),
+    (arrays.NPY_SIGNATURE, "npy", arrays.check_npy),
     (parquet.MAGIC, "parquet", parquet.check_parquet),
-    (zstd.SIGNATURE, "zstd", zstd.check_zstd),
+    (archives.ZSTD_SIGNATURE, "zstd", archives.check_zstd),
     (hdf5.SIGNATURE, "hdf5", hdf5.check_hdf5),
 )
 _TEXT: dict[str, tuple[str, Check]] = {
@@ -128,7 +126,7 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
     head = source.read_at(0, _HEAD)
     if head.startswith(_LFS_POINTER):
         raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
-    if head.startswith(gzip_stream.SIGNATURE):
+    if head.startswith(archives.GZIP_SIGNATURE):
         return _unpacked(source, name, max_bytes)
     suffix = PurePath(name).suffix
     if check := _by_content(source, head):
@@ -136,11 +134,11 @@ def _content(source: Source, name: str, max_bytes: int) -> Content:
     if suffix in _TEXT:
         return _TEXT[suffix][1](source, max_bytes)
     if suffix == ".safetensors":
-        return check_safetensors(source, max_bytes)
+        return arrays.check_safetensors(source, max_bytes)
     if suffix == ".msgpack":
         return check_msgpack(source, max_bytes)
     if suffix == ".tar":
-        return check_tar(source, max_bytes)
+        return archives.check_tar(source, max_bytes)
     if suffix in _BINARY or suffix in _SAVED:
         _check_begin(source, suffix, max_bytes)
     raise NotChecked("has no format that jobmon can check")
@@ -152,9 +150,9 @@ def _by_content(source: Source, head: bytes) -> Check | None:
             return check
     if hdf5.find_superblock(source) is not None:
         return hdf5.check_hdf5
-    if is_safetensors(source):
-        return check_safetensors
-    return check_tar if is_tar(source) else None
+    if arrays.is_safetensors(source):
+        return arrays.check_safetensors
+    return archives.check_tar if archives.is_tar(source) else None
 
 
 def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
@@ -183,20 +181,20 @@ def _is_nul(data: bytes) -> bool:
 
 def _unpacked(source: Source, name: str, max_bytes: int) -> Content:
     """Return the content of a gzip file: that of the file in it, if its format can be checked."""
-    unpacked = gzip_stream.unpack(source, max_bytes)
-    if not unpacked.content.size:
+    unpacked, is_whole = archives.unpack(source, max_bytes)
+    if not unpacked.size:
         return Content("gzip")
     inner = name.removesuffix(".gz").removesuffix(".tgz")
     try:
-        if unpacked.content.read_at(0, 3) == gzip_stream.SIGNATURE:  # one level is enough
+        if unpacked.read_at(0, 3) == archives.GZIP_SIGNATURE:  # one level is enough
             return Content("gzip", is_sampled=True)
-        found = _content(unpacked.content, inner, max_bytes)
+        found = _content(unpacked, inner, max_bytes)
     except NotChecked:
-        return Content("gzip", is_sampled=not unpacked.is_whole)
+        return Content("gzip", is_sampled=not is_whole)
     except Truncated:
-        if unpacked.is_whole:
+        if is_whole:
             raise
         return Content("gzip", is_sampled=True)
-    if not unpacked.is_whole:
+    if not is_whole:
         found = found._replace(records=None, is_sampled=True)
     return found._replace(format=f"{found.format}.gz")

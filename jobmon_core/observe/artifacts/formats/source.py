@@ -23,36 +23,8 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
-    """Bytes in memory."""
-
-    data: bytes
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return len(self.data)
-
-    def read_at(self, offset: int, count: int) -> bytes:
-        """Return ``count`` bytes, fewer only at the end."""
-        return self.data[offset : offset + count]
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The start of a file. Of the rest, only the size is known."""
-
-    data: bytes
-    size: int
-
-    def read_at(self, offset: int, count: int) -> bytes:
-        """Return those of the bytes that are known."""
-        return self.data[offset : offset + count]
-
-
-@dataclass(frozen=True, slots=True)
 class Ends:
-    """The start and the end of a file; what lies between is not known."""
+    """The start and the end of a file, or all of it; what lies between is not known."""
 
     head: bytes
     tail: bytes

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from jobmon_core.observe.artifacts.formats.json_file import check_json, count_elements, decoded
-from jobmon_core.observe.artifacts.formats.source import Bytes, Damaged, Truncated
+from jobmon_core.observe.artifacts.formats.source import Damaged, Ends, Truncated
 
 _TEXTS = (
     r'{"a":[1,-2.5e+3,"\u00e9\\\"x",null,true,false,NaN,-Infinity,{}],"b":{"c":[[],[[1]]]}}',
@@ -23,6 +23,10 @@ _ARRAYS = (
     "[1,2,3]",
 )
 _LETTERS = '{}[]",:0123456789.eE+-tfnu\\ '
+
+
+def _whole(data: bytes) -> Ends:
+    return Ends(data, b"", len(data))
 
 
 def _is_json(text: str) -> bool:
@@ -52,7 +56,7 @@ def test_any_text_is_judged_as_by_json_loads(seed: int) -> None:
     for _ in range(600):
         text = _altered(draw.choice(_TEXTS), draw)
         try:
-            check_json(Bytes(text.encode()), 2**20)
+            check_json(_whole(text.encode()), 2**20)
         except Damaged:
             assert not _is_json(text), text
         else:
@@ -79,20 +83,20 @@ def test_a_text_that_is_cut_anywhere_is_truncated(text: str) -> None:
         with pytest.raises(Truncated):
             decoded(text[:end])
         with pytest.raises(Truncated):
-            check_json(Bytes(text[:end].encode()), 2**20)
+            check_json(_whole(text[:end].encode()), 2**20)
 
 
 def test_the_elements_of_the_outermost_array_are_counted() -> None:
     for text, elements in (("[]", 0), ("[1, [2, 3], {}]", 3), ('{"a": [1, 2]}', None), ("[[]]", 1)):
-        assert check_json(Bytes(text.encode()), 2**20).records == elements, text
+        assert check_json(_whole(text.encode()), 2**20).records == elements, text
 
 
 def test_the_elements_of_a_large_array_are_counted_if_all_of_it_may_be_read() -> None:
-    data = Bytes(json.dumps([{"a": [1, {"b": "é"}]}] * 150_000).encode())
+    data = _whole(json.dumps([{"a": [1, {"b": "é"}]}] * 150_000).encode())
     assert check_json(data, 2**62)[1:] == (150_000, None, "", False)
     assert check_json(data, 2**21)[1:] == (None, None, "", True)
 
 
 def test_a_deep_text_takes_little_memory() -> None:
     with pytest.raises(Truncated, match="does not end with ]"):
-        check_json(Bytes(b"[" * 10**6), 2**21)
+        check_json(_whole(b"[" * 10**6), 2**21)

@@ -1,6 +1,6 @@
-"""Check arrays in NumPy's format (``.npy``): the size that the header implies against that of the file.
+"""Check arrays of NumPy (``.npy``) and safetensors: the size that the header implies against the file's.
 
-Format: numpy.lib.format.
+Formats: numpy.lib.format; huggingface/safetensors, README ("Format").
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from array import array
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.observe.artifacts.formats.json_file import decoded
 from jobmon_core.observe.artifacts.formats.source import (
     PIECE,
     Content,
     Corrupt,
     NotChecked,
+    Truncated,
     expect_size,
     number_at,
 )
@@ -23,11 +25,12 @@ from jobmon_core.observe.artifacts.formats.source import (
 if TYPE_CHECKING:
     from jobmon_core.observe.artifacts.formats.source import Source
 
-SIGNATURE = b"\x93NUMPY"
+
+NPY_SIGNATURE = b"\x93NUMPY"
 _KEYS = {"descr", "fortran_order", "shape"}
 _TYPE = re.compile(r"[<>|=]?([?biufcmMSUVaO])(\d{1,9})?(?:\[.*\])?")
 _WIDE = {"U": 4}  # bytes of a character
-_MAX_HEADER = 2**16
+_MAX_NPY_HEADER = 2**16
 _MAX_SIZE = 2**63
 
 
@@ -49,7 +52,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
     head = source.read_at(0, 12)
     version = number_at(head, 6, 1)
     start, length = (10, number_at(head, 8, 2)) if version == 1 else (12, number_at(head, 8, 4))
-    if version not in (1, 2, 3) or length > _MAX_HEADER:
+    if version not in (1, 2, 3) or length > _MAX_NPY_HEADER:
         raise Corrupt("is npy with an impossible header")
     expect_size(source.size, start + length)
     try:
@@ -106,3 +109,37 @@ def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
         return ""
     share = f"{odd / len(values):.0%}" if 100 * odd >= len(values) else "less than 1%"
     return f"{share} of {len(values):,} values read are NaN or infinite"
+
+
+_LENGTH = 8  # bytes that hold the length of the header
+_MAX_HEADER = 100_000_000  # bytes, the limit of the library
+_MAX_READ = 4 * 2**20
+_OFFSETS = re.compile(rb'"data_offsets"\s*:\s*\[\s*(\d{1,19})\s*,\s*(\d{1,19})\s*\]')
+
+
+def is_safetensors(source: Source) -> bool:
+    """Whether a file begins as safetensors do, which have no signature."""
+    head = source.read_at(0, _LENGTH + 2)
+    return head[_LENGTH:] in (b'{"', b"{}") and int.from_bytes(head[:_LENGTH], "little") <= _MAX_HEADER
+
+
+def check_safetensors(source: Source, max_bytes: int) -> Content:
+    """Return the content of a safetensors file; the tensors' data are not read."""
+    length = number_at(source.read_at(0, _LENGTH), 0, _LENGTH)
+    if length > _MAX_HEADER:
+        raise Corrupt("does not begin as a safetensors file does")
+    expect_size(source.size, _LENGTH + length)
+    if length > min(_MAX_READ, max_bytes):
+        raise NotChecked(f"has a header of {length:,} bytes, more than jobmon reads")
+    header = source.read_at(_LENGTH, length)
+    try:
+        decoded(header.decode())
+    except (Truncated, UnicodeDecodeError, RecursionError):
+        raise Corrupt("has a damaged safetensors header") from None
+    offsets = [(int(found[1]), int(found[2])) for found in _OFFSETS.finditer(header)]
+    if any(begin > end for begin, end in offsets):
+        raise Corrupt("has a damaged safetensors header")
+    expect_size(source.size, needed := _LENGTH + length + max((end for _, end in offsets), default=0))
+    if source.size > needed:
+        raise Corrupt(f"has {source.size:,} bytes, {source.size - needed:,} more than its header describes")
+    return Content("safetensors", is_sampled=True)

@@ -1,0 +1,56 @@
+"""Unpack gzip (RFC 1952) as a stream, so that neither the size nor the content of a file fills the memory."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PIECE = 2**16  # bytes that are read at once
+_OUTPUT = 2**18  # bytes that are unpacked at once
+_GZIP = zlib.MAX_WBITS + 16  # with the header and the checksum of gzip
+
+
+class _Readable(Protocol):
+    def read_at(self, offset: int, count: int) -> bytes: ...
+
+
+def inflated(file: _Readable) -> Iterator[tuple[bytes, int]]:
+    """Yield the content in pieces, of which some may be empty, each with the number of bytes read so far.
+
+    Raises:
+        EOFError: the file ends inside its compressed data.
+        zlib.error: it is damaged there; all content before the damage was yielded.
+    """
+    at, inflater = 0, zlib.decompressobj(_GZIP)
+    while piece := file.read_at(at, _PIECE):
+        at += len(piece)
+        while piece:
+            if inflater.eof:  # another member may follow, or zeros up to the end of a block
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    break
+                inflater = zlib.decompressobj(_GZIP)
+            before = inflater.copy()
+            try:
+                data = inflater.decompress(piece, _OUTPUT)
+            except zlib.error as error:
+                yield _up_to_damage(before, piece), at
+                raise zlib.error(f"near byte {at:,}: {str(error).rpartition(': ')[2]}") from None
+            yield data, at
+            piece = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+    if not inflater.eof:
+        raise EOFError
+
+
+def _up_to_damage(inflater: zlib._Decompress, piece: bytes) -> bytes:
+    """Return the output that zlib discards with the call that fails, by feeding it single bytes instead."""
+    found = bytearray()
+    try:
+        for index in range(len(piece)):
+            found += inflater.decompress(piece[index : index + 1])
+    except zlib.error:
+        pass
+    return bytes(found)
