@@ -113,7 +113,9 @@ def _run(argv: list[str]) -> int:
 
 def run(argv: list[str]) -> int:
     """Run one command; return its exit code."""
-    name = argv[0] if argv else ""
+    name = ""
+    if argv:
+        name = argv[0]
     if name == "submit":
         from jobmon.commands import submit
 
@@ -148,5 +150,7 @@ def _unknown_command(name: str) -> str:
     if name in _OF_OTHER_PROGRAMS:
         return f"unknown command {name!r}; did you mean `jobmon {_OF_OTHER_PROGRAMS[name]}`?"
     similar = get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
-    hint = f"did you mean '{similar[0]}'?" if similar else "`jobmon --help` lists the commands"
+    hint = "`jobmon --help` lists the commands"
+    if similar:
+        hint = f"did you mean '{similar[0]}'?"
     return f"unknown command {name!r}; {hint}"

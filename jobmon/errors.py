@@ -52,7 +52,9 @@ def say(text: str) -> None:
 
 def interrupted(text: str = "interrupted", exit_code: int = _INTERRUPTED) -> int:
     """Print a message after Ctrl-C, on a terminal below its ``^C``, and return the exit code."""
-    start = "\n" if sys.stderr.isatty() else ""
+    start = ""
+    if sys.stderr.isatty():
+        start = "\n"
     _print(f"{start}jobmon: {text}")
     return exit_code
 
@@ -96,7 +98,9 @@ def run_guarded(command: Callable[[], int]) -> int:
         try:
             code = command()
         except SystemExit as stop:  # argparse raises it, after ``--help`` for example
-            code = stop.code if isinstance(stop.code, int) else 0
+            code = 0
+            if isinstance(stop.code, int):
+                code = stop.code
         sys.stdout.flush()
     except JobmonError as error:
         streams.flush_stdout()
@@ -134,7 +138,9 @@ def _how_to_install() -> str:
     from pathlib import Path
 
     script = Path(__file__).resolve().parents[1] / "dev" / "setup-venv"
-    return f"`{script}` installs it" if script.is_file() else "install jobmon again"
+    if script.is_file():
+        return f"`{script}` installs it"
+    return "install jobmon again"
 
 
 def _write_report() -> str:

@@ -133,5 +133,7 @@ class _Parser(argparse.ArgumentParser):
         name = argument.partition("=")[0]
         known = {option.lstrip("-"): option for option in self._option_string_actions}
         similar = get_close_matches(name.lstrip("-"), known, n=1)  # the dashes are no similarity
-        hint = f" (did you mean {known[similar[0]]}?)" if similar else ""
+        hint = ""
+        if similar:
+            hint = f" (did you mean {known[similar[0]]}?)"
         return f"unknown option {name}{hint}"

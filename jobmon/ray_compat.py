@@ -219,7 +219,9 @@ def print_training_health(report: HealthReport) -> None:
 def _gpu_text(gpu: GpuInfo) -> str:
     used, total = (sum(each or 0.0 for each in gpu[key]) / 1024 for key in ("memory_used", "memory_total"))
     busy = f"{gpu['avg_utilization']:.0f}% busy on average, {used:.0f} of {total:.0f} GiB in use"
-    return f"{gpu['gpu_count']}, {busy}" if gpu["gpu_count"] else "none"
+    if gpu["gpu_count"]:
+        return f"{gpu['gpu_count']}, {busy}"
+    return "none"
 
 
 def _print(name: str, text: str) -> None:
@@ -301,7 +303,9 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
     cluster = _cluster(head_pod, _DEFAULT_NAMESPACE)
     orders = Orders(job_name, checkpoint_dir, max_retries, retry_delay, stagnation_threshold, check_interval)
     end = AutoRestart(open_context(), cluster, orders, LOG).run()
-    state = "finished" if end.success else "not finished"
+    state = "not finished"
+    if end.success:
+        state = "finished"
     LOG.info("job %s: %s after %d retries: %s", job_name, state, end.total_retries, end.reason)
     return RestartResult(end._asdict())
 
@@ -331,7 +335,9 @@ def submit_job_with_resume(head_pod: str, checkpoint_path: str, config: Mapping[
 def find_latest_checkpoint(checkpoint_dir: str) -> str | None:
     """Return the path of the newest complete checkpoint in a folder of this host; None without one."""
     picked = newest_complete(open_context(), None, checkpoint_dir).picked
-    return picked.path if picked else None
+    if picked:
+        return picked.path
+    return None
 
 
 def _check_seconds(name: str, value: float) -> None:

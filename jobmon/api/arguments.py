@@ -31,8 +31,9 @@ def absolute(path: FileName | None) -> str:
 
 def file_names(names: FileName | Sequence[FileName]) -> tuple[str, ...]:
     """Return one file name, or several, as texts."""
-    each = (names,) if isinstance(names, str | os.PathLike) else names
-    return tuple(os.fspath(name) for name in each)
+    if isinstance(names, str | os.PathLike):
+        return (os.fspath(names),)
+    return tuple(os.fspath(name) for name in names)
 
 
 def options(**given: object) -> list[str]:

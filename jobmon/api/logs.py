@@ -62,7 +62,9 @@ def progress(*what: JobName | Path) -> Progress:
 
 def _one_job(ctx: Context, what: tuple[JobName | Path, ...], function: str) -> list[JobRef]:
     """Return the one job that is named; an empty list if log files are."""
-    refs = named_jobs(ctx, words(what)) if what else []
+    refs = []
+    if what:
+        refs = named_jobs(ctx, words(what))
     if len(refs) > 1 or not what:
         raise JobmonError(f"{function} takes one job, or the log files of one program")
     return refs

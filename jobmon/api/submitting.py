@@ -166,7 +166,9 @@ def _what(host: str, backend: str | None) -> str:
     """Return what kind of job is to be watched, a key of `_ARGUMENTS`."""
     if host:
         return _ON_HOST
-    return _ON_RAY if _is_for_ray(backend) else _HERE
+    if _is_for_ray(backend):
+        return _ON_RAY
+    return _HERE
 
 
 def _watched_or_known(command: Sequence[str], what: str, job: str, *, has_options: bool) -> Job:

@@ -31,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
     for argument in options.job:
         with errors.reported():
             subject, reminders = acknowledge(ctx, argument)
-            ends = f"; {count(reminders, 'reminder')} will not be sent" if reminders else ""
+            ends = ""
+            if reminders:
+                ends = f"; {count(reminders, 'reminder')} will not be sent"
             print(result_text(subject, f"acknowledged{ends}"))
     return errors.exit_code

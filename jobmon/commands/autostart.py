@@ -84,7 +84,9 @@ def uninstall(autostart: Autostart, *, confirmed: bool) -> int:
 
 def status_line(status: MethodStatus) -> str:
     """Return whether a method can be used here, with the reason or its limits."""
-    verdict = "yes" if status.is_usable else "no"
+    verdict = "no"
+    if status.is_usable:
+        verdict = "yes"
     why = status.warning if status.is_usable else status.unavailable_because or status.never_runs_because
     notes = [note for note in ("installed" if status.installed else "", why) if note]
     return f"  {status.method:<9} {verdict}{': ' if notes else ''}{'; '.join(notes)}"

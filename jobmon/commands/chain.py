@@ -80,13 +80,15 @@ def run(options: argparse.Namespace) -> int:
 def _rest(chain: Chain) -> str:
     """Return how far a submission got that was refused or interrupted, and what to do."""
     if not chain.jobs:
-        return (
-            f"jobmon knows of no job of the chain; check with {_queue(chain)} before you submit it again"
-            if chain.is_unclear
-            else "no stage of the chain was submitted"
-        )
+        if chain.is_unclear:
+            return (
+                f"jobmon knows of no job of the chain; check with {_queue(chain)} before you submit it again"
+            )
+        return "no stage of the chain was submitted"
     done, total = len(chain.jobs), len(chain.stages)
-    backend = ["--backend", chain.backend] if chain.backend else []
+    backend = []
+    if chain.backend:
+        backend = ["--backend", chain.backend]
     rest = [stage.text for stage in chain.stages[done:]]
     go_on = shlex.join(["jobmon", "chain", *backend, "--after", str(chain.jobs[-1].job_id), *rest])
     jobs = " ".join(str(ref.job_id) for ref in chain.jobs)
@@ -107,7 +109,9 @@ def _rest(chain: Chain) -> str:
 
 
 def _queue(chain: Chain) -> str:
-    return "`jobmon status`" if _is_local(chain) else "`squeue`"
+    if _is_local(chain):
+        return "`jobmon status`"
+    return "`squeue`"
 
 
 def _is_local(chain: Chain) -> bool:

@@ -55,4 +55,6 @@ def run(options: argparse.Namespace) -> int:
             if each.ref and each.job:
                 print(console.bold(f"{each.ref} {each.job.name}".rstrip()))
             print_lines(checkpoint_lines(each, now_s, console))
-    return 0 if all(each.found.newest_complete for each in lists) else 1
+    if all(each.found.newest_complete for each in lists):
+        return 0
+    return 1

@@ -67,7 +67,9 @@ def add_verb(verbs: Verbs, name: str, summary: str, **defaults: object) -> argpa
 
 def absolute(path: Path | None) -> str:
     """Return the absolute path of what an option names; empty without one."""
-    return str(path.absolute()) if path else ""
+    if path:
+        return str(path.absolute())
+    return ""
 
 
 def jobmon_command() -> tuple[str, ...]:
@@ -110,7 +112,9 @@ def stdout_console() -> Console:
 def table_console() -> Console:
     """Return `stdout_console`; on a pipe, with the width that the user sets with $COLUMNS."""
     console, columns = stdout_console(), os.environ.get("COLUMNS", "")
-    return console if console.width or not columns.isdecimal() else replace(console, width=int(columns))
+    if console.width or not columns.isdecimal():
+        return console
+    return replace(console, width=int(columns))
 
 
 def console_of(stream: TextIO) -> Console:

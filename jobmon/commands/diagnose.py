@@ -74,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
         for reason in report.unread:
             say(reason)
         _print(ctx, [report], options)
-        return 1 if report.unread else 0
+        if report.unread:
+            return 1
+        return 0
     if len(jobs) == 1:
         _print(ctx, [command.of_job(jobs[0], override, with_stacks=options.stacks)], options)
         return 0
@@ -95,6 +97,8 @@ def _print(
         print_json(objects if as_list else objects[0])
         return
     for number, report in enumerate(reports):
-        pattern_titles = titles(read_own_patterns(ctx)) if report.diagnosis.symptoms else {}
+        pattern_titles = {}
+        if report.diagnosis.symptoms:
+            pattern_titles = titles(read_own_patterns(ctx))
         lines = report_lines(report, pattern_titles, stdout_console())
         print_lines(["", *lines] if number else lines)

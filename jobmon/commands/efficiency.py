@@ -72,10 +72,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the table or the JSON object; report unknown jobs and missing answers on stderr."""
     ctx = open_context()
-    period = options.since if options.since is not None or options.job else RECENT_S
-    found = collect(ctx, options.job, 0.0 if period is None else ctx.clock.now() - period)
+    period_s, since_s = options.since, 0.0
+    if period_s is None and not options.job:
+        period_s = RECENT_S
+    if period_s is not None:
+        since_s = ctx.clock.now() - period_s
+    found = collect(ctx, options.job, since_s)
     for problem in found.problems:
         say(problem)
     if options.json or found.runs or not found.problems:
         print_result(options, efficiency_json, efficiency_lines, found.runs)
-    return 1 if found.problems else 0
+    if found.problems:
+        return 1
+    return 0

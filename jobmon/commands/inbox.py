@@ -48,7 +48,9 @@ def _print_messages(port: int) -> NoReturn:
                 style = RenderOptions(
                     received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
                 )
-                change = ", an earlier message edited" if received.is_edit else ""
+                change = ""
+                if received.is_edit:
+                    change = ", an earlier message edited"
                 text = discord_preview(received.payload, style)
                 files = "".join(f"\nattached: {file}" for file in received.files)
                 print(f"\n[{received.route} channel{change}]\n{text}{files}", flush=True)

@@ -86,7 +86,9 @@ def run(options: argparse.Namespace) -> int:
     exists = bool(setup.existing_config(ctx))  # reports an unusable file before the user types anything
     _tell(f"{WHAT}\n{HOW_TO}\n{PRIVACY}", "")
     file = f"The file is {ctx.home.config}"
-    kept = "; it exists, and its other settings are kept" if exists else ""
+    kept = ""
+    if exists:
+        kept = "; it exists, and its other settings are kept"
     _tell(f"{file}{kept}. Ctrl-C quits and saves nothing.", "")
     try:
         checks = not options.no_check
@@ -111,7 +113,9 @@ def _read_pipe(ctx: Context) -> int:
         return 1
     exists = bool(setup.existing_config(ctx))
     _save(ctx, success, error)
-    done = "replaced the webhooks and kept the other settings in" if exists else "wrote"
+    done = "wrote"
+    if exists:
+        done = "replaced the webhooks and kept the other settings in"
     print(f"{done} {ctx.home.config}; `jobmon test-discord` tests the webhooks")
     _send_undelivered(ctx)
     return 0
@@ -154,7 +158,9 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
             answer = _choice("Keep this URL anyway?", default="n", accepts_url=True)
             if answer == "y":
                 return url
-            pasted = "" if answer == "n" else answer
+            pasted = answer
+            if answer == "n":
+                pasted = ""
 
 
 def _passes_check(url: str) -> bool:
@@ -167,7 +173,9 @@ def _passes_check(url: str) -> bool:
         _detail(f"not checked: {result.why}")
         _detail("It is kept; `jobmon test-discord` shows later whether messages reach Discord.")
     else:
-        named = f' as "{result.name}"' if result.name else ""
+        named = ""
+        if result.name:
+            named = f' as "{result.name}"'
         _detail(f"works: Discord knows it{named}")
     return not result.is_refused
 
@@ -204,7 +212,9 @@ def _choice(question: str, *, default: str, accepts_url: bool = False) -> str:
 
     The input is not shown, because a user may paste a URL here; a choice is printed after it.
     """
-    choices = "[Y/n]" if default == "y" else "[y/N]"
+    choices = "[y/N]"
+    if default == "y":
+        choices = "[Y/n]"
     while True:
         answer = getpass.getpass(_prompt(f"{question} {choices}")).strip()
         if accepts_url and "/" in answer:
@@ -250,7 +260,9 @@ def _connect_phone(ctx: Context) -> int:
     places = {"topic": topic.topic, "server": topic.server, "page": topic.url}
     print_lines([*(f"     {name:<7} {place}" for name, place in places.items()), ""])
     print_lines([*console.prose(SHORT), ""])
-    saved = "Saved as" if topic.is_new else "This is"
+    saved = "This is"
+    if topic.is_new:
+        saved = "Saved as"
     print(*console.prose(f"{saved} channel {CHANNEL!r} in {ctx.home.config}."), sep="\n", flush=True)
     if sys.stdin.isatty() and sys.stdout.isatty():
         try:

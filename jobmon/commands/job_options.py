@@ -102,7 +102,9 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
         "no_agent": options.no_agent,
     }
     settings = replace(configured, **{name: value for name, value in given.items() if value})
-    return None if settings == JobSettings() else settings
+    if settings == JobSettings():
+        return None
+    return settings
 
 
 def seconds(text: str) -> float:

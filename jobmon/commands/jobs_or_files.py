@@ -37,7 +37,9 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     if other != STDIN and not os.path.lexists(other):
         raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
     job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
-    kind = "standard input" if other == STDIN else "a file"
+    kind = "a file"
+    if other == STDIN:
+        kind = "standard input"
     raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")
 
 

@@ -74,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
         raise JobmonError(_why_no_output(ctx, job, ref))
     _say_which(job, ref, output)
     files = output.files(out=not options.err, err=not options.out)
-    lines = _LINES if options.lines is None else options.lines
+    lines = options.lines
+    if options.lines is None:
+        lines = _LINES
     if options.follow:
         return _follow(FollowOutput(ctx, job, output.task.key, files), lines)
     return _show(files, lines)
@@ -88,7 +90,9 @@ def _show(files: list[str], lines: int) -> int:
         sys.stdout.write(screen.text(text))
         if text.problem and not screen.has_headers:
             say(f"{text.path} {text.problem}")
-    return 0 if any(text.is_readable for text in texts) else 1
+    if any(text.is_readable for text in texts):
+        return 0
+    return 1
 
 
 def _follow(follow: FollowOutput, lines: int) -> int:
@@ -126,7 +130,9 @@ def _write(text: str) -> None:
 def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace) -> int:
     log = ctx.monitor_log(job.id)
     if options.follow:
-        lines = _LINES if options.lines is None else options.lines
+        lines = options.lines
+        if options.lines is None:
+            lines = _LINES
         return _follow(FollowOutput(ctx, job, "", [str(log.path)]), lines)  # "": of no single task
     text = log.read()
     if not text:
@@ -143,7 +149,9 @@ def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
     if not ref.key and count > 1:
         end = output.task.end
         # the log shows the start of a task before the scheduler reports it
-        state = "started" if is_waiting(output.task) else output.task.raw_state
+        state = output.task.raw_state
+        if is_waiting(output.task):
+            state = "started"
         state = state_text(end) if end else state
         noun, sign = ("task", "_") if output.ref.component is None else ("component", "+")
         shown = f"{noun} {output.ref} ({state or 'state unknown'}) of {count}"
@@ -166,6 +174,8 @@ def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
     if answered_s is None:
         return f"the scheduler has not answered about job {ref} yet"
     reason = pending_reason(job)
-    why = f", {reason}" if reason else ""
+    why = ""
+    if reason:
+        why = f", {reason}"
     asked = age(ctx.clock.now() - answered_s)
     return f"job {ref} has not started (PENDING{why}, as of {asked} ago)"

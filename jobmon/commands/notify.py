@@ -79,7 +79,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wait_s(text: str) -> float:
-    return 0.0 if text == "0" else seconds(text)
+    if text == "0":
+        return 0.0
+    return seconds(text)
 
 
 def _text(words: list[str]) -> str:
@@ -93,11 +95,17 @@ def _text(words: list[str]) -> str:
 def _result(sent: Notified) -> tuple[str, int]:
     """Return the line about what became of the message, and the exit code."""
     stored = sent.stored
-    channels = f" to {', '.join(sent.channels)}" if sent.channels else ""
+    channels = ""
+    if sent.channels:
+        channels = f" to {', '.join(sent.channels)}"
     why = one_line(stored.problem)
     if stored.is_open:
-        done = f"sent{channels}; " if channels else ""
-        reason = f" ({why})" if why else ""
+        done = ""
+        if channels:
+            done = f"sent{channels}; "
+        reason = ""
+        if why:
+            reason = f" ({why})"
         return (
             f"{done}not delivered{'' if not done else ' everywhere'} yet{reason}; jobmon keeps trying",
             QUEUED,

@@ -71,7 +71,9 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
         say("no log is known; log:FILE names one")
     if not target.marker:
         by_tmux = "only tmux can show its exit status, with `set-option remain-on-exit on`"
-        what = by_tmux if target.tmux else "nothing will show its exit status"
+        what = "nothing will show its exit status"
+        if target.tmux:
+            what = by_tmux
         say(f"{what}; marker:FILE names a file that shows success")
     say(f"watching it as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
     return job
@@ -126,4 +128,6 @@ def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSett
     kept = replace(settings, **{name: getattr(_NOTHING, name) for name in ignored})
     if kept.done:
         kept = replace(kept, done=replace(kept.done, marker="", artifact="") if kept.done.log else None)
-    return None if kept == _NOTHING else kept
+    if kept == _NOTHING:
+        return None
+    return kept

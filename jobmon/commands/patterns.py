@@ -89,7 +89,9 @@ def _check(options: argparse.Namespace) -> int:
     for checked in check(files, own):
         print_lines(check_lines(checked))
         faulty = faulty or bool(checked.faults)
-    return 1 if faulty else 0
+    if faulty:
+        return 1
+    return 0
 
 
 def _test(options: argparse.Namespace) -> int:

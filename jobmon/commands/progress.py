@@ -83,7 +83,9 @@ def run(options: argparse.Namespace) -> int:
     for reason in report.unread:
         say(reason)
     _print(report, ctx.clock.now(), as_json=options.json)
-    return 1 if report.unread else 0
+    if report.unread:
+        return 1
+    return 0
 
 
 def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace) -> int:
@@ -163,10 +165,14 @@ def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -
                 sys.stdout.flush()
     if shown and console.width and not as_json:
         print()
-    return 1 if unread else 0
+    if unread:
+        return 1
+    return 0
 
 
 def _text(report: ProgressReport, now_s: float, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(report_json(report, now_s))
-    return progress_line(report, report.progress, now_s, stdout_console()) if report.progress else ""
+    if report.progress:
+        return progress_line(report, report.progress, now_s, stdout_console())
+    return ""

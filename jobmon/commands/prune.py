@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
             print(one_line(f"{'would remove' if options.dry_run else 'removed'}: {_described(removal)}"))
         else:
             say(one_line(f"{removal.subject}: not removed: {removal.kept_because}"))
-    verb = "would be removed" if options.dry_run else "removed"
+    verb = "removed"
+    if options.dry_run:
+        verb = "would be removed"
     print(f"records of {count(removed, 'job')} {verb}" if removed else "nothing to remove")
     return 0
 

@@ -93,9 +93,13 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
 
 def _summary(hosts: Sequence[str], *, is_rest: bool) -> str:
     """Return a line about the jobs with living monitors: all jobs, or the rest of them."""
-    prefix = "" if is_rest else "nothing to do: "
+    prefix = "nothing to do: "
+    if is_rest:
+        prefix = ""
     if not hosts:
         return f"{prefix}no jobs are being watched"
-    verb = "is" if len(hosts) == 1 else "are"
+    verb = "are"
+    if len(hosts) == 1:
+        verb = "is"
     jobs = count(len(hosts), "other job" if is_rest else "job")
     return f"{prefix}{jobs} {verb} being watched on {', '.join(sorted(set(hosts)))}"

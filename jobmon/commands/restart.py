@@ -114,8 +114,12 @@ def _change(ctx: Context, options: argparse.Namespace) -> None:
         what = "is not restarted any more"
     else:
         hold(ctx, lineage.id, is_held=options.hold)
-        what = "is not restarted until `--release`" if options.hold else "may be restarted again"
-    newest = lineage.newest.job if lineage.newest else options.job
+        what = "may be restarted again"
+        if options.hold:
+            what = "is not restarted until `--release`"
+    newest = options.job
+    if lineage.newest:
+        newest = lineage.newest.job
     print(f"job {newest} {what}; it is watched as before")
 
 
@@ -127,4 +131,6 @@ def _drill(ctx: Context, options: argparse.Namespace) -> int:
     question = f"Cancel job {job.ref} once it has saved, to try out a restart?"
     if not (options.yes or is_confirmed(question, "nothing was cancelled")):
         return 1
-    return 0 if drill(ctx, lineage.id, options.at, say) else 1
+    if drill(ctx, lineage.id, options.at, say):
+        return 0
+    return 1

@@ -82,7 +82,9 @@ def restart_change(
 
     from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
 
-    whole = _section(mode) if mode and mode.startswith("{") else None
+    whole = None
+    if mode and mode.startswith("{"):
+        whole = _section(mode)
     if mode is not None and not whole and mode not in _MODES:
         raise UsageError(f"{RESTART} takes {', '.join(_MODES)} or nothing, not {mode!r}")
     changes = _changes(values)

@@ -77,4 +77,6 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([summary_json(each) for each in found], indent=2))
     else:
         print(*restarts_lines(found, now_s, console), sep="\n")
-    return 1 if problems else 0
+    if problems:
+        return 1
+    return 0

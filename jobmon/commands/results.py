@@ -55,7 +55,9 @@ def print_result(
 
 def one_or_all(objects: Sequence[object]) -> object:
     """Return the only object, or the list of several: what ``--json`` prints about one job or several."""
-    return objects[0] if len(objects) == 1 else objects
+    if len(objects) == 1:
+        return objects[0]
+    return objects
 
 
 class Errors:

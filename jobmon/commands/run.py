@@ -93,7 +93,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code; with ``--host``, start it there, see `run_there`."""
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = options.command
+    if options.command[:1] == ["--"]:
+        command = options.command[1:]
     if not command:
         raise UsageError("no command given; `jobmon run -- COMMAND` runs one")
     if options.host and options.strict:

@@ -126,7 +126,9 @@ def run(options: argparse.Namespace) -> int:
         print_lines(status_lines(selected, known, now_s, table_console()))
         for notice in _notices(ctx, selected):
             say(notice)
-    return 1 if unknown else 0
+    if unknown:
+        return 1
+    return 0
 
 
 def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:

@@ -213,7 +213,9 @@ def _read_options(arguments: list[str]) -> tuple[SubmitRequest, bool]:
         if arguments[0] in _FLAGS:
             flags.add(arguments[0])
         elif name == RESTART:
-            mode = value if equals else "on"
+            mode = "on"
+            if equals:
+                mode = value
         elif arguments[0] == SET_ASIDE:
             values[SET_ASIDE] = "on"
         elif name == "--backend" or name in _TAKES:

@@ -46,12 +46,16 @@ def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
     if refused:
         raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
     options = command_parser("submit-ray").parse_args(request.arguments)
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = options.command
+    if options.command[:1] == ["--"]:
+        command = options.command[1:]
     if not command:
         raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
     description = _description(options, command)
     ctx = Context.open(os.environ)
-    settings = read_settings(Path(request.job_config), say) if request.job_config else None
+    settings = None
+    if request.job_config:
+        settings = read_settings(Path(request.job_config), say)
     settings = request.restart(settings or JobSettings()) if request.restart else settings
     service = ray_cluster.ray_service(ctx, options.address or "")
     try:
@@ -69,7 +73,9 @@ def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
         )
         return _UNKNOWN
     say(f"watching {job.name} of the Ray cluster {service} as job {job.ref}; `jobmon status` shows it")
-    restarts = job.settings.restart if job.settings and job.settings.attempt else None
+    restarts = None
+    if job.settings and job.settings.attempt:
+        restarts = job.settings.restart
     if restarts:
         say(f"restarts: {restarts.mode}; `jobmon restarts {job.name}` shows the attempts")
     return 0

@@ -31,7 +31,9 @@ def run(options: argparse.Namespace) -> int:
     console = stdout_console()
     failed = tested = 0
     for result in try_channels(open_context(), "discord", largest=options.largest):
-        verdict = "works" if result.worked else "FAILED"
+        verdict = "FAILED"
+        if result.worked:
+            verdict = "works"
         print(*console.prose(f"{result.channel}: {verdict}, {result.destination}", hanging="  "), sep="\n")
         for line in filter(None, (result.why, result.advice)):
             print(*console.prose(line, "  "), sep="\n")
@@ -40,4 +42,6 @@ def run(options: argparse.Namespace) -> int:
     if not tested:
         say("no Discord channel is configured; `jobmon test-alerts` tests the other channels")
         return 1
-    return 1 if failed else 0
+    if failed:
+        return 1
+    return 0

@@ -65,7 +65,9 @@ def show_screen(
     from jobmon.views.top.session import Session
     from jobmon_core.app.live.jobs import LiveJobs, refresh_s
 
-    symbols = UNICODE if has_unicode(os.environ) and not ascii_only else ASCII
+    symbols = ASCII
+    if has_unicode(os.environ) and not ascii_only:
+        symbols = UNICODE
     session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))
     console = table_console()
     if not once and is_capable(os.environ):

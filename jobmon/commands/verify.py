@@ -77,7 +77,9 @@ def run(options: argparse.Namespace) -> int:
             print_lines(completeness_lines(each, console))
     if any(each.is_incomplete for each, _ in found):
         return 1
-    return StorageFailed.exit_code if any(each.is_unreadable for each, _ in found) else 0
+    if any(each.is_unreadable for each, _ in found):
+        return StorageFailed.exit_code
+    return 0
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:

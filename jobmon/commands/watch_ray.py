@@ -52,7 +52,9 @@ def watch_ray(options: argparse.Namespace) -> tuple[list[JobRef], int]:
         )
     ctx = open_context()
     service = ray_service(ctx, options.address or "")
-    names = ctx.remote_jobs(RAY, service).names() if options.all else options.job
+    names = options.job
+    if options.all:
+        names = ctx.remote_jobs(RAY, service).names()
     if not names:
         say(f"no job of the Ray cluster {service} is pending or running")
     watched, exit_code = [], 0

@@ -70,7 +70,9 @@ class ProgressEstimator:
         now_s = self._now_s if now_s is None else now_s
         found = estimate(self._history, self._total, now_s)
         samples = self._history.samples
-        fraction = min(1.0, samples[-1].current / self._total) if samples and self._total else None
+        fraction = None
+        if samples and self._total:
+            fraction = min(1.0, samples[-1].current / self._total)
         if fraction == 1.0:
             found = replace(found, remaining_s=0.0, shortest_s=0.0, longest_s=0.0)
         return record_from(

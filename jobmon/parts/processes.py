@@ -104,11 +104,17 @@ class ProcessMonitor:
             each = ", ".join(f"{name}: {status.replace('_', ' ')}" for name, status in missing.items())
             return f"only {alive} of {len(workers)} workers run after {timeout_s:g} s ({each})"
         used = {each.gpu_id for each in workers.values() if each.gpu_percent is not None}
-        unused = [str(gpu) for gpu in self._gpu_ids if gpu not in used] if used else []
-        return f"no worker uses GPU {', '.join(unused)}" if unused else ""
+        unused = []
+        if used:
+            unused = [str(gpu) for gpu in self._gpu_ids if gpu not in used]
+        if unused:
+            return f"no worker uses GPU {', '.join(unused)}"
+        return ""
 
     def _worker(self, number: int, now: WorkerNow, now_s: float) -> Worker:
-        planned = self._gpu_ids[number] if number < len(self._gpu_ids) else None
+        planned = None
+        if number < len(self._gpu_ids):
+            planned = self._gpu_ids[number]
         is_alive = now.status in _ALIVE and now.started_s is not None
         return record_from(
             Worker,

@@ -31,7 +31,9 @@ def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
     if outputs.problem or not outputs.count:
         return _nothing(outputs.problem, is_running=is_running)
     files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
-    growth = _growth(outputs.total, looked_s) if is_running and not outputs.is_partial else ""
+    growth = ""
+    if is_running and not outputs.is_partial:
+        growth = _growth(outputs.total, looked_s)
     return ", ".join(filter(None, (files, size(outputs.total.size_bytes), growth)))
 
 
@@ -46,14 +48,18 @@ def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[Fi
 def _nothing(problem: str, *, is_running: bool) -> str:
     """Return the problem, else that there are none; ``yet`` is left out if the job does not run."""
     text = problem or "none yet"
-    return text if is_running else text.removesuffix(" yet")
+    if is_running:
+        return text
+    return text.removesuffix(" yet")
 
 
 def _growth(found: Growth, looked_s: float) -> str:
     rate_per_s, idle = found.rate_per_s(looked_s), age(found.idle_s(looked_s))
     if rate_per_s is None:
         return f"written {idle} ago"
-    return f"growing +{size(60 * rate_per_s)}/min" if rate_per_s else f"not growing for {idle}"
+    if rate_per_s:
+        return f"growing +{size(60 * rate_per_s)}/min"
+    return f"not growing for {idle}"
 
 
 def checkpoints_text(
@@ -63,10 +69,16 @@ def checkpoints_text(
     if found.problem or found.newest is None:
         return _nothing(found.problem, is_running=is_running)
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
-    name = f"{found.newest.name} " if with_name else ""
+    name = ""
+    if with_name:
+        name = f"{found.newest.name} "
     text = f"{number}, last {name}{age(now_s - found.newest.modified_s)} ago"
-    due = due_text(found, looked_s, now_s) if is_running else ""
-    return f"{text}, next {due}" if due else text
+    due = ""
+    if is_running:
+        due = due_text(found, looked_s, now_s)
+    if due:
+        return f"{text}, next {due}"
+    return text
 
 
 def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: float) -> str:
@@ -75,14 +87,20 @@ def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: floa
         return ""
     if found.is_overdue(looked_s):
         return f"overdue by {age(now_s - found.next_s)}"
-    return f"expected in {age(found.next_s - now_s)}" if found.next_s > now_s else "expected now"
+    if found.next_s > now_s:
+        return f"expected in {age(found.next_s - now_s)}"
+    return "expected now"
 
 
 def disk_text(disk: Disk) -> str:
     """Return e.g. ``234.0 GiB free (82%)``; if there is room for few more files, also for how many."""
-    share = f" ({disk.free_bytes / disk.total_bytes:.0%})" if disk.total_bytes else ""
+    share = ""
+    if disk.total_bytes:
+        share = f" ({disk.free_bytes / disk.total_bytes:.0%})"
     few = disk.total_inodes and disk.free_inodes < _FEW_INODES * disk.total_inodes
-    files = f", room for {count(disk.free_inodes, 'more file')}" if few else ""
+    files = ""
+    if few:
+        files = f", room for {count(disk.free_inodes, 'more file')}"
     return f"{size(disk.free_bytes)} free{share}{files}"
 
 
@@ -100,8 +118,12 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
 
 
 def _where(found: Outputs | Checkpoints) -> str:
-    found_by = " (found in the log or script)" if found.is_found else ""
-    return f": {found.folder}{found_by}" if found.problem else f", in {found.folder}{found_by}"
+    found_by = ""
+    if found.is_found:
+        found_by = " (found in the log or script)"
+    if found.problem:
+        return f": {found.folder}{found_by}"
+    return f", in {found.folder}{found_by}"
 
 
 def artifacts_json(found: Artifacts) -> dict[str, Any]:
@@ -114,7 +136,9 @@ def artifacts_json(found: Artifacts) -> dict[str, Any]:
 
 
 def _disk_json(disk: Disk) -> dict[str, Any]:
-    limited = disk if disk.total_inodes else None
+    limited = None
+    if disk.total_inodes:
+        limited = disk
     return fields(disk, "free_bytes", "total_bytes") | fields(limited, "free_inodes", "total_inodes")
 
 

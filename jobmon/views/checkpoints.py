@@ -34,7 +34,9 @@ def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> 
         yield from console.prose(f"{about}: {found.problem or 'no checkpoint found'}", hanging="  ")
         return
     total = size(sum(each.size_bytes for each in found.checkpoints))
-    every = f", one every {span(found.interval_s or 0)}" if (found.interval_s or 0) >= 1 else ""
+    every = ""
+    if (found.interval_s or 0) >= 1:
+        every = f", one every {span(found.interval_s or 0)}"
     number = f"{'at least ' if found.is_partial else ''}{count(len(found.checkpoints), 'checkpoint')}"
     yield from console.prose(f"{found.place}: {number}, {total}{every}", hanging="  ")
     shown = found.checkpoints[:_MAX_SHOWN]
@@ -61,19 +63,25 @@ def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[
 def _state(checkpoint: Checkpoint) -> str:
     if checkpoint.is_complete:
         return "complete"
-    return checkpoint.why if checkpoint.is_complete is False else f"not certain: {checkpoint.why}"
+    if checkpoint.is_complete is False:
+        return checkpoint.why
+    return f"not certain: {checkpoint.why}"
 
 
 def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, str]]:
     found = listed.found
     best = found.newest_complete
     for each in found.newer[:3]:
-        label = "not complete" if each.is_complete is False else "not certain to be complete"
+        label = "not certain to be complete"
+        if each.is_complete is False:
+            label = "not complete"
         yield label, f"{each.path}: {each.why}"
     if best is None:
         yield "newest complete", "none"
         return
-    label = "newest complete" if best.is_complete else "newest, not certain to be complete"
+    label = "newest, not certain to be complete"
+    if best.is_complete:
+        label = "newest complete"
     step = "" if best.step is None else f"step {best.step}, "
     yield label, f"{best.path} ({step}saved {age(now_s - best.saved_s)} ago)"
     if listed.is_running and not found.newer and (due := due_text(found, now_s, now_s)):

@@ -34,7 +34,9 @@ class Console:
 
     def styled(self, text: str, style: Style) -> str:
         """Return a text in a style if the terminal has colours; the text must have no control characters."""
-        return f"{style}{text}{_RESET}" if self.colour and style and text else text
+        if self.colour and style and text:
+            return f"{style}{text}{_RESET}"
+        return text
 
     def bold(self, text: str) -> str:
         """Return one line, truncated and in bold on a terminal."""
@@ -48,13 +50,17 @@ class Console:
         text = one_line(text)
         following = indent if hanging is None else hanging
         columns = max(1, self._columns - max(len(indent), len(following)))
-        pieces = wrap(text, columns) if self.width else [text]
+        pieces = [text]
+        if self.width:
+            pieces = wrap(text, columns)
         return [f"{following if number else indent}{piece}" for number, piece in enumerate(pieces)]
 
     def line(self, text: str) -> str:
         """Return one line, truncated to the terminal's width."""
         text = one_line(text)
-        return truncated(text, self._columns) if self.width else text
+        if self.width:
+            return truncated(text, self._columns)
+        return text
 
     def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
         """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
@@ -62,7 +68,9 @@ class Console:
         following = indent if hanging is None else hanging
         lines: list[str] = []
         for number, step in enumerate(steps, 1):
-            mark = f"{number}. " if len(steps) > 1 else ""
+            mark = ""
+            if len(steps) > 1:
+                mark = f"{number}. "
             columns = max(1, self._columns - max(len(indent), len(following)) - len(mark))
             first, *more = wrap_unbroken(step, columns) if self.width else [step]
             lines.append(f"{following if lines else indent}{mark}{first}")
@@ -78,7 +86,9 @@ class Console:
         line = f"{indent}{path}"
         if not self.width or text_width(line) <= self._columns:
             return [line]
-        return [indent.rstrip(), f"{hanging}{path}"] if indent.strip() else [f"{hanging}{path}"]
+        if indent.strip():
+            return [indent.rstrip(), f"{hanging}{path}"]
+        return [f"{hanging}{path}"]
 
     @property
     def _columns(self) -> int:

@@ -17,23 +17,33 @@ if TYPE_CHECKING:
 
 def delivery(entry: OutboxEntry, now_s: float) -> str:
     """Return e.g. ``not delivered: connection refused, next try 12:40``."""
-    channel = f" to channel {entry.channel!r}" if entry.channel else ""
+    channel = ""
+    if entry.channel:
+        channel = f" to channel {entry.channel!r}"
     if entry.delivered_s is not None:
-        repeated = " (perhaps twice)" if entry.maybe_delivered else ""
+        repeated = ""
+        if entry.maybe_delivered:
+            repeated = " (perhaps twice)"
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
     if entry.given_up:
-        instead = f"; channel {entry.told_on!r} gets it instead" if entry.told_on else ""
+        instead = ""
+        if entry.told_on:
+            instead = f"; channel {entry.told_on!r} gets it instead"
         return f"not delivered{channel}, given up: {entry.given_up}{instead}"
     if entry.counted:
         return f"not sent{channel} on its own: {entry.counted}"
     if entry.held:
-        until = f" until {clock(entry.held_until_s, now_s)}" if entry.held_until_s else ""
+        until = ""
+        if entry.held_until_s:
+            until = f" until {clock(entry.held_until_s, now_s)}"
         return f"held{channel}{until}: {entry.held}"
     return _pending(entry, channel, now_s)
 
 
 def _pending(entry: OutboxEntry, channel: str, now_s: float) -> str:
-    next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "trying now"
+    next_try = "trying now"
+    if entry.next_try_s > now_s:
+        next_try = f"next try {clock(entry.next_try_s, now_s)}"
     if entry.problem:
         return f"not delivered{channel}: {entry.problem}, {next_try}"
     if entry.attempts:
@@ -62,7 +72,9 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
         return "check the channel with `jobmon test-alerts`, then `jobmon replay JOB` sends the message again"
     if status.health.is_lost:
         return "its monitor is gone; `jobmon recover` sends the message"
-    return "jobmon keeps trying; `jobmon test-alerts` checks the channel" if entry.problem else ""
+    if entry.problem:
+        return "jobmon keeps trying; `jobmon test-alerts` checks the channel"
+    return ""
 
 
 def alert_rows(alerts: JobAlerts, now_s: float) -> Iterator[tuple[str, str]]:

@@ -139,7 +139,9 @@ def _task_lines(
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        job_id = f" (job id {task.raw_job_id})" if len(tasks) == 1 and task.raw_job_id else ""
+        job_id = ""
+        if len(tasks) == 1 and task.raw_job_id:
+            job_id = f" (job id {task.raw_job_id})"
         heading = f"{ref}{job_id}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         parts = _part(job, task, explained, now_s), live.get(task.key, [])
@@ -151,9 +153,15 @@ def _task_lines(
 def _task_state(task: Task) -> str:
     if task.end:
         return end_text(task.end)
-    reason = stated_reason(task.reason) if task.state.phase is Phase.WAITING else ""
-    text = task_state(task) if task.raw_state else "not listed"
-    return f"{text} ({reason})" if reason else text
+    reason = ""
+    if task.state.phase is Phase.WAITING:
+        reason = stated_reason(task.reason)
+    text = "not listed"
+    if task.raw_state:
+        text = task_state(task)
+    if reason:
+        return f"{text} ({reason})"
+    return text
 
 
 def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
@@ -165,7 +173,9 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
         if name in _PATHS and value.startswith("/"):
             yield from console.path(value, before, _INDENT * 2)
             continue
-        draw = console.advice if name == "to do" else console.prose
+        draw = console.prose
+        if name == "to do":
+            draw = console.advice
         margin = f"{_QUOTE}   " if value.startswith(_QUOTE) else ""  # indents the rest of a long line
         yield from draw(value, before, " " * len(before) + margin)
 
@@ -180,14 +190,18 @@ def _hindrances(status: JobStatus, now_s: float) -> Pairs:
     if status.health.is_lost:
         yield "to do", "Run `jobmon recover`: it restarts the monitor."
     if not job.closed and (outage := current_outage(job)):
-        who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
+        who = "the scheduler"
+        if outage.only_accounting:
+            who = "accounting (sacct)"
         since = clock(outage.since_s, now_s)
         yield "outage", f"{who} has not answered since {since}: {outage.why or 'no error text'}"
 
 
 def _state(job: WatchedJob) -> str:
     if job.answered_s is None and not job.closed and not job.tasks:
-        return "submitted, not yet listed" if job.stale_since_s is None else "unknown"
+        if job.stale_since_s is None:
+            return "submitted, not yet listed"
+        return "unknown"
     ends = [task.end for task in job.tasks.values()]
     text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
     reason = pending_reason(job)
@@ -204,7 +218,9 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     """Yield what is known of the whole job: where it runs, its script and settings, messages, the monitor."""
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
-    partition = f", partition {job.partition}" if job.partition else ""
+    partition = ""
+    if job.partition:
+        partition = f", partition {job.partition}"
     yield "where", where.format(cluster=job.cluster) + partition
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
@@ -215,9 +231,13 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     has_titles = len({entry.message.id for entry in job.outbox}) > 1
     for entry in job.outbox:
         hint = advice(entry, status)
-        title = f'"{entry.message.title}": ' if has_titles else ""
+        title = ""
+        if has_titles:
+            title = f'"{entry.message.title}": '
         yield "message", f"{title}{delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
-    process = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
+    process = ""
+    if status.owner:
+        process = f", process {status.owner.pid} on {status.owner.host}"
     yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "")
 
 
@@ -231,7 +251,9 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
     if task.end:
-        doubt = f", but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
+        doubt = ""
+        if task.is_doubtful_success:
+            doubt = f", but doubtful: {why_doubtful(task.diagnosis)}"
         yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
@@ -254,7 +276,9 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
 def _source(job: WatchedJob, source: Source) -> str:
     """Return which source shows an end; empty if Slurm itself reports it, as everybody expects."""
     is_slurm = job.backend == DEFAULT_BACKEND and source not in (Source.ARRAY, Source.NONE)
-    return "" if is_slurm else f", {job.source_phrase(source)}"
+    if is_slurm:
+        return ""
+    return f", {job.source_phrase(source)}"
 
 
 def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
@@ -292,8 +316,9 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
     files = known_files(job, task)
     if not files and task.diagnosis and task.diagnosis.log_path:
         files = [task.diagnosis.log_path]
-    names = ("stdout", "stderr") if len(files) > 1 else ("log",)
-    return dict(zip(names, files, strict=False))
+    if len(files) > 1:
+        return dict(zip(("stdout", "stderr"), files, strict=False))
+    return dict(zip(["log"], files, strict=False))
 
 
 def settings_rows(settings: JobSettings) -> Iterator[str]:
@@ -330,15 +355,21 @@ def settings_rows(settings: JobSettings) -> Iterator[str]:
 
 
 def _labelled(label: str, text: str | float | None) -> str:
-    return f"{label} {text}" if text else ""
+    if text:
+        return f"{label} {text}"
+    return ""
 
 
 def _counted(number: int | None, noun: str) -> str:
-    return count(number, noun) if number is not None else ""
+    if number is not None:
+        return count(number, noun)
+    return ""
 
 
 def _time(seconds: float | None) -> str:
-    return span(seconds) if seconds is not None else ""
+    if seconds is not None:
+        return span(seconds)
+    return ""
 
 
 def _done(done: Done | None) -> str:

@@ -88,20 +88,30 @@ def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
 
 def numbered(line: Line) -> str:
     """Return a log line after its number, if that is known."""
-    return f"{line.number}: {line.text}" if line.number else line.text
+    if line.number:
+        return f"{line.number}: {line.text}"
+    return line.text
 
 
 def explanation(diagnosis: Diagnosis) -> str:
     """Return what the headline lacks: the class of the failure, the reasons, a confidence below 70%."""
-    title = f"{diagnosis.title}." if diagnosis.what_failed and diagnosis.title else ""
-    doubt = f"Not certain ({_percent(diagnosis)})." if 0 < diagnosis.confidence < _DOUBTFUL_BELOW else ""
-    text = "" if diagnosis.label == CLEAN else diagnosis.explanation
+    title = ""
+    if diagnosis.what_failed and diagnosis.title:
+        title = f"{diagnosis.title}."
+    doubt = ""
+    if 0 < diagnosis.confidence < _DOUBTFUL_BELOW:
+        doubt = f"Not certain ({_percent(diagnosis)})."
+    text = diagnosis.explanation
+    if diagnosis.label == CLEAN:
+        text = ""
     return " ".join(part for part in (title, text, doubt) if part)
 
 
 def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
-    cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
+    cause = ""
+    if diagnosis.cause:
+        cause = f" ({diagnosis.cause})"
     has_verdict = diagnosis.cause is not None or diagnosis.label == CLEAN
     return f"{diagnosis.title}{cause}" + (f", confidence {_percent(diagnosis)}" if has_verdict else "")
 
@@ -113,7 +123,9 @@ def _known_text(known: KnownFailure) -> str:
 
 def _known_json(known: KnownFailure | None) -> dict[str, Any] | None:
     """Return an earlier failure of the same kind for a program."""
-    return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text} if known else None
+    if known:
+        return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text}
+    return None
 
 
 def findings_rows(memory: JobMemory) -> Iterator[tuple[str, str]]:
@@ -168,11 +180,15 @@ def _percent(diagnosis: Diagnosis) -> str:
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
     """Return the job or task, its final or current state, and how many tasks have the same outcome."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
-    outcome = subject.task.end.outcome if subject.task.end else None
-    share = (
-        f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}" if subject.total > 1 else ""
-    )
-    same = f", tasks {subject.same_cause} with this cause" if subject.same_cause else ""
+    outcome = None
+    if subject.task.end:
+        outcome = subject.task.end.outcome
+    share = ""
+    if subject.total > 1:
+        share = f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}"
+    same = ""
+    if subject.same_cause:
+        same = f", tasks {subject.same_cause} with this cause"
     return f"{name}: {_ending(subject, diagnosis)}{share}{same}"
 
 

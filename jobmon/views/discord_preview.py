@@ -43,7 +43,9 @@ def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> st
     inner = max(options.width, _MIN_WIDTH) - len(_BAR)
     lines += _markdown(_text(payload, "content"), options, inner)
     for embed in _mappings(payload, "embeds"):
-        bar = _coloured_bar(embed.get("color")) if options.colour else _BAR
+        bar = _BAR
+        if options.colour:
+            bar = _coloured_bar(embed.get("color"))
         lines += [f"{bar}{line}".rstrip() for line in _embed(embed, options, inner)]
     return "\n".join(lines)
 
@@ -67,7 +69,9 @@ def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> l
 def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
     """Return the last line: the footer's text and the time of the message."""
     footer = embed.get("footer")
-    text = _plain(_text(footer, "text")) if isinstance(footer, Mapping) else ""
+    text = ""
+    if isinstance(footer, Mapping):
+        text = _plain(_text(footer, "text"))
     try:
         shown = _local(datetime.fromisoformat(_text(embed, "timestamp")).timestamp(), options)
     except (ValueError, OverflowError):
@@ -116,7 +120,9 @@ def _time(found: re.Match[str], options: RenderOptions) -> str:
     at_s = int(found["time"])
     if found["style"] == "R":
         age_s = options.now_s - at_s
-        return f"{duration(age_s)} ago" if age_s >= 0 else f"in {duration(-age_s)}"
+        if age_s >= 0:
+            return f"{duration(age_s)} ago"
+        return f"in {duration(-age_s)}"
     return _local(at_s, options) or found[0]
 
 
@@ -130,7 +136,9 @@ def _local(at_s: float, options: RenderOptions) -> str:
 
 def _coloured_bar(colour: object) -> str:
     """Return the bar beside an embed in the embed's colour."""
-    shade = colour if isinstance(colour, int) and 0 <= colour <= _WHITE else _GREY
+    shade = _GREY
+    if isinstance(colour, int) and 0 <= colour <= _WHITE:
+        shade = colour
     red, green, blue = shade >> 16, shade >> 8 & 0xFF, shade & 0xFF
     return f"\x1b[38;2;{red};{green};{blue}m{_BAR}\x1b[0m"
 
@@ -143,10 +151,14 @@ def _plain(text: str) -> str:
 def _text(holder: Mapping[str, object], key: str) -> str:
     """Return a string of a JSON object; empty if it is missing or no string."""
     value = holder.get(key)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _mappings(holder: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
     """Return the objects of a list in a JSON object."""
     value = holder.get(key)
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [each for each in value if isinstance(each, Mapping)]
+    return []

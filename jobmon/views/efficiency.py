@@ -86,7 +86,9 @@ def _hours(hours: float) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return UNKNOWN if share is None else f"{share:.0%}"
+    if share is None:
+        return UNKNOWN
+    return f"{share:.0%}"
 
 
 def efficiency_json(runs: Sequence[RunEfficiency]) -> dict[str, Any]:

@@ -29,7 +29,9 @@ def workers_count(live: LiveTask) -> str:
     settings, number_seen = live.job.settings, len(live.progress.workers)
     if settings and settings.num_workers and settings.log_files:
         return f"{number_seen} of {settings.num_workers}"
-    return str(number_seen) if number_seen > 1 else ""
+    if number_seen > 1:
+        return str(number_seen)
+    return ""
 
 
 def problems(live: LiveTask) -> list[str]:
@@ -125,7 +127,9 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
 def _seconds_left(live: LiveTask) -> float | None:
     """Return the estimated time to the end; None if it is not known, or all steps are done."""
     progress = live.progress.progress
-    return None if progress and progress.fraction == 1.0 else live.estimate.remaining_s
+    if progress and progress.fraction == 1.0:
+        return None
+    return live.estimate.remaining_s
 
 
 def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
@@ -137,7 +141,9 @@ def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
         return paused.format(span(live.pause_s))
     if not (progress and progress.total):
         return no_total
-    return "estimating" if live.status.health in (Health.ALIVE, Health.REMOTE) else "not watched"
+    if live.status.health in (Health.ALIVE, Health.REMOTE):
+        return "estimating"
+    return "not watched"
 
 
 def moment(at_s: float, now_s: float) -> str:

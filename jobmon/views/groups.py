@@ -120,14 +120,20 @@ def word_of(run: GroupRun) -> str:
     if run.job is None and run.member.outcome:
         return OF_OUTCOME[run.member.outcome]  # its state file was removed since
     if run.job is None:
-        return UNREADABLE if run.problem else NOT_SUBMITTED
-    return NEVER_STARTS if view_of(run.job).never_starts else group_of(run.job)
+        if run.problem:
+            return UNREADABLE
+        return NOT_SUBMITTED
+    if view_of(run.job).never_starts:
+        return NEVER_STARTS
+    return group_of(run.job)
 
 
 def _run_json(run: GroupRun, progress: Mapping[str, JobProgress], now_s: float) -> dict[str, Any]:
     named = {"run": run.name, "submitted": bool(run.member.state_id)}
     if run.status is None:
-        return {**named, "problem": run.problem} if run.problem else named
+        if run.problem:
+            return {**named, "problem": run.problem}
+        return named
     job = run.status.job
     return {
         **named,
@@ -143,7 +149,9 @@ def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell | str]:
         return [name, "", "", "", Cell(word_of(run), Style.DIM), "", run.member.cause or run.problem]
     job = run.status.job
     # of a success, the last figures of its log
-    figures = view_of(job).metrics if group_of(job) is JobGroup.COMPLETED else ""
+    figures = ""
+    if group_of(job) is JobGroup.COMPLETED:
+        figures = view_of(job).metrics
     outcome = figures or outcome_cell(run.status, known, now_s)
     return [name, str(job.ref), job.partition, _nodes(job), state_cell(job), elapsed(job, now_s), outcome]
 
@@ -158,7 +166,9 @@ def _counted(runs: Sequence[GroupRun]) -> str:
     """Return e.g. ``: 1 failed, 2 running, 5 completed``; empty for no runs."""
     numbers = Counter(map(word_of, runs))
     counted = ", ".join(f"{numbers[word]} {word}" for word in _ORDER if numbers[word])
-    return f": {counted}" if counted else ""
+    if counted:
+        return f": {counted}"
+    return ""
 
 
 def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:

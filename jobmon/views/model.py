@@ -99,8 +99,12 @@ def pending_reason(job: WatchedJob) -> str:
 
 def pending_text(job: WatchedJob) -> str:
     """Return what Slurm's reason for a pending job means, and the reason; empty unless it is pending."""
-    reason = pending_reason(job) if group_of(job) is Group.PENDING else ""
-    return f"{pending_words(reason)} ({reason})" if reason else ""
+    reason = ""
+    if group_of(job) is Group.PENDING:
+        reason = pending_reason(job)
+    if reason:
+        return f"{pending_words(reason)} ({reason})"
+    return ""
 
 
 def leading(job: WatchedJob) -> Task | None:
@@ -115,7 +119,9 @@ def leading(job: WatchedJob) -> Task | None:
 def cause(job: WatchedJob) -> str:
     """Return why the job did not succeed, by the task that `leading` returns; empty if there is none."""
     task = leading(job)
-    return task_cause(task) if task else ""
+    if task:
+        return task_cause(task)
+    return ""
 
 
 def task_cause(task: Task) -> str:
@@ -128,7 +134,9 @@ def task_cause(task: Task) -> str:
     if task.diagnosis and task.diagnosis.cause:
         headline = task.diagnosis.headline
         is_outcome = task.diagnosis.cause == CANCELLED  # shown like an outcome, in lower case
-        return f"{headline[0].lower()}{headline[1:]}" if is_outcome else headline
+        if is_outcome:
+            return f"{headline[0].lower()}{headline[1:]}"
+        return headline
     if task.end.exit_code or task.end.signal:
         return exit_phrase(task.end.exit_code, task.end.signal, is_exact=task.end.exit_code_exact)
     return task.end.why
@@ -147,7 +155,9 @@ def doubt(job: WatchedJob) -> str:
     if not job.is_doubtful_success:
         return ""
     found = (task.diagnosis for task in job.tasks.values() if task.is_doubtful_success and task.diagnosis)
-    tasks = f"{job.doubtful_tasks} of {len(job.tasks)} " if len(job.tasks) > 1 else ""
+    tasks = ""
+    if len(job.tasks) > 1:
+        tasks = f"{job.doubtful_tasks} of {len(job.tasks)} "
     return f"{tasks}doubtful: {next(found).headline}"
 
 
@@ -161,8 +171,12 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
         return "-/?"
     task = max(job.tasks.values(), key=lambda each: _run_rank(each, now_s))
     is_followed = task.end or not job.closed
-    seconds = run_time_s(task, now_s) if is_followed else None
-    unknown = "-" if is_followed and _has_not_started(task) else "?"
+    seconds = None
+    if is_followed:
+        seconds = run_time_s(task, now_s)
+    unknown = "?"
+    if is_followed and _has_not_started(task):
+        unknown = "-"
     return f"{unknown if seconds is None else duration(seconds)}/{_limit(task)}"
 
 
@@ -174,7 +188,9 @@ def _run_rank(task: Task, now_s: float) -> tuple[bool, bool, float]:
 
 
 def _has_not_started(task: Task) -> bool:
-    return task.end.never_started if task.end else task.state.phase is Phase.WAITING and not ending_of(task)
+    if task.end:
+        return task.end.never_started
+    return task.state.phase is Phase.WAITING and not ending_of(task)
 
 
 def _limit(task: Task) -> str:
@@ -200,12 +216,16 @@ def age(seconds: float) -> str:
 
 def span(seconds: float) -> str:
     """Return a duration, e.g. ``3m 05s``; ``?`` for an impossible one from a damaged state file."""
-    return duration(seconds) if math.isfinite(seconds) else "?"
+    if math.isfinite(seconds):
+        return duration(seconds)
+    return "?"
 
 
 def clock(at_s: float, now_s: float, *, seconds: bool = False) -> str:
     """Return a Unix time as local time, with the date unless it is today."""
-    form = "%H:%M:%S" if seconds else "%H:%M"
+    form = "%H:%M"
+    if seconds:
+        form = "%H:%M:%S"
     today = stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d")
     return stamp(at_s, form if today else f"%Y-%m-%d {form}")
 
@@ -221,7 +241,9 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
 def iso(at_s: float | None) -> str | None:
     """Return a Unix time for JSON, e.g. ``2026-01-31T22:13:15+00:00``; None for an impossible one."""
     try:
-        return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
+        if at_s is None:
+            return None
+        return datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):  # logs print times that lie beyond the year 9999
         return None
 
@@ -232,15 +254,21 @@ def json_number(value: float | None) -> float | int | str | None:
         return None
     if not math.isfinite(value):
         return str(value)
-    return int(value) if value == int(value) else value
+    if value == int(value):
+        return int(value)
+    return value
 
 
 def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object for one job in the list of ``jobmon status --json``."""
     job = status.job
     task = leading(job)
-    end = task.end if task else None
-    run_s = run_time_s(task, now_s) if task and (end or not job.closed) else None
+    end = None
+    if task:
+        end = task.end
+    run_s = None
+    if task and (end or not job.closed):
+        run_s = run_time_s(task, now_s)
     return {
         "job_id": str(job.ref),
         **fields(job, "name", "outcome", "undelivered", "backend", "cluster", "partition"),
@@ -264,8 +292,12 @@ def _pending_json(job: WatchedJob) -> dict[str, Any]:
     """Return why a job or the rest of an array is pending; null if nothing is."""
     phases = (JobState.from_slurm(each).phase for each in state_counts(job))
     is_pending = not job.closed and Phase.WAITING in phases
-    reason = pending_reason(job) if is_pending else None
-    category = category_of(reason) if reason is not None else None
+    reason = None
+    if is_pending:
+        reason = pending_reason(job)
+    category = None
+    if reason is not None:
+        category = category_of(reason)
     return {"pending_reason": reason, "pending_category": category}
 
 

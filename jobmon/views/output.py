@@ -33,10 +33,14 @@ class OutputScreen:
         body = [one_line(line.expandtabs()) for line in piece.lines]
         if piece.problem and self.has_headers:
             body.append(f"({piece.problem})")
-        unfinished = one_line(piece.unfinished.expandtabs()) if self.console.width else ""
+        unfinished = ""
+        if self.console.width:
+            unfinished = one_line(piece.unfinished.expandtabs())
         if not body and unfinished in ("", self._unfinished.get(piece.path)):
             return ""
-        start = _ERASE_LINE if self._ends_unfinished else ""
+        start = ""
+        if self._ends_unfinished:
+            start = _ERASE_LINE
         self._unfinished[piece.path] = unfinished
         self._ends_unfinished = bool(unfinished)
         header = self._header(piece.path)
@@ -44,12 +48,16 @@ class OutputScreen:
 
     def end(self) -> str:
         """Return the newline that ends an unfinished line; empty if there is none."""
-        return "\n" if self._ends_unfinished else ""
+        if self._ends_unfinished:
+            return "\n"
+        return ""
 
     def _header(self, path: str) -> list[str]:
         if not self.has_headers or path == self._shown:
             return []
         header = self.console.styled(f"==> {one_line(path)} <==", Style.BOLD)
-        lines = ["", header] if self._shown else [header]
+        lines = [header]
+        if self._shown:
+            lines = ["", header]
         self._shown = path
         return lines

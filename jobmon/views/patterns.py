@@ -59,7 +59,7 @@ def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
 
 
 def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
-    number = "?" if hit.line.number is None else hit.line.number
+    number = "?" if hit.line.number is None else str(hit.line.number)
     yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns
     yield console.line(f"{_INDENT}{_id_and_role(first)} {_effect(hit)}")
@@ -82,4 +82,6 @@ def _id_and_role(pattern: Pattern) -> str:
 def _source(entry: EffectivePattern) -> str:
     if not entry.is_own:
         return ""
-    return " [yours, replaces the shipped pattern]" if entry.replaces else " [yours]"
+    if entry.replaces:
+        return " [yours, replaces the shipped pattern]"
+    return " [yours]"

@@ -40,7 +40,9 @@ def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator
     for name, text in _rows(answer, explanation, now_s):
         before = f"  {'' if name == last else name:<{_NAME_WIDTH}} "
         last = name
-        draw = console.advice if name == "to do" else console.prose
+        draw = console.prose
+        if name == "to do":
+            draw = console.advice
         yield from draw(text, before, " " * len(before))
 
 
@@ -49,7 +51,9 @@ def not_pending(answer: PendingAnswer) -> str:
     job, more = answer.facts.job, f"`jobmon diagnose {answer.ref}`"
     who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
     if answer.never_pending:
-        where = " on this machine" if is_local(answer.backend) else ""
+        where = ""
+        if is_local(answer.backend):
+            where = " on this machine"
         never = f"{who} runs{where} without a queue, so it is never pending"
         return f"{never}; {more} shows whether anything is wrong."
     if job.state.phase in (Phase.ACTIVE, Phase.FINISHING):
@@ -70,7 +74,9 @@ def _heading(answer: PendingAnswer, now_s: float) -> str:
     job = answer.facts.job
     tasks = pending_tasks(answer.facts)
     listed = f"{job.ref}_[{tasks}]" if tasks else str(job.ref)
-    waited = f" for {span(now_s - job.submit_s)}" if job.submit_s and now_s > job.submit_s else ""
+    waited = ""
+    if job.submit_s and now_s > job.submit_s:
+        waited = f" for {span(now_s - job.submit_s)}"
     reason = f" ({reason})" if (reason := stated_reason(job.reason)) else ""
     return f"{f'{listed} {job.name}'.rstrip()}: {job.raw_state}{waited}{reason}"
 
@@ -79,8 +85,12 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     facts = answer.facts
     if answer.unreachable or answer.seen_s is not None:
         silent = f"Slurm is not responding ({answer.unreachable})"
-        why = silent if answer.unreachable else "Slurm no longer lists it"
-        age = f", {span(now_s - answer.seen_s)} ago" if answer.seen_s is not None else ""
+        why = "Slurm no longer lists it"
+        if answer.unreachable:
+            why = silent
+        age = ""
+        if answer.seen_s is not None:
+            age = f", {span(now_s - answer.seen_s)} ago"
         yield "as of", f"{why}. This is what jobmon saw last{age}."
     yield "why", f"It {found.problem}."
     yield from (("because", text) for text in found.evidence)
@@ -105,14 +115,18 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
         return "Slurm has no estimate."
     if expected_s - now_s > _ENDLESS_S:
         return "Slurm expects no start: jobs before it have no time limit."
-    on = f", on {job.expected_nodes}" if job.expected_nodes else ""
+    on = ""
+    if job.expected_nodes:
+        on = f", on {job.expected_nodes}"
     return f"Slurm's estimate: {moment(expected_s, now_s)}, in {span(expected_s - now_s)}{on}."
 
 
 def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon why --json``; what is not known is null or an empty text."""
     facts, job = answer.facts, answer.facts.job
-    found = _explanation(answer, now_s) if answer.is_pending else None
+    found = None
+    if answer.is_pending:
+        found = _explanation(answer, now_s)
     return {
         "job_id": str(job.ref),
         **fields(

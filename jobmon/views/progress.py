@@ -76,7 +76,9 @@ def _percent(fraction: float | None) -> float | None:
     """Return a share in %, 100 only for all of it."""
     if fraction is None:
         return None
-    return 100.0 if fraction >= 1 else min(round(100 * fraction, 2), _ALMOST_ALL)
+    if fraction >= 1:
+        return 100.0
+    return min(round(100 * fraction, 2), _ALMOST_ALL)
 
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
@@ -106,7 +108,9 @@ def progress_line(report: ProgressReport, progress: Progress, now_s: float, cons
 
 def _count(progress: Progress) -> str:
     if progress.fraction is None:
-        return units(progress) if progress.unclear else f"{units(progress)} (total unknown)"
+        if progress.unclear:
+            return units(progress)
+        return f"{units(progress)} (total unknown)"
     return done(progress)
 
 
@@ -115,7 +119,9 @@ def _bar(progress: Progress, room: int) -> str:
 
     Empty if not even a short one fits, or if the total is not known.
     """
-    taken = _LONG_BAR if room >= _LONG_BAR else _SHORT_BAR
+    taken = _SHORT_BAR
+    if room >= _LONG_BAR:
+        taken = _LONG_BAR
     if progress.fraction is None or room < taken:
         return ""
     return f"[{bar(progress.fraction, taken - len('[] '), ASCII)}] "

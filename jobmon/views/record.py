@@ -21,4 +21,6 @@ def known_fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
 
 def _value(record: object, attribute: str) -> object:
     value = None if record is None else getattr(record, attribute)
-    return [*value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [*value]
+    return value

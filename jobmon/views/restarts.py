@@ -39,13 +39,15 @@ _STYLES = {
 
 def restart_text(job: WatchedJob, lineage: Lineage | None, now_s: float) -> str:
     """Return e.g. ``restart in 42s`` or, of an earlier attempt, ``went on as 8140``; else an empty text."""
-    attempts = pairwise(lineage.attempts) if lineage else ()
-    if later := next((later.job for each, later in attempts if each.state_id == job.id), ""):
-        return f"went on as {later}"
+    for each, later in pairwise(lineage.attempts if lineage else ()):
+        if each.state_id == job.id:
+            return f"went on as {later.job}"
     if not job.is_restarting:
         return ""
     is_held = lineage is not None and lineage.is_held
-    return "restart held" if is_held else _due_text(job.restart_due_s, now_s)
+    if is_held:
+        return "restart held"
+    return _due_text(job.restart_due_s, now_s)
 
 
 def lineage_text(lineage: Lineage, state_id: str) -> str:
@@ -58,8 +60,12 @@ def lineage_text(lineage: Lineage, state_id: str) -> str:
     if place is None:
         return "not recorded as an attempt"
     text = f"attempt {attempts[place].number} of {len(attempts)}, counted from 0"
-    before = [f"before: {attempts[place - 1].job} ({_cause(attempts[place - 1])})"] if place else []
-    after = [f"after: {attempts[place + 1].job}"] if attempts[place + 1 :] else []
+    before = []
+    if place:
+        before = [f"before: {attempts[place - 1].job} ({_cause(attempts[place - 1])})"]
+    after = []
+    if attempts[place + 1 :]:
+        after = [f"after: {attempts[place + 1].job}"]
     return one_line("; ".join(filter(None, (text, ", ".join(before + after)))))
 
 
@@ -74,7 +80,9 @@ def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iter
 
 def place_json(lineage: Lineage | None, job: WatchedJob) -> dict[str, Any]:
     """Return the documented key of ``jobmon show --json`` about the lineage of a job."""
-    states = [each.state_id for each in lineage.attempts] if lineage else []
+    states = []
+    if lineage:
+        states = [each.state_id for each in lineage.attempts]
     if lineage is None or job.id not in states:
         return {"lineage": None}
     place = states.index(job.id)
@@ -123,19 +131,25 @@ def state_text(summary: LineageSummary, now_s: float) -> str:
     why = _clause(summary.why).removeprefix("ended ")  # by a command of the user
     if why and summary.state in (LineageState.ENDED, LineageState.ASKING):
         return f"{summary.state}: {why}"
-    last = f", without further attempts: {why}" if summary.lineage.ended_why else ""
+    last = ""
+    if summary.lineage.ended_why:
+        last = f", without further attempts: {why}"
     return f"{summary.state}{last}"
 
 
 def _due_text(due_s: float | None, now_s: float) -> str:
     left_s = (due_s or 0.0) - now_s
-    return f"restart in {age(left_s)}" if left_s >= 1 else "restart due now"
+    if left_s >= 1:
+        return f"restart in {age(left_s)}"
+    return "restart due now"
 
 
 def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Iterator[str]:
     """Yield the attempts of a lineage as a table, and below it the reason of each decision."""
     lineage = summary.lineage
-    job = f"{lineage.newest.job} {summary.name}".rstrip() if lineage.newest else summary.name
+    job = summary.name
+    if lineage.newest:
+        job = f"{lineage.newest.job} {summary.name}".rstrip()
     number_of = count(len(lineage.attempts), "attempt")
     for line in console.prose(f"{job}: {number_of}; {state_text(summary, now_s)}"):
         yield console.styled(line, Style.BOLD)
@@ -165,7 +179,9 @@ def _attempt_row(attempt: Attempt, later: Attempt | None) -> tuple[Cell, ...]:
 
 
 def _verdict(decision: Decision) -> str:
-    return f"({decision.verdict})" if decision.is_observed else str(decision.verdict)
+    if decision.is_observed:
+        return f"({decision.verdict})"
+    return str(decision.verdict)
 
 
 def _decision_text(decision: Decision, now_s: float, follows: str = "") -> str:
@@ -173,11 +189,17 @@ def _decision_text(decision: Decision, now_s: float, follows: str = "") -> str:
     if decision.verdict is Verdict.RESTART:
         source = decision.checkpoint
         what += f" from {source.path} ({_step_text(source)})" if source else " from the start"
-    used = f"{decision.used} of {decision.allowed} for {decision.budget}" if decision.budget else ""
-    observed = "only observed" if decision.is_observed else ""
+    used = ""
+    if decision.budget:
+        used = f"{decision.used} of {decision.allowed} for {decision.budget}"
+    observed = ""
+    if decision.is_observed:
+        observed = "only observed"
     details = "; ".join(filter(None, (used, observed, follows)))
     text = f"{clock(decision.decided_s, now_s)} {what}: {decision.why}"
-    return f"{text} ({details})" if details else text
+    if details:
+        return f"{text} ({details})"
+    return text
 
 
 def _clause(sentence: str) -> str:
@@ -193,7 +215,9 @@ def _cause(attempt: Attempt) -> str:
 
 
 def _step_text(checkpoint: PickedCheckpoint) -> str:
-    return "no step" if checkpoint.step is None else f"step {number(checkpoint.step)}"
+    if checkpoint.step is None:
+        return "no step"
+    return f"step {number(checkpoint.step)}"
 
 
 def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:

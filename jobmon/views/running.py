@@ -82,12 +82,20 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
         return ", ".join(problems(live))
     share = units(progress) if progress.fraction is None else percentage(progress.fraction)
     is_stalled = EventKind.STALLED in live.problems
-    left_s = live.estimate.remaining_s if progress.fraction != 1.0 and not is_stalled else None
-    left = f"{span(left_s)} left" if left_s is not None else ""
+    left_s = None
+    if progress.fraction != 1.0 and not is_stalled:
+        left_s = live.estimate.remaining_s
+    left = ""
+    if left_s is not None:
+        left = f"{span(left_s)} left"
     if live.task and live.task.start_s and live.task.limit_s:
         left = "time limit reached" if now_s > live.task.start_s + live.task.limit_s else left
-    paused = f"no progress for {span(live.pause_s)}" if live.pause_s and not is_stalled else ""
-    unfinished = "not ended yet" if progress.fraction == 1.0 else ""
+    paused = ""
+    if live.pause_s and not is_stalled:
+        paused = f"no progress for {span(live.pause_s)}"
+    unfinished = ""
+    if progress.fraction == 1.0:
+        unfinished = "not ended yet"
     parts = (*problems(live), share, left, unfinished, paused)
     return ", ".join(filter(None, parts))
 
@@ -108,7 +116,9 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
     running = [live for live in tasks if live.group is Group.RUNNING]
     if text := _range_of_shares(running):
         shown = len(_shares(running))
-        of_how_many = f"{shown} of " if shown < len(running) else ""
+        of_how_many = ""
+        if shown < len(running):
+            of_how_many = f"{shown} of "
         yield "progress", f"{text} ({of_how_many}{count(len(running), 'running task')})"
     known = [live for live in running if live.estimate.remaining_s is not None]
     if last := max(known, key=lambda live: live.estimate.remaining_s or 0.0, default=None):
@@ -136,7 +146,9 @@ def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple
 
 def launch_label(live: LiveTask) -> str:
     """Return the word that goes before `launch_lines`."""
-    return "launched" if live.launch and live.launch.verdict is Verdict.PASSED else "launch"
+    if live.launch and live.launch.verdict is Verdict.PASSED:
+        return "launched"
+    return "launch"
 
 
 def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Result, str]]:
@@ -177,7 +189,9 @@ def _launch_details(item: Item) -> Iterator[str]:
 
 def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
     """Return the documented key ``launch``: that of a single task; null for several, or if not looked at."""
-    state = tasks[0].launch if len(tasks) == 1 else None
+    state = None
+    if len(tasks) == 1:
+        state = tasks[0].launch
     if state is None:
         return {"launch": None}
     is_unjudged = state.verdict is Verdict.CHECKING and tasks[0].group is not Group.RUNNING

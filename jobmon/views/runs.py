@@ -42,7 +42,9 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
     """Yield what differs, the most telling first."""
     name = f"Job {found.ref} {found.run.job.name}".rstrip()
     at = stamp(submitted_s(found.good.job), "%Y-%m-%d %H:%M")
-    which = ", the last that succeeded" if found.is_last_good else ""
+    which = ""
+    if found.is_last_good:
+        which = ", the last that succeeded"
     heading = f"{name} compared with job {found.good_ref}{which} (submitted {at})"
     yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
     yield from _blocks(found, console)
@@ -60,7 +62,9 @@ def _differences(found: RunDiff, console: Console) -> Iterator[str]:
     is_recorded = found.good.record and found.run.record
     if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
         places = " and ".join(each.brief for each in found.differences)
-        only = f", only the {places}" if places else ""
+        only = ""
+        if places:
+            only = f", only the {places}"
         yield from console.prose(f"Nothing that jobmon records differs{only}.")
     else:
         for each in found.differences:
@@ -87,7 +91,9 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
     for line in difference.lines:
         # cut, not wrapped: the first character of each line says what it is
         text = console.line(f"{_INDENT * 2}{line}")
-        style = _STYLES.get(line[:1], Style.PLAIN) if difference.aspect is Aspect.SCRIPT else Style.PLAIN
+        style = Style.PLAIN
+        if difference.aspect is Aspect.SCRIPT:
+            style = _STYLES.get(line[:1], Style.PLAIN)
         yield console.styled(text, style)
 
 

@@ -116,7 +116,9 @@ def watch_lines(
         shown = fitting(selected.jobs, heights, room - 1)
         more = count(len(jobs) - len(shown), "more job")
         hint = [console.line(f"... {more}; enlarge the window, or list fewer, e.g. with --running")]
-    table = [*header, *chain.from_iterable(jobs[position] for position in shown)] if shown else []
+    table = []
+    if shown:
+        table = [*header, *chain.from_iterable(jobs[position] for position in shown)]
     return [*table, *hint, *([""] if table else []), *counted, *notes][:height]
 
 
@@ -150,7 +152,9 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
 def _style(job: WatchedJob) -> Style:
     if job.outcome is None and failed_count(job):
         return Style.BAD
-    return Style.ATTENTION if doubt(job) else _STYLES.get(group_of(job), Style.PLAIN)
+    if doubt(job):
+        return Style.ATTENTION
+    return _STYLES.get(group_of(job), Style.PLAIN)
 
 
 def _name_cell(job: WatchedJob, console: Console) -> Cell:
@@ -183,7 +187,9 @@ def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     if job.outcome:
         how = one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job))
         follows = restart_text(job, known.lineages.get(job.id), now_s)
-        return Cell(f"{how}; {follows}", shorter=(follows,)) if follows else Cell(how)
+        if follows:
+            return Cell(f"{how}; {follows}", shorter=(follows,))
+        return Cell(how)
     if job.unwatched_s is not None:
         return Cell("no longer watched")
     if job.answered_s is None:
@@ -196,12 +202,14 @@ def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
 def _other_causes(job: WatchedJob) -> str:
     """Return e.g. `` and 2 other causes`` of an array whose tasks did not all fail for the same reason."""
     others = sum(group.outcome is job.outcome for group in cause_groups(job)) - 1
-    return f" and {count(others, 'other cause')}" if others > 0 else ""
+    if others > 0:
+        return f" and {count(others, 'other cause')}"
+    return ""
 
 
 def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | None) -> str:
     failed = failed_count(job)
-    endings = filter(None, map(ending_of, job.tasks.values())) if group_of(job) is Group.ENDING else ()
+    endings = filter(None, map(ending_of, job.tasks.values() if group_of(job) is Group.ENDING else ()))
     parts = (
         f"{failed} failed so far" if failed else "",
         progress,
@@ -226,7 +234,9 @@ def _why_pending(job: WatchedJob) -> tuple[str, ...]:
     if len(state_counts(job)) > 1:
         return ("",)
     words = pending_words(reason)
-    return (f"{words} ({reason})", f"{words}: {reason}", words) if words and reason else (reason,)
+    if words and reason:
+        return (f"{words} ({reason})", f"{words}: {reason}", words)
+    return (reason,)
 
 
 def health_text(status: JobStatus) -> str:
@@ -260,8 +270,12 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
             "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
         )
     jobs = selected.jobs
-    line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}" if jobs else "no job matches"
-    others = f"; {selected.beyond_limit} more match" if selected.beyond_limit else ""
+    line = "no job matches"
+    if jobs:
+        line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}"
+    others = ""
+    if selected.beyond_limit:
+        others = f"; {selected.beyond_limit} more match"
     others += f"; {selected.older} older: add --all" if selected.older else ""
     return console.prose(line + (_freshness(jobs, known, now_s) if console.width else "") + others)
 
@@ -269,8 +283,12 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
 def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
     for group, number in counts(jobs):
-        in_doubt = f" ({doubtful} doubtful)" if doubtful and group is Group.COMPLETED else ""
-        of_tasks = _running_share([each.job for each in jobs]) if group is Group.RUNNING else ""
+        in_doubt = ""
+        if doubtful and group is Group.COMPLETED:
+            in_doubt = f" ({doubtful} doubtful)"
+        of_tasks = ""
+        if group is Group.RUNNING:
+            of_tasks = _running_share([each.job for each in jobs])
         yield f"{number} {group}{in_doubt}{of_tasks}"
 
 
@@ -278,7 +296,9 @@ def _running_share(jobs: Sequence[WatchedJob]) -> str:
     """Return e.g. `` (12 of 40 array tasks)``: how many tasks of running arrays run; empty without any."""
     arrays = [job for job in jobs if job.is_array and group_of(job) is Group.RUNNING]
     total = sum(state_counts(job).total() for job in arrays)
-    return f" ({sum(map(running_tasks, arrays))} of {total} array tasks)" if arrays else ""
+    if arrays:
+        return f" ({sum(map(running_tasks, arrays))} of {total} array tasks)"
+    return ""
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
@@ -289,7 +309,9 @@ def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
             name = _CHECKED.get(job.backend) or f"{_scheduler_name(job)} last answered"
             oldest_s[name] = max(oldest_s.get(name, 0.0), now_s - job.answered_s)
     answers = [f"{name} {age(age_s)} ago" for name, age_s in oldest_s.items()]
-    return f" ({', '.join(answers)})" if answers else ""
+    if answers:
+        return f" ({', '.join(answers)})"
+    return ""
 
 
 def _scheduler_name(job: WatchedJob) -> str:
@@ -313,7 +335,9 @@ def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[st
         answers_s = [job.answered_s for job, _ in group if job.answered_s is not None]
         times_s = [outage.since_s for _, outage in group]
         job, outage = group[0]
-        why = f": {outage.why}" if outage.why else ""
+        why = ""
+        if outage.why:
+            why = f": {outage.why}"
         if outage.only_accounting:
             since = f"since {clock(min(times_s), now_s)}"
             text = f"left the queue, but sacct has not answered {since}, so the outcome is not known yet"

@@ -54,7 +54,9 @@ def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]
         return
     more = problem_count(job) - shown
     is_unknown = any(task.end and task.end.outcome is Outcome.UNKNOWN for task in job.tasks.values())
-    kind = "failed or doubtful" if job.doubtful_tasks else "failed"
+    kind = "failed"
+    if job.doubtful_tasks:
+        kind = "failed or doubtful"
     if is_unknown:
         kind += " or of unknown outcome"
     what = count(hidden, "other task" if shown else "task")
@@ -69,4 +71,6 @@ def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]
 
 def unwatched_note(job: WatchedJob) -> str:
     """Return a note to the state of a job whose watching was stopped before its end; else an empty text."""
-    return ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
+    if job.unwatched_s is not None and not job.outcome:
+        return ", no longer watched"
+    return ""

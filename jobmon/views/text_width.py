@@ -22,7 +22,9 @@ _NO_BREAK = "\0"  # stands for a space at which no line ends
 
 def text_width(text: str) -> int:
     """Return the number of columns of ``text``, which has no control characters."""
-    return len(text) if text.isascii() else sum(map(_char_width, text))
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_width, text))
 
 
 def truncated(text: str, width: int) -> str:
@@ -53,7 +55,9 @@ def wrap_unbroken(text: str, width: int) -> list[str]:
     """
     lines = [""]
     for word in _UNBROKEN.findall(text):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        longer = word
+        if lines[-1]:
+            longer = f"{lines[-1]} {word}"
         if not lines[-1] or text_width(longer) <= width:
             lines[-1] = longer
         else:
@@ -110,7 +114,9 @@ def _example(line: str, width: int) -> str:
 
 
 def _hanging(line: str, width: int) -> str:
-    before = _BEFORE_TEXT.match(line) if line.startswith(" ") else None
+    before = None
+    if line.startswith(" "):
+        before = _BEFORE_TEXT.match(line)
     indent = " " * (before.end() if before else 0)
     return textwrap.fill(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -120,7 +126,9 @@ def _hanging(line: str, width: int) -> str:
 def _wrapped_wide(text: str, width: int) -> list[str]:
     lines = [""]
     for word in text.split():
-        separator = " " if lines[-1] else ""
+        separator = ""
+        if lines[-1]:
+            separator = " "
         if text_width(lines[-1] + separator + word) <= width:
             lines[-1] += separator + word
             continue
@@ -147,4 +155,6 @@ def _start(text: str, width: int) -> str:
 def _char_width(character: str) -> int:
     if category(character) in _ZERO_WIDTH:
         return 0
-    return 2 if east_asian_width(character) in _WIDE else 1
+    if east_asian_width(character) in _WIDE:
+        return 2
+    return 1

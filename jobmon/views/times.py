@@ -27,7 +27,9 @@ def time_rows(job: WatchedJob, task: Task, now_s: float) -> Rows:
     if submitted_s := job.submitted_s or task.submit_s:
         yield "submitted", clock(submitted_s, now_s)
     if task.restarts:
-        at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
+        at = ""
+        if task.submit_s:
+            at = f", the last at {clock(task.submit_s, now_s)}"
         yield "restarts", f"{task.restarts}{at}"
     final = task.end or ending_of(task)
     if final:
@@ -41,14 +43,20 @@ def _final_times(task: Task, final: End | Ending, now_s: float) -> Rows:
 
     If its end is proved, a time that is not known is shown as unknown, else it is left out.
     """
-    unknown = "unknown" if task.end and not task.end.never_started else ""
+    unknown = ""
+    if task.end and not task.end.never_started:
+        unknown = "unknown"
     if task.end and task.end.never_started:
         yield "started", "never"
     elif started := _start_text(task, final.started_s, now_s) if final.started_s else unknown:
         yield "started", started
     limit_s = (task.end or task).limit_s
-    limit = f" of {duration(limit_s)}" if limit_s else ""
-    ran = f", ran {duration(final.elapsed_s)}{limit}" if final.elapsed_s is not None else ""
+    limit = ""
+    if limit_s:
+        limit = f" of {duration(limit_s)}"
+    ran = ""
+    if final.elapsed_s is not None:
+        ran = f", ran {duration(final.elapsed_s)}{limit}"
     if ended := clock(final.ended_s, now_s) if final.ended_s else unknown:
         yield "ended", ended + ran
 
@@ -62,8 +70,12 @@ def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
         if job.closed:
             return
         start_s = task.start_s or 0
-        waited = f", {span(max(0.0, now_s - task.submit_s))} in the queue so far" if task.submit_s else ""
-        expected = f", expected {clock(start_s, now_s)}" if start_s > now_s else ""
+        waited = ""
+        if task.submit_s:
+            waited = f", {span(max(0.0, now_s - task.submit_s))} in the queue so far"
+        expected = ""
+        if start_s > now_s:
+            expected = f", expected {clock(start_s, now_s)}"
         yield "started", f"not yet{waited}{expected}"
         if task.limit_s:
             yield "limit", duration(task.limit_s)
@@ -78,7 +90,9 @@ def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
 
 
 def _start_text(task: Task, started_s: int, now_s: float) -> str:
-    waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
+    waited = ""
+    if task.submit_s:
+        waited = f", after {duration(started_s - task.submit_s)} in the queue"
     wait = wait_of(task)
     return f"{clock(started_s, now_s)}{waited}{held_text(wait) if wait else ''}"
 
@@ -107,5 +121,9 @@ def _slurm_time_s(task: Task, phase: Phase) -> int | None:
     if phase is Phase.WAITING:
         return task.submit_s
     if phase is Phase.ACTIVE:
-        return task.end.started_s if task.end else task.start_s
-    return task.end.ended_s if task.end and phase is not Phase.UNKNOWN else None
+        if task.end:
+            return task.end.started_s
+        return task.start_s
+    if task.end and phase is not Phase.UNKNOWN:
+        return task.end.ended_s
+    return None

@@ -91,8 +91,12 @@ def _about_one(answer: Waited, known: Known) -> str:
 
 def _named_part(job: WatchedJob, answer: Waited) -> WatchedJob:
     """Return the job with the named task alone; the whole job if no task was named or it is not listed."""
-    key = answer.ref.key if answer.ref else ""
-    return replace(job, tasks={key: job.tasks[key]}, pending_indices="") if key in job.tasks else job
+    key = ""
+    if answer.ref:
+        key = answer.ref.key
+    if key in job.tasks:
+        return replace(job, tasks={key: job.tasks[key]}, pending_indices="")
+    return job
 
 
 def _because(answer: Waited) -> str:
@@ -102,7 +106,9 @@ def _because(answer: Waited) -> str:
     part = _named_part(answer.job, answer)
     if answer.result is Result.FAILURE and (why := cause(part)):
         return f": {why}"
-    return f", {why}" if (why := doubt(part)) else ""
+    if why := doubt(part):
+        return f", {why}"
+    return ""
 
 
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
@@ -110,7 +116,9 @@ def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
     match group_of(job):
         case Group.PENDING:
             reason = pending_reason(job)
-            return f"still pending ({reason})" if reason else "still pending"
+            if reason:
+                return f"still pending ({reason})"
+            return "still pending"
         case Group.RUNNING:
             parts = (f"still running, {elapsed(job, now_s)}", progress)
             return ", ".join(filter(None, parts))
@@ -138,8 +146,12 @@ def _word(answer: Waited) -> str:
         return "of unknown outcome"
     group = group_of(_named_part(answer.job, answer))
     if answer.result is Result.FAILURE:
-        return "cancelled" if group is Group.CANCELLED else "failed"
-    return group.value if group in (Group.RUNNING, Group.PENDING, Group.RESTARTING) else "ending"
+        if group is Group.CANCELLED:
+            return "cancelled"
+        return "failed"
+    if group in (Group.RUNNING, Group.PENDING, Group.RESTARTING):
+        return group.value
+    return "ending"
 
 
 def _reason(answer: Waited) -> str:

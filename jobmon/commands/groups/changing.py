@@ -41,7 +41,9 @@ def resubmit_failed(options: argparse.Namespace) -> int:
     failed = list(failed_runs(known))
     if not failed:
         say(f"no {'other ' if unread else ''}run of group {options.name} has failed; nothing was submitted")
-        return 1 if unread else 0
+        if unread:
+            return 1
+        return 0
     runs, exit_code = _planned(ctx, failed, words)
     exit_code = max(exit_code, 1 if unread else 0)
     if not runs:
@@ -87,9 +89,13 @@ def change_runs(options: argparse.Namespace) -> int:
     group = ctx.groups.load(options.name)
     runs = runs_of(ctx, group)
     jobs = alive_jobs(runs) if change is Change.CANCEL else pending_jobs(runs)
-    exit_code = 1 if _say_unread(runs, (None,)) else 0
+    exit_code = 0
+    if _say_unread(runs, (None,)):
+        exit_code = 1
     if not jobs:
-        kind = "job that has not ended" if change is Change.CANCEL else "pending job"
+        kind = "pending job"
+        if change is Change.CANCEL:
+            kind = "job that has not ended"
         say(f"group {group.name} has no {'other ' if exit_code else ''}{kind}; nothing was changed")
         return exit_code
     if not options.yes:

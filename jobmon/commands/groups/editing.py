@@ -73,11 +73,15 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
     new = sum(each.is_new for each in results)
     before = sum(each.is_submitted and not each.is_new for each in results)
     left = len(runs) - new - before
-    parts = [f"{count(new, 'run')} submitted"] if new or not before else []
+    parts = []
+    if new or not before:
+        parts = [f"{count(new, 'run')} submitted"]
     parts += [f"{before} submitted before"] if before else []
     parts += [f"{left} not submitted; repeat the command to submit the rest"] if left else []
     say(f"group {group}: {', '.join(parts)}; `jobmon group status {group}` shows it")
-    return 1 if left else 0
+    if left:
+        return 1
+    return 0
 
 
 def forget(options: argparse.Namespace) -> int:
@@ -85,7 +89,9 @@ def forget(options: argparse.Namespace) -> int:
     ctx = open_context()
     group = ctx.groups.load(options.name)
     ctx.groups.remove(options.name)
-    log = f"; its log stays in {group.log.path}" if group.log.path else ""
+    log = ""
+    if group.log.path:
+        log = f"; its log stays in {group.log.path}"
     print(
         result_text(f"group {options.name}", f"removed; its {count(len(group.members), 'job')} remain{log}")
     )

@@ -53,7 +53,9 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     yield "cause", in_markdown(cause(job))
     yield "doubt", in_markdown(doubt(job))
     yield "pending", pending_text(job)
-    tasks = in_order([*job.tasks.values()]) if len(job.tasks) > 1 else []
+    tasks = []
+    if len(job.tasks) > 1:
+        tasks = in_order([*job.tasks.values()])
     failed = [task for task in tasks if task.end and task.end.outcome is Outcome.FAILURE]
     for task in failed[:_MAX_FAILED]:
         yield "failed", in_markdown(failed_task(job, task))
@@ -83,16 +85,24 @@ def _ended_s(entry: HandoverJob) -> int | None:
 def _submitted(entry: HandoverJob) -> str:
     record = entry.record
     if record is None or record.arguments_hidden:
-        return f"in {code(entry.job.workdir)}" if entry.job.workdir else ""
+        if entry.job.workdir:
+            return f"in {code(entry.job.workdir)}"
+        return ""
     is_command = record.script is not None and record.script.kind is ScriptKind.COMMAND
     arguments = record.arguments if is_command else without_values(record.arguments)
-    backend = [] if entry.job.backend == DEFAULT_BACKEND else ["--backend", entry.job.backend]
+    backend = ["--backend", entry.job.backend]
+    if entry.job.backend == DEFAULT_BACKEND:
+        backend = []
     words = ("jobmon", "run", "--") if is_command else ("jobmon", "submit", *backend)
-    return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}" if arguments else ""
+    if arguments:
+        return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}"
+    return ""
 
 
 def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
-    expected = entry.job.settings.expected_outputs if entry.job.settings else None
+    expected = None
+    if entry.job.settings:
+        expected = entry.job.settings.expected_outputs
     for artifacts in entry.progress.artifacts.values():
         if outputs := artifacts.outputs:
             yield "outputs", _outputs(outputs, expected)
@@ -108,7 +118,9 @@ def _outputs(outputs: Outputs, expected: int | None) -> str:
     if outputs.problem:
         return f"{in_markdown(outputs.problem)}: {code(outputs.folder)}"
     number = f"{outputs.count:,} of {count(expected, 'file')}" if expected else count(outputs.count, "file")
-    at_least = "at least " if outputs.is_partial else ""
+    at_least = ""
+    if outputs.is_partial:
+        at_least = "at least "
     return f"{at_least}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
 
 
@@ -117,15 +129,17 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
         yield "checkpoints", f"in {code(found.place)}: {one_line(found.problem)}"
         return
     best = found.newest_complete
-    at_least = "at least " if found.is_partial else ""
+    at_least = ""
+    if found.is_partial:
+        at_least = "at least "
     number = count(len(found.checkpoints), "checkpoint")
     yield "checkpoints", f"{at_least}{number} in {code(found.place)}"
     if best is None:
         yield "newest complete checkpoint", "none"
         return
-    label = (
-        "newest complete checkpoint" if best.is_complete else "newest checkpoint, not certain to be complete"
-    )
+    label = "newest checkpoint, not certain to be complete"
+    if best.is_complete:
+        label = "newest complete checkpoint"
     step = "" if best.step is None else f"step {best.step}, "
     yield label, f"{code(f'{found.folder}/{best.path}')} ({step}saved {age(now_s - best.saved_s)} ago)"
     if best.resume:
@@ -151,14 +165,18 @@ def _purpose_of_diagnose(job: WatchedJob) -> str:
         return "whether it still runs, and what its log shows"
     if job.outcome is Outcome.FAILURE:
         return "why it failed, with the proof and what to do"
-    return "what its log shows" if job.outcome is Outcome.UNKNOWN else "how it ended, with the proof"
+    if job.outcome is Outcome.UNKNOWN:
+        return "what its log shows"
+    return "how it ended, with the proof"
 
 
 def _stop(entry: HandoverJob) -> Iterator[str]:
     if not entry.stop:
         return
     owner, backend = entry.status.owner, entry.job.backend
-    where = f", on {owner.host}" if owner and is_local(backend) else ""
+    where = ""
+    if owner and is_local(backend):
+        where = f", on {owner.host}"
     status = f"`jobmon status {entry.job.ref}`"
     yield from part(f"Stop the job{where}:")
     if is_local(backend):
@@ -201,7 +219,9 @@ def _resume_heading(job: WatchedJob) -> str:
         return "Resume:"
     if not job.closed:
         return "Resume, but only after it has ended (else it runs twice):"
-    why = "found no proof that it has" if job.outcome else "does not watch it any more"
+    why = "does not watch it any more"
+    if job.outcome:
+        why = "found no proof that it has"
     return f"Resume, but only if it has ended (else it runs twice): jobmon {why}."
 
 
@@ -214,7 +234,9 @@ def code(text: str) -> str:
     """Return a text as inline code."""
     text = one_line(text)
     ticks = "`" * (_longest_ticks(text) + 1)
-    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
+    if "`" in text:
+        return f"{ticks} {text} {ticks}"
+    return f"`{text}`"
 
 
 def shell(*commands: str) -> Iterator[str]:

@@ -40,7 +40,9 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
     yield from part(f"# Handover: the jobs of {setting.user}")
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     has_unwatched = any(group_of(job.job) is JobGroup.UNWATCHED for job in found.jobs)
-    but = ", except those marked `no longer watched`" if has_unwatched else ""
+    but = ""
+    if has_unwatched:
+        but = ", except those marked `no longer watched`"
     yield from part(
         f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
         f" below that has not ended{but}, and sends a message when it ends or stops making progress. The"
@@ -118,7 +120,9 @@ def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
 
 def _before(job: HandoverJob, chained: Sequence[HandoverJob]) -> HandoverJob | None:
     """Return the job of a chain's previous stage: the newest earlier one whose next stage is this one."""
-    stage = job.job.settings.chain if job.job.settings else None
+    stage = None
+    if job.job.settings:
+        stage = job.job.settings.chain
     found = [
         each
         for each in chained
@@ -137,7 +141,9 @@ def _groups(groups: Iterable[Group]) -> Iterator[str]:
         return
     yield from part("## Groups of jobs")
     for group in groups:
-        log = f"; its log: {code(group.log.path)}" if group.log.path else ""
+        log = ""
+        if group.log.path:
+            log = f"; its log: {code(group.log.path)}"
         yield f"- {code(group.name)} has {count(len(group.members), 'run')}{log}"
     yield ""
     yield from shell(*(f"jobmon group status {group.name}" for group in groups))

@@ -86,7 +86,9 @@ def _legend(chart: Chart) -> Iterator[str]:
         sample = (
             f'<svg width="28" height="10" aria-hidden="true"><path class="{_style(number)}" d="M0 5H28"/>'
         )
-        summary = f" <span>{in_html(line.summary)}</span>" if line.summary else ""
+        summary = ""
+        if line.summary:
+            summary = f" <span>{in_html(line.summary)}</span>"
         yield f"<li>{sample}</svg>{in_html(line.label)}{summary}</li>"
     if chart.band.points:
         sample = '<svg width="28" height="10" aria-hidden="true"><path class="band" d="M0 0H28V10H0Z"/></svg>'
@@ -145,7 +147,9 @@ def _number(value: float) -> str:
     """Return a round number in few characters."""
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - too long with all its digits
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
-    return f"{value:,.0f}" if value == round(value) else f"{value:.4f}".rstrip("0")
+    if value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:.4f}".rstrip("0")
 
 
 def _time_axis(window: Window) -> Iterator[str]:

@@ -41,7 +41,9 @@ def marks(data: ReportData) -> list[Mark]:
     """Return the marks of all charts, one for each of `facts.marked_events`."""
     found = []
     for number, event in enumerate(facts.marked_events(data), 1):
-        tone = "critical" if event.is_critical else "warning"
+        tone = "warning"
+        if event.is_critical:
+            tone = "critical"
         tone = "good" if event.kind is EventKind.RECOVERED else tone
         found.append(Mark(event.at_s, number, tone, event.text))
     return found
@@ -78,10 +80,14 @@ def _timeline_charts(data: ReportData) -> Iterator[Chart]:
 def _pause(data: ReportData) -> str:
     """Return how long the longest pause was, if it is notable."""
     history, samples = data.progress.history, data.progress.history.samples
-    idle_s = data.window.end_s - samples[-1].at_s if samples else 0.0
+    idle_s = 0.0
+    if samples:
+        idle_s = data.window.end_s - samples[-1].at_s
     longest_s = max(history.longest_pause_s, idle_s)
     is_long = longest_s > max(_MIN_PAUSE_S, _LONG_PAUSE * history.median_pause_s)
-    return f"; longest pause {duration(longest_s)}" if is_long else ""
+    if is_long:
+        return f"; longest pause {duration(longest_s)}"
+    return ""
 
 
 def _gpu_charts(data: ReportData) -> Iterator[Chart]:
@@ -122,7 +128,9 @@ def _gpu_lines(
 
 def _with_limit(chart: Chart, limits: Collection[int | None], name: str) -> Chart:
     """Return a chart with the limit that all its lines have; with none if the ``limits`` (bytes) differ."""
-    limit = next(iter(limits)) if len(limits) == 1 else None
+    limit = None
+    if len(limits) == 1:
+        limit = next(iter(limits))
     if not limit:
         return chart
     return replace(chart, limit=limit / _GIB, limit_label=f"{limit / _GIB:.4g} GiB {name}")
@@ -157,7 +165,9 @@ def _busy(uses: Sequence[GpuUse]) -> str:
         return "The driver gives no utilisation"
     mean = sum(percent for percent, _ in known) / len(known)
     lowest, name = min(known)
-    odd = f"; {name} only {lowest:.0f}%" if lowest < mean - _ODD_PERCENT else ""
+    odd = ""
+    if lowest < mean - _ODD_PERCENT:
+        odd = f"; {name} only {lowest:.0f}%"
     return f"GPUs busy {mean:.0f}% of the time on average{odd}"
 
 
@@ -198,11 +208,15 @@ def _node_lines(
 
 
 def _memory(sample: Sample) -> float | None:
-    return sample.memory.used if sample.memory else None
+    if sample.memory:
+        return sample.memory.used
+    return None
 
 
 def _cores(sample: Sample) -> float | None:
-    return sample.cpu.used_percent / 100 if sample.cpu and sample.cpu.used_percent is not None else None
+    if sample.cpu and sample.cpu.used_percent is not None:
+        return sample.cpu.used_percent / 100
+    return None
 
 
 def _memory_share(use: NodeUse) -> tuple[float, int]:

@@ -96,7 +96,9 @@ def _live_verdict(data: ReportData) -> Verdict:
     if not data.problems:
         return Verdict("No problem found so far", is_bad=False)
     worst, *others = data.problems
-    also = f"Also: {'; '.join(event.text for event in others)}." if others else ""
+    also = ""
+    if others:
+        also = f"Also: {'; '.join(event.text for event in others)}."
     since = f"Since {clock(worst.at_s, data.now_s)}. {also}".rstrip()
     advice = worst.advice.replace("JOBID", str(data.live.ref))
     return Verdict(f"{worst.text[:1].upper()}{worst.text[1:]}", since, worst.evidence, "", advice)
@@ -104,7 +106,9 @@ def _live_verdict(data: ReportData) -> Verdict:
 
 def times(data: ReportData) -> list[tuple[str, str]]:
     """Return when the task was submitted, started and ended, its nodes and its lineage, by name."""
-    lineage = [("lineage", lineage_text(data.lineage, data.job.id))] if data.lineage else []
+    lineage = []
+    if data.lineage:
+        lineage = [("lineage", lineage_text(data.lineage, data.job.id))]
     nodes = (data.task.end.nodes if data.task.end else "") or data.task.nodes
     return [*time_rows(data.job, data.task, data.now_s), *([("nodes", nodes)] if nodes else []), *lineage]
 
@@ -132,8 +136,12 @@ def figures_of(data: ReportData) -> list[tuple[str, str]]:
 def pace_text(data: ReportData) -> str:
     """Return the average and the latest speed; empty if they are not known."""
     found = estimate(data.progress.history, None, data.now_s)
-    unit = data.progress.progress.unit if data.progress.progress else ""
-    when = "lately" if data.live.group is Group.RUNNING else "at the end"
+    unit = ""
+    if data.progress.progress:
+        unit = data.progress.progress.unit
+    when = "at the end"
+    if data.live.group is Group.RUNNING:
+        when = "lately"
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:
         return ""
@@ -146,7 +154,9 @@ def _loss_text(data: ReportData) -> str:
     if summary is None:
         return ""
     at = duration(summary.best_at_s - data.window.start_s)
-    bad = f", {count(summary.bad_values, 'value')} not finite" if summary.bad_values else ""
+    bad = ""
+    if summary.bad_values:
+        bad = f", {count(summary.bad_values, 'value')} not finite"
     return f"first {loss(summary.first)}, last {loss(summary.last)}, best {loss(summary.best)} at {at}{bad}"
 
 
@@ -157,8 +167,12 @@ def has_spike(summary: LossSummary) -> bool:
 
 def of_total(used: int | None, total: int | None) -> str:
     """Return e.g. ``64.0 of 80.0 GiB (80%)``; ``-`` if it is not available."""
-    share = f" ({used / total:.0%})" if used is not None and total else ""
-    return "-" if used is None else f"{figures.of_total(used, total)}{share}"
+    share = ""
+    if used is not None and total:
+        share = f" ({used / total:.0%})"
+    if used is None:
+        return "-"
+    return f"{figures.of_total(used, total)}{share}"
 
 
 def pair(mean: float | None, highest: float | None, unit: str, decimals: int = 0) -> str:
@@ -180,7 +194,9 @@ def gpu_text(uses: Sequence[GpuUse]) -> str:
     if not uses:
         return ""
     known = [use.mean_percent for use in uses if use.mean_percent is not None]
-    busy = f", {sum(known) / len(known):.0f}% busy on average" if known else ""
+    busy = ""
+    if known:
+        busy = f", {sum(known) / len(known):.0f}% busy on average"
     total = energy_kwh(uses)
     return f"{count(len(uses), 'GPU')}{busy}" + (f", {energy(total)}" if total is not None else "")
 
@@ -197,7 +213,9 @@ def gpu_row(use: GpuUse) -> tuple[str, str, str, str]:
 
 def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
     """Return the name of a node, its cores, how many were busy, the peak of its memory, what is notable."""
-    notes = [count(use.oom_kills, "OOM kill")] if use.oom_kills else []
+    notes = []
+    if use.oom_kills:
+        notes = [count(use.oom_kills, "OOM kill")]
     if use.throttled_percent and use.throttled_percent >= 1:
         notes.append(f"held back by its CPU quota {use.throttled_percent:.0f}% of the time")
     return (
@@ -211,7 +229,9 @@ def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
 
 def notes(data: ReportData) -> list[str]:
     """Return what the report lacks and why, one sentence each."""
-    found = [] if data.progress.progress else [NO_PROGRESS]
+    found = [NO_PROGRESS]
+    if data.progress.progress:
+        found = []
     if not data.nodes:
         return [*found, NO_AGENT]
     for use in data.node_uses:
@@ -239,10 +259,14 @@ def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
     rows = []
     for task in data.tasks:
         end, found = task.end, task.diagnosis
-        ran = span(end.elapsed_s) if end and end.elapsed_s is not None else ""
+        ran = ""
+        if end and end.elapsed_s is not None:
+            ran = span(end.elapsed_s)
         if end is None and task.start_s and task.has_started:
             ran = span(data.now_s - task.start_s)
-        cause = redacted(found.headline) if found and found.cause else ""
+        cause = ""
+        if found and found.cause:
+            cause = redacted(found.headline)
         state = end_text(end) if end else task_state(task)
         rows.append((str(ref_of(data.job.job_id, task.key)), state, ran, cause))
     return rows
@@ -258,7 +282,9 @@ def tasks_title(data: ReportData) -> str:
 def tasks_not_shown(data: ReportData, shown: int) -> str:
     """Return how many tasks a list of the first ``shown`` leaves out; empty if none."""
     hidden = len(data.tasks) - shown
-    return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all" if hidden > 0 else ""
+    if hidden > 0:
+        return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all"
+    return ""
 
 
 def report_json(data: ReportData) -> dict[str, Any]:

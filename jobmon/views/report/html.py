@@ -141,7 +141,9 @@ def _verdict(data: ReportData) -> Iterator[str]:
         yield f"<pre>{in_html(chr(10).join(found.evidence))}</pre>"
     if steps := sentences(found.advice):
         yield "<p><b>What to do</b></p>"
-        kind = "ol" if len(steps) > 1 else "ul"
+        kind = "ul"
+        if len(steps) > 1:
+            kind = "ol"
         yield f"<{kind}>{''.join(f'<li>{_prose(step)}</li>' for step in steps)}</{kind}>"
     yield "</section>"
 
@@ -170,7 +172,9 @@ def _events(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
         return
     numbered = dict(zip(map(id, facts.marked_events(data)), found, strict=True))
     shown = data.events[-_MAX_EVENTS:]
-    which = f", the latest {len(shown)} of {len(data.events)}" if len(shown) < len(data.events) else ""
+    which = ""
+    if len(shown) < len(data.events):
+        which = f", the latest {len(shown)} of {len(data.events)}"
     yield f'<h2>Events{which}</h2><ol class="events">'
     for event in shown:
         yield _event(event, numbered.get(id(event)), data)
@@ -180,9 +184,13 @@ def _events(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
 def _event(event: Event, mark: Mark | None, data: ReportData) -> str:
     tone, number = (mark.tone, str(mark.number)) if mark else ("", "")
     at = f'<time title="{stamp(event.at_s)}">{facts.elapsed(event.at_s, data)}</time>'
-    evidence = f"<pre>{in_html(chr(10).join(event.evidence))}</pre>" if event.evidence else ""
+    evidence = ""
+    if event.evidence:
+        evidence = f"<pre>{in_html(chr(10).join(event.evidence))}</pre>"
     ref = str(data.live.ref)
-    advice = f"<small>{_prose(event.advice.replace('JOBID', ref))}</small>" if event.advice else ""
+    advice = ""
+    if event.advice:
+        advice = f"<small>{_prose(event.advice.replace('JOBID', ref))}</small>"
     text = f"<div><p>{in_html(event.text)}</p>{advice}{evidence}</div>"
     return f'<li class="{tone}"><b>{number}</b>{at}{text}</li>'
 

@@ -57,7 +57,9 @@ def _verdict(data: ReportData, console: Console) -> Iterator[str]:
     if found.explanation:
         yield from console.prose(found.explanation)
     if found.evidence:
-        title = "Evidence:" if found.is_bad else "Result:"
+        title = "Result:"
+        if found.is_bad:
+            title = "Evidence:"
         yield from ("", f"{title} {found.source}".rstrip())
         for line in found.evidence:
             yield from console.prose(line, _INDENT, _INDENT * 2)
@@ -76,7 +78,9 @@ def _sparklines(data: ReportData, symbols: Symbols) -> dict[str, str]:
     """Return the course of the speed and of the loss, by the name of the row above."""
     history, summary = data.progress.history, loss_summary(data.progress.history)
     rates = [point.mean for point in throughput_series(history, data.window).points]
-    rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH) if summary else []
+    rows = []
+    if summary:
+        rows = tabulated([summary.series], data.window, _TIMELINE_WIDTH)
     losses = [values[0] or 0.0 for _, values in rows]
     return {
         "speed": sparkline(rates, _TIMELINE_WIDTH, symbols, lowest=0.0),

@@ -74,7 +74,9 @@ def _averaged(values: Sequence[float], width: int) -> list[float]:
     if width < 1:
         return []
     count = min(width, len(values))
-    edges = [len(values) * position // count for position in range(count + 1)] if count else []
+    edges = []
+    if count:
+        edges = [len(values) * position // count for position in range(count + 1)]
     return [sum(values[i:j]) / (j - i) for i, j in pairwise(edges)]
 
 

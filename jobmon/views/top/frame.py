@@ -12,8 +12,9 @@ from jobmon.views.model import clock
 from jobmon.views.text_width import text_width, wrap
 from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, text_line
 from jobmon.views.top.job_list import list_lines
-from jobmon.views.top.job_page import JobPage, log_lines
+from jobmon.views.top.job_page import JobPage
 from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
+from jobmon.views.top.sections import log_lines
 from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.jobs import dated
@@ -133,7 +134,9 @@ def _page(model: Model, width: int, height: int) -> list[Line]:
         if len(lines) <= height:
             return lines
         more = text_line(f"... {len(lines) - height + 1} more lines; enlarge the window", Style.DIM)
-        return [*lines[: height - 1], more] if height > 0 else []
+        if height > 0:
+            return [*lines[: height - 1], more]
+        return []
     if view.page is Page.JOB and live:
         return _job_page(model, live).lines(width, height, view.lines_down)
     if view.page is Page.LOG and live:
@@ -199,11 +202,15 @@ def _counts(model: Model) -> Iterator[Span]:
 def _freshness(listing: Listing) -> Iterator[Span]:
     if listing.stale_since_s is not None:
         number = sum(each.is_stale for each in listing.tasks)
-        which = f"{number} " if listing.as_of_s is not None else ""
+        which = ""
+        if listing.as_of_s is not None:
+            which = f"{number} "
         since = clock(listing.stale_since_s, listing.at_s, seconds=True)
         yield Span(f"{which}STALE since {since}", Style.BAD)
     if listing.as_of_s is not None:
-        between = ", " if listing.stale_since_s is not None else ""
+        between = ""
+        if listing.stale_since_s is not None:
+            between = ", "
         yield Span(f"{between}states of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
 
 
@@ -264,7 +271,9 @@ def _actions(model: Model, *, can_scroll: bool) -> Iterator[tuple[str, str]]:
 
 
 def _help(symbols: Symbols, width: int) -> Iterator[Line]:
-    up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
+    up_down = "↑ ↓ k j"
+    if symbols.is_ascii:
+        up_down = "up, down, k, j"
     keys = {
         up_down: "select a task; scroll the log, or the page of an only task",
         "g, G, home, end": "the first, the last",

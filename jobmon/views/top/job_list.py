@@ -103,7 +103,9 @@ def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[Column]:
 def _short_id(ref: str) -> str:
     """Return ``12_[…]`` for ``12_[3-9]``, since one long id would take the room of the names of all jobs."""
     before, bracket, _ = ref.partition("[")
-    return f"{before}[…]" if bracket else ref
+    if bracket:
+        return f"{before}[…]"
+    return ref
 
 
 def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[Column]:
@@ -121,7 +123,9 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
         yield Column("LOSS", losses, least=6, is_right_aligned=True)
     yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.cells))
     if fit.has_elapsed:
-        header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
+        header = "ELAPSED/LIMIT"
+        if fit.is_short:
+            header = "ELAPSED"
         yield Column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
 
 
@@ -137,8 +141,12 @@ def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Co
 def _memory(reports: Sequence[AgentReport]) -> Span:
     """Return the share of the memory in use; empty if the limit is not known."""
     found = fullest_memory(reports)
-    share = found.share if found else None
-    style = Style.ATTENTION if is_memory_scarce(reports) else Style.PLAIN
+    share = None
+    if found:
+        share = found.share
+    style = Style.PLAIN
+    if is_memory_scarce(reports):
+        style = Style.ATTENTION
     return Span("" if share is None else f"{share:.0%}", style)
 
 

@@ -21,11 +21,11 @@ from jobmon.views.telemetry.figures import (
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import UNICODE, Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, note, rate_per_s
-from jobmon.views.top.sections import Section, section_lines, shows_what_is_wanted, titled
+from jobmon.views.top.sections import Section, end_of, log_lines, section_lines, shows_what_is_wanted, titled
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.find import Group
-from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import WARNINGS
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
@@ -134,30 +134,6 @@ class JobPage:
         ]
 
 
-def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
-    """Return the path and the last lines of a log, or those that end ``lines_back`` lines before its end."""
-    if log is None:
-        return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
-    texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)
-    end = max(min(height - 1, len(texts)), len(texts) - lines_back)
-    shown = texts[max(0, end - max(0, height - 1)) : end]
-    back = f", {count(len(texts) - end, 'line')} from the end" if end < len(texts) else ""
-    problem = f" {log.problem}" if log.problem else ""
-    title = f"{problem}{back}"
-    path = _end_of(one_line(log.path), width - len("Log ") - text_width(title))
-    return [
-        (Span("Log ", Style.BOLD), Span(f"{path}{title}", Style.DIM)),
-        *(text_line(text.expandtabs()) for text in shown),
-    ][: max(0, height)]
-
-
-def _end_of(path: str, width: int) -> str:
-    """Return the end of a path in at most ``width`` columns."""
-    while text_width(path) > max(1, width):
-        path = f"…{path[max(2, len(path) - width + 1) :]}"
-    return path
-
-
 def _facts(
     live: LiveTask, now_s: float, width: int, symbols: Symbols, *, is_short: bool = False
 ) -> Iterator[Line]:
@@ -182,7 +158,9 @@ def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
     """Yield what is wrong now, the worst first; of the worst also the proof and what to do."""
     for event in live.ongoing:
         letter, usual_style, meaning = LETTERS[event.kind]
-        style = Style.BAD if event.is_critical else usual_style
+        style = usual_style
+        if event.is_critical:
+            style = Style.BAD
         yield text_line(f"{letter} since {clock(event.since_s, now_s)}: {event.text or meaning}", style)
         if event is live.ongoing[0]:
             yield from (text_line(f"  | {line}") for line in event.evidence)
@@ -210,8 +188,12 @@ def _workers_and_memory(live: LiveTask, now_s: float, *, is_short: bool) -> Iter
     if text := gpus_text(reports):
         yield _fact("GPUs", Span(text))
     if text := memory_text(reports):
-        cpu = cpu_text(reports[0].latest.cpu) if len(reports) == 1 else ""
-        style = Style.ATTENTION if is_memory_scarce(reports) else Style.PLAIN
+        cpu = ""
+        if len(reports) == 1:
+            cpu = cpu_text(reports[0].latest.cpu)
+        style = Style.PLAIN
+        if is_memory_scarce(reports):
+            style = Style.ATTENTION
         yield _fact("Memory", Span(text, style), Span(f", CPU {cpu}" if cpu else ""))
     if live.agents.problem and not reports:
         yield _fact("Agent", Span(f"none: {live.agents.problem}", Style.DIM))
@@ -225,7 +207,9 @@ def _fact(label: str, *values: Span) -> Line:
 
 def _fitting(width: int, text: str, shorter: str) -> str:
     """Return the text, or the shorter one if a line of ``width`` columns has no room for it."""
-    return text if text_width(text) <= width - _LABEL else shorter
+    if text_width(text) <= width - _LABEL:
+        return text
+    return shorter
 
 
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
@@ -252,26 +236,38 @@ def _file_lines(rows: Sequence[FileRow], width: int) -> Iterator[Line]:
     size_width = max((len(row.size) for row in rows), default=0)
     names = max(1, min(widest, width - size_width - _GROWTH - 6))
     for row in rows:
-        name = _end_of(one_line(row.name), names)
+        name = end_of(one_line(row.name), names)
         padded = name + " " * (names - text_width(name))
         yield (Span(f"  {padded}  {row.size:>{size_width}}  {row.growth}"),)
 
 
 def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
     task = live.task
-    elapsed_s = run_time_s(task, now_s) if task else None
+    elapsed_s = None
+    if task:
+        elapsed_s = run_time_s(task, now_s)
     if task is None or elapsed_s is None:
         return
-    started_s = task.end.started_s if task.end else task.start_s
+    started_s = task.start_s
+    if task.end:
+        started_s = task.end.started_s
     if started_s is not None:
-        on = f" on {task.nodes}" if task.nodes else ""
+        on = ""
+        if task.nodes:
+            on = f" on {task.nodes}"
         yield _fact(
             "Started", Span(f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago){on}")
         )
-    left_s = max(0.0, task.limit_s - elapsed_s) if task.limit_s and not task.end else None
+    left_s = None
+    if task.limit_s and not task.end:
+        left_s = max(0.0, task.limit_s - elapsed_s)
     elapsed = duration(elapsed_s)
-    limit = f" of {duration(task.limit_s)}" if task.limit_s else ""
-    left = f", limit in {duration(left_s)}" if left_s is not None else ""
+    limit = ""
+    if task.limit_s:
+        limit = f" of {duration(task.limit_s)}"
+    left = ""
+    if left_s is not None:
+        left = f", limit in {duration(left_s)}"
     text = Span(_fitting(width, f"{elapsed}{limit}{left}", f"{elapsed}{left}"))
     yield _fact("Elapsed", text, *_lacking_time(live, left_s))
 
@@ -288,13 +284,17 @@ def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
 def _progress(
     live: LiveTask, progress: Progress, now_s: float, width: int, symbols: Symbols
 ) -> Iterator[Line]:
-    style = LETTERS[live.problems[0]][1] if live.problems else Style.GOOD
+    style = Style.GOOD
+    if live.problems:
+        style = LETTERS[live.problems[0]][1]
     if progress.fraction is None:
         yield _fact("Progress", Span(f"{units(progress)}{progress_age(live, now_s)}"))
     else:
         figures = _fitting(width, f"{done(progress)}{progress_age(live, now_s)}", done(progress))
         room = min(_MAX_BAR, width - _LABEL - 1 - text_width(figures))
-        drawn = f"{bar(progress.fraction, room, symbols)} " if room >= _MIN_BAR else ""
+        drawn = ""
+        if room >= _MIN_BAR:
+            drawn = f"{bar(progress.fraction, room, symbols)} "
         yield _fact("Progress", Span(drawn, style), Span(figures))
     if counters := ", ".join(filter(None, (epoch(progress), batch(progress)))):
         yield _fact("Now", Span(counters))
@@ -344,7 +344,9 @@ def _with_course(
 
 
 def _errors(live: LiveTask) -> Iterator[Line]:
-    found = live.task.diagnosis if live.task else None
+    found = None
+    if live.task:
+        found = live.task.diagnosis
     if found and found.cause:
         yield text_line(f"  {found.headline}", Style.BAD)
         for each in found.evidence:
@@ -355,7 +357,9 @@ def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
     """Yield the error lines, the latest first; each with the name of its log if there are several logs."""
     has_names = len({each.path for each in errors}) > 1
     for each in reversed(errors):
-        style = Style.BAD if each.severity is Severity.ERROR else Style.ATTENTION
+        style = Style.ATTENTION
+        if each.severity is Severity.ERROR:
+            style = Style.BAD
         clock_text = Span(f"  [{each.clock}] ", Style.DIM) if each.clock else Span("  ")
         name = Span(f"{each.path.rpartition('/')[2]}: " if has_names else "", Style.DIM)
         yield clock_text, Span(f"{each.severity.upper():<8}", style), name, Span(each.text.expandtabs())
@@ -372,4 +376,6 @@ def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
 def _level(event: Event) -> tuple[str, Style]:
     if event.is_critical:
         return "CRITICAL", Style.BAD
-    return ("WARNING", Style.ATTENTION) if event.kind in WARNINGS else ("INFO", Style.PLAIN)
+    if event.kind in WARNINGS:
+        return ("WARNING", Style.ATTENTION)
+    return ("INFO", Style.PLAIN)

@@ -54,7 +54,9 @@ def note(live: LiveTask) -> Span | None:
     job, task = live.job, live.task
     if live.group is Group.PENDING:
         reason = pending_reason(job)
-        state_word = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
+        state_word = "submitted, not yet listed"
+        if job.tasks or job.pending_indices:
+            state_word = "PENDING"
         hint = pending_hint(reason)
         if hint and not hint.starts_by_itself:  # as in `jobmon status`
             # e.g. only "held" of "is held: its launch failed"; the reason beside it says the rest
@@ -73,16 +75,24 @@ def _ended(live: LiveTask) -> str:
         return state(live.job)
     why = "" if live.group is Group.CANCELLED else task_cause(live.task)
     how = state_text(live.task.end) + (", but doubtful" if live.task.is_doubtful_success else "")
-    follows = "; restart due" if live.job.is_restarting else ""
-    return f"{how}: {why}{follows}" if why else f"{how}{follows}"
+    follows = ""
+    if live.job.is_restarting:
+        follows = "; restart due"
+    if why:
+        return f"{how}: {why}{follows}"
+    return f"{how}{follows}"
 
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
     """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if `run_time_s` is None."""
-    seconds = run_time_s(live.task, now_s) if live.task else None
+    seconds = None
+    if live.task:
+        seconds = run_time_s(live.task, now_s)
     if live.task is None or seconds is None:
         return ""
-    limit = f"/{duration(live.task.limit_s)}" if with_limit and live.task.limit_s else ""
+    limit = ""
+    if with_limit and live.task.limit_s:
+        limit = f"/{duration(live.task.limit_s)}"
     return f"{duration(seconds)}{limit}"
 
 
@@ -90,4 +100,6 @@ def rate_per_s(live: LiveTask) -> float | None:
     """Return the recent throughput: measured, else as the log prints it."""
     if live.estimate.rate_per_s is not None:
         return live.estimate.rate_per_s
-    return live.progress.progress.rate_per_s if live.progress.progress else None
+    if live.progress.progress:
+        return live.progress.progress.rate_per_s
+    return None

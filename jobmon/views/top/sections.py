@@ -1,16 +1,20 @@
-"""The sections of a page, which share its lines; some may get none."""
+"""The sections of a page, which share its lines; some may get none; and the log below them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style
+from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, text_line
+from jobmon_core.domain.humanize import count
+from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.views.top.drawing import Line
+    from jobmon_core.app.jobs.output import OutputText
 
 _LEAST = 2  # rows; a section with room for fewer is left out, unless those are all it has
 _USUAL = 3  # rows that each section gets before any gets more,
@@ -89,3 +93,31 @@ def _cut(section: Section, room: int) -> list[Line]:
 
 def _stands_out(row: Line) -> bool:
     return any(span.style in _NOTABLE and span.text.strip() for span in row)
+
+
+def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
+    """Return the path and the last lines of a log, or those that end ``lines_back`` lines before its end."""
+    if log is None:
+        return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
+    texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)
+    end = max(min(height - 1, len(texts)), len(texts) - lines_back)
+    shown = texts[max(0, end - max(0, height - 1)) : end]
+    back = ""
+    if end < len(texts):
+        back = f", {count(len(texts) - end, 'line')} from the end"
+    problem = ""
+    if log.problem:
+        problem = f" {log.problem}"
+    title = f"{problem}{back}"
+    path = end_of(one_line(log.path), width - len("Log ") - text_width(title))
+    return [
+        (Span("Log ", Style.BOLD), Span(f"{path}{title}", Style.DIM)),
+        *(text_line(text.expandtabs()) for text in shown),
+    ][: max(0, height)]
+
+
+def end_of(path: str, width: int) -> str:
+    """Return the end of a path in at most ``width`` columns."""
+    while text_width(path) > max(1, width):
+        path = f"…{path[max(2, len(path) - width + 1) :]}"
+    return path

@@ -67,7 +67,9 @@ class Session:
         live = model.selected
         if live is None or self._view.page not in (Page.JOB, Page.LOG):
             return model
-        files = known_files(live.job, live.task) if live.task else []
+        files = []
+        if live.task:
+            files = known_files(live.job, live.task)
         files = empty_last(dict.fromkeys((*live.progress.logs, *files)))  # those with its progress first
         return replace(
             model, log=self._log(files), log_count=len(files), errors=self._error_lines(live, files)

@@ -90,7 +90,9 @@ def reselected(view: View, listing: Listing) -> View:
     ids = [each.id for each in matching(listing.tasks, view.filter)]
     if view.selected in ids:
         return replace(view, position=ids.index(view.selected))
-    pages = view.pages if view.page is Page.HELP else (Page.LIST,)
+    pages = view.pages
+    if view.page is not Page.HELP:
+        pages = (Page.LIST,)
     position = min(view.position, max(0, len(ids) - 1))
     return replace(view, selected=ids[position] if ids else "", position=position, pages=pages)
 
@@ -147,4 +149,6 @@ def _type(view: View, key: str) -> View:
             return replace(view, is_typing=False, filter="")
         case Key.BACKSPACE:
             return replace(view, filter=view.filter[:-1])
-    return replace(view, filter=view.filter + key) if len(key) == 1 and key.isprintable() else view
+    if len(key) == 1 and key.isprintable():
+        return replace(view, filter=view.filter + key)
+    return view

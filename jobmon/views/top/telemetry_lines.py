@@ -109,19 +109,25 @@ def _outdated(reports: Sequence[AgentReport], now_s: float) -> set[str]:
 
 
 def _style(placed: NodeGpu | NodeWorker, outdated: set[str]) -> Style:
-    return Style.DIM if placed.node in outdated else Style.PLAIN
+    if placed.node in outdated:
+        return Style.DIM
+    return Style.PLAIN
 
 
 def _placed(name: str, node: str, reports: Sequence[AgentReport]) -> str:
     """Return a name, after that of its node if the task has several."""
-    return f"{node} {name}" if len(reports) > 1 else name
+    if len(reports) > 1:
+        return f"{node} {name}"
+    return name
 
 
 def _utilization_bar(placed: NodeGpu, outdated: set[str], symbols: Symbols) -> Span:
     used = placed.gpu.utilization_percent
     if used is None:
         return _EMPTY
-    style = Style.DIM if placed.node in outdated else Style.ACTIVE
+    style = Style.ACTIVE
+    if placed.node in outdated:
+        style = Style.DIM
     return Span(bar(used / 100, _BAR, symbols), style)
 
 
@@ -178,16 +184,22 @@ def _status(placed: NodeWorker) -> Span:
 def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
     """Return what a worker does by its log; empty if that is only what its status says, too."""
     state = state_span(live, worker, now_s)
-    return _EMPTY if state.text == WorkerState.RUNNING else state
+    if state.text == WorkerState.RUNNING:
+        return _EMPTY
+    return state
 
 
 def _size(count_bytes: float | None) -> str:
-    return "" if count_bytes is None else size(count_bytes)
+    if count_bytes is None:
+        return ""
+    return size(count_bytes)
 
 
 def _last_activity(placed: NodeWorker, now_s: float) -> str:
     at_s = placed.worker.last_activity_s
-    return "" if at_s is None else f"{age(max(0.0, now_s - at_s))} ago"
+    if at_s is None:
+        return ""
+    return f"{age(max(0.0, now_s - at_s))} ago"
 
 
 def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Table:
@@ -210,7 +222,9 @@ def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Tabl
 
 
 def _task_memory(report: AgentReport) -> Span:
-    style = Style.ATTENTION if is_memory_scarce([report]) else Style.PLAIN
+    style = Style.PLAIN
+    if is_memory_scarce([report]):
+        style = Style.ATTENTION
     return Span(memory_text([report]), style)
 
 
@@ -221,7 +235,9 @@ def _cpu(report: AgentReport) -> Span:
 
 def _load(sample: Sample) -> str:
     load = sample.node.load
-    return "" if load is None else f"{load:.1f}"
+    if load is None:
+        return ""
+    return f"{load:.1f}"
 
 
 def _io_wait(report: AgentReport) -> Span:
@@ -231,4 +247,6 @@ def _io_wait(report: AgentReport) -> Span:
 
 
 def _silence(report: AgentReport, now_s: float) -> Span:
-    return _EMPTY if is_current(report, now_s) else Span(silence_text(report, now_s), Style.ATTENTION)
+    if is_current(report, now_s):
+        return _EMPTY
+    return Span(silence_text(report, now_s), Style.ATTENTION)

@@ -46,7 +46,9 @@ def worker_lines(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Lin
 
 
 def _state(live: LiveTask, worker: WorkerProgress, now_s: float) -> WorkerState:
-    silent_s = live.job.settings.stall_timeout_s if live.job.settings else None
+    silent_s = None
+    if live.job.settings:
+        silent_s = live.job.settings.stall_timeout_s
     return worker_state(worker, now_s, silent_s)
 
 
@@ -63,7 +65,9 @@ def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symb
     """Yield the progress of a worker by its log, with the count and the speed."""
     yield share_done(worker.progress, symbols)
     if progress := worker.progress:
-        counted = f"  {units(progress)}" if progress.fraction is not None else ""
+        counted = ""
+        if progress.fraction is not None:
+            counted = f"  {units(progress)}"
         yield Span(f"{counted}  {log_speed(live, worker, now_s)}")
 
 
@@ -92,7 +96,9 @@ def logs_by_rank(live: LiveTask) -> dict[int, WorkerProgress]:
     matched: dict[int, WorkerProgress] = {}
     for name, worker in live.progress.workers.items():
         numbers = _NUMBER.findall(name)
-        rank = int(numbers[0]) if len(numbers) == 1 else None
+        rank = None
+        if len(numbers) == 1:
+            rank = int(numbers[0])
         if rank is None or rank in matched or ranks.count(rank) != 1:
             return {}
         matched[rank] = worker
@@ -106,7 +112,11 @@ def task_lines(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
     width = max(text_width(live.ref) for live in tasks)
     for live in tasks:
         remark = note(live)
-        progress = None if remark else live.progress.progress
-        speed = rate(rate_per_s(live), progress.unit) if progress else ""
+        progress = live.progress.progress
+        if remark:
+            progress = None
+        speed = ""
+        if progress:
+            speed = rate(rate_per_s(live), progress.unit)
         shown = remark or share_done(progress, symbols, _TASK_BAR)
         yield Span(f"  {live.ref:<{width}}  "), shown, Span(f"  {speed}")
