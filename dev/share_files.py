@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from argparse import REMAINDER, SUPPRESS, Action, ArgumentParser, _SubParsersAction
+from collections.abc import Iterator
 from pathlib import Path
 
-from command_model import CommandModel, Option, Value, command_model
-from completion_scripts import SCRIPTS
+from completion_scripts import completion_script
 
 from jobmon.cli import COMMANDS
 from jobmon.commands.completion import SHELLS
@@ -57,9 +57,8 @@ _EXIT_CODES = {
 
 def share_files() -> dict[str, str]:
     """Return the text of each file by its name in share/."""
-    commands = [command_model(command_parser(name), summary) for name, summary in COMMANDS.items()]
-    scripts = {name: SCRIPTS[shell](commands) for shell, name in SHELLS.items()}
-    return {"jobmon.1": "\n".join((*_manual(commands), "")), **scripts}
+    scripts = {name: completion_script(shell) for shell, name in SHELLS.items()}
+    return {"jobmon.1": "\n".join((*_manual(), "")), **scripts}
 
 
 def literals_file() -> str:
@@ -85,14 +84,14 @@ def main() -> int:
     return 0
 
 
-def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
+def _manual() -> Iterator[str]:
     yield '.\\" Written by dev/share_files.py.'
     yield '.TH JOBMON 1 "" "jobmon" "User Commands"'
     yield from (".SH NAME", r"jobmon \- submit Slurm jobs and get a message when each ends")
     yield from (".SH SYNOPSIS", ".B jobmon", ".I COMMAND", "[\\fIOPTIONS\\fR]")
     yield from (".SH DESCRIPTION", *_prose(DESCRIPTION), *_prose(EPILOG), ".SH COMMANDS")
-    for command in commands:
-        yield from _command(command)
+    for name in COMMANDS:
+        yield from _command(command_parser(name))
     for title, entries in (("FILES", _FILES), ("ENVIRONMENT", _ENVIRONMENT), ("EXIT STATUS", _EXIT_CODES)):
         yield f".SH {title}"
         for name, text in entries.items():
@@ -106,32 +105,46 @@ def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
     yield from (".SH SEE ALSO", ".BR sbatch (1),", ".BR squeue (1),", ".BR sacct (1)")
 
 
-def _command(command: CommandModel) -> Iterator[str]:
-    words = [f"\\fBjobmon {_escaped(command.name)}\\fR"]
-    words += [f"[{_option_names(option)}]" for option in command.options if "--help" not in option.names]
-    yield f".SS {' '.join((*words, *map(_placeholder, command.values)))}"
-    yield from _prose(command.description or command.summary)
-    for value in command.values:
-        yield from (".TP", f".I {_escaped(value.name)}", _escaped(value.summary))
-    for option in command.options:
-        if "--help" not in option.names:
-            yield from (".TP", _option_names(option), _escaped(option.summary))
-    yield from _prose(command.epilog)
-    for subcommand in command.subcommands:
-        yield from _command(subcommand)
+def _command(parser: ArgumentParser) -> Iterator[str]:
+    """Yield the section of a command, then those of its verbs; argparse-manpage would leave out epilogs."""
+    actions = [each for each in parser._actions if each.help is not SUPPRESS]  # noqa: SLF001 - argparse has no public list
+    verbs = [each for each in actions if isinstance(each, _SubParsersAction)]
+    options = [each for each in actions if each.option_strings and each.dest != "help"]
+    values = [each for each in actions if not each.option_strings and each not in verbs]
+    words = [f"\\fB{_escaped(parser.prog)}\\fR", *(f"[{_option_names(each)}]" for each in options)]
+    yield f".SS {' '.join((*words, *map(_placeholder, values)))}"
+    yield from _prose(parser.description or "")
+    for value in values:
+        yield from (".TP", f".I {_escaped(_name(value))}", _escaped(_summary(value)))
+    for option in options:
+        yield from (".TP", _option_names(option), _escaped(_summary(option)))
+    yield from _prose(parser.epilog or "")
+    for verb in verbs:
+        for subparser in verb.choices.values():
+            yield from _command(subparser)
 
 
-def _option_names(option: Option) -> str:
-    names = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in option.names)
-    if option.value is None:
+def _option_names(option: Action) -> str:
+    names = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in option.option_strings)
+    if option.nargs == 0:
         return names
-    value = f"\\fI{_escaped(option.value.name)}\\fR"
-    return f"{names} [{value}]" if option.value.is_optional else f"{names} {value}"
+    value = f"\\fI{_escaped(_name(option))}\\fR"
+    return f"{names} [{value}]" if option.nargs in ("?", "*") else f"{names} {value}"
 
 
-def _placeholder(value: Value) -> str:
-    name = f"\\fI{_escaped(value.name)}\\fR" + ("..." if value.is_repeatable else "")
-    return f"[{name}]" if value.is_optional else name
+def _placeholder(value: Action) -> str:
+    name = f"\\fI{_escaped(_name(value))}\\fR"
+    if value.nargs in ("+", "*", REMAINDER):
+        name += "..."
+    return f"[{name}]" if value.nargs in ("?", "*") else name
+
+
+def _name(action: Action) -> str:
+    return str(action.metavar or action.dest.upper())
+
+
+def _summary(action: Action) -> str:
+    return (action.help or "") % vars(action)  # as argparse does
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -51,11 +51,11 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["status", "--js"], "--json"),
         (["show", ""], "12 7"),
         (["diagnose", "1"], "12"),
-        (["diagnose", "tr"], "files"),
-        (["watch", "--error", ""], "files"),
+        (["diagnose", "tr"], "train.log"),
+        (["watch", "--error", ""], "train.log"),
         (["patterns", ""], "list check test"),
         (["patterns", "list", "--j"], "--json"),
-        (["patterns", "check", ""], "files"),
+        (["patterns", "check", ""], "train.log"),
         (["recover", "--install", "c"], "cron"),
         (["inbox", "--port", ""], ""),
         (["help", "ini"], "init"),
@@ -63,9 +63,9 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["submit", "--backend", ""], "slurm local ray"),
         (["submit", "--backend", "local", "--sen"], "--sentinel"),
         (["submit", "--job-config", "job.yaml", "--sen"], "--sentinel"),
-        (["run", ""], "files"),
-        (["run", "--gpu-ids", "0", "--", "si"], "files"),
-        (["submit", ""], "files"),
+        (["run", ""], "train.log"),
+        (["run", "--gpu-ids", "0", "--", "tr"], "train.log"),
+        (["submit", ""], "train.log"),
         (["submit", "--no-agent", "--group", "sweep", "--sen"], "--sentinel"),
         (["submit", "job.sh", "--s"], ""),
     ],
@@ -73,16 +73,19 @@ def test_the_manual_page_formats_without_warnings() -> None:
 def test_bash_completes_commands_options_jobs_and_files(
     tmp_path: Path, words: list[str], completions: str
 ) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "train.log").touch()
     jobmon = tmp_path / "jobmon"
     jobmon.write_text('#!/bin/sh\n[ "$*" = "completion jobs" ] && echo 12 && echo 7\n')
     jobmon.chmod(0o755)
     script = f"""
 source {SHARE / "jobmon.bash"}
-compopt() {{ [ "$*" = "-o default" ] && echo files; }}
+compopt() {{ :; }}
 COMP_WORDS=({jobmon} "$@") COMP_CWORD=$#
 _jobmon
 echo ${{COMPREPLY[*]}}"""
     done = subprocess.run(
-        ["/bin/bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
+        ["/bin/bash", "-c", script, "bash", *words], cwd=folder, capture_output=True, text=True, check=True
     )
     assert (done.stdout.strip(), done.stderr) == (completions, "")
