@@ -87,8 +87,7 @@ def message_about(shell: Shell, pid: int) -> Message:
     """Return the message about the end, when the monitor has sent it or given it up."""
     ctx = Context.open(os.environ)
     eventually(lambda: job_status(ctx, job_of(shell, pid)).health is Health.DONE)
-    (entry,) = job_of(shell, pid).outbox
-    return entry.message
+    return job_of(shell, pid).outbox[-1].message  # on a busy machine, others may come before
 
 
 def test_the_end_of_a_process_is_unknown_and_the_message_says_what_its_log_says(

@@ -115,7 +115,7 @@ def test_a_monitor_whose_code_was_moved_restarts_from_the_new_place_and_sends_it
     eventually(lambda: installed.failed(1))
     (login.folder / "later").touch()
     installed.wake()
-    (payload,) = discord.wait_for(1, 60.0, Route.ERROR)
+    (payload,) = discord.wait_for(1, route=Route.ERROR)
     assert "it failed" in str(payload)
     assert "restarts, because jobmon's code seems to have been moved or replaced" in login.log()
     eventually(lambda: login.watches(2))
@@ -133,7 +133,7 @@ def test_a_monitor_that_does_not_fit_replaced_code_restarts_and_sends_its_messag
     (login.folder / "outbox.py").rename(replaced)
     (login.folder / "later").touch()
     installed.wake()
-    discord.wait_for(1, 60.0, Route.ERROR)
+    discord.wait_for(1, route=Route.ERROR)
     eventually(lambda: "restarts, because jobmon's code seems to have been moved or replaced" in login.log())
     eventually(lambda: login.watches(2))
 

@@ -16,6 +16,7 @@ from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import Owner
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.system.files import discard_unfinished
+from tests.support.files import open_files
 from tests.support.login import Login
 from tests.support.waiting import eventually
 
@@ -89,8 +90,7 @@ def test_a_monitor_leaves_a_forgotten_job_and_no_file_of_it_returns(login: Login
 
     def has_left_it() -> bool:
         wake(pid)
-        held = (each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink())
-        return not any(each.name.startswith("a.lock") for each in held)
+        return not any("/a.lock" in name for name in open_files(pid))
 
     os.kill(pid, signal.SIGSTOP)  # for so long that another host took the job over
     discard_unfinished(home.state, {"a.json"})

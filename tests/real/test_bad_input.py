@@ -15,6 +15,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.discord_answers import rate_limited, server_error
 from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
+from tests.support.files import contents
 from tests.support.messages import message_about, only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -283,7 +284,7 @@ def test_secrets_are_only_in_the_configuration(user: User) -> None:
         output += done.stdout + done.stderr
     user.configure(poll={"running_s": "often"})
     output += user.jobmon("submit", script).stderr
-    places += [path.read_bytes() for path in user.home.rglob("*") if path.is_file() and path != config]
+    places += [content for path, content in contents(user.home).items() if path != config]
     places.append(output.encode())
     for url in (user.discord.success_url, user.discord.error_url):
         token = url.rpartition("/")[2].encode()

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from tests.support.messages import title
+from tests.support.processes import is_running
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -76,7 +77,7 @@ def test_eight_jobs_with_mixed_ends_are_followed_to_the_end_although_their_monit
     (pid,) = pids
     os.kill(pid, signal.SIGKILL)
     user.slurm("scancel", str(cancelled))
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: not is_running(pid))
     assert "restarted" in user.jobmon("recover", PATH=path).stdout
     (user.work / "go").touch()
     for name in ("ok/epoch0", "ok/epoch1", "slow/epoch0"):

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +18,9 @@ from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
 from tests.support.failing_job import kill, let_go
+from tests.support.files import contents, open_files
 from tests.support.messages import facts, title
-from tests.support.processes import monitors_of
+from tests.support.processes import is_running, monitors_of
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -270,16 +270,7 @@ def test_a_monitor_survives_the_end_of_its_terminal(user: User) -> None:
     pid = user.monitor_pid(job_id)
     let_go(user)
     _assert_exit_5_reported_once(user, job_id)
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
-
-
-def _open_files(process: Path) -> list[str]:
-    """Return the open files of a process; skip a descriptor that closes meanwhile."""
-    files = []
-    for descriptor in (process / "fd").iterdir():
-        with suppress(FileNotFoundError):
-            files.append(str(descriptor.readlink()))
-    return sorted(files)
+    eventually(lambda: not is_running(pid))
 
 
 def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -> None:
@@ -294,8 +285,8 @@ def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -
     assert session not in (process.name, str(os.getsid(0)))  # and not a session leader, which could open one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
-    (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
+    (slot,) = contents(user.home / "state" / "monitors" / "slots")
     expected = sorted(["/dev/null", log, log, lock, str(slot)])
     # it may be reading a file at the moment
-    eventually(lambda: _open_files(process) == expected)
+    eventually(lambda: open_files(int(process.name)) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

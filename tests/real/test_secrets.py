@@ -8,6 +8,7 @@ from pathlib import Path
 from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import bad_token, close_unread, hang, server_error
 from tests.support.failing_job import UNTIL_GO, let_go
+from tests.support.files import contents
 from tests.support.user import User
 
 _PASSWORD = "hunter2-correct-horse"
@@ -64,8 +65,7 @@ def processes_of(user: User) -> dict[str, bytes]:
 
 def written(user: User) -> dict[Path, bytes]:
     """Return the content of jobmon's files except the configuration."""
-    files = [path for path in user.home.rglob("*") if path.is_file() and path.name != "config.json"]
-    return {path: path.read_bytes() for path in files}
+    return {path: content for path, content in contents(user.home).items() if path.name != "config.json"}
 
 
 def test_no_secret_is_visible_after_a_failed_job_and_failed_deliveries(user: User) -> None:

@@ -15,6 +15,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
+from tests.support.files import contents
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.warm_jobmon import run_jobmon
@@ -185,7 +186,7 @@ def _announced(user: User) -> int:
 
 
 def _states(user: User) -> list[str]:
-    return [path.name for path in user.home.rglob("*") if path.suffix in (".json", ".owner", ".log")]
+    return [path.name for path in contents(user.home) if path.suffix in (".json", ".owner", ".log")]
 
 
 @pytest.mark.parametrize("form", _ACCEPTED.values(), ids=_ACCEPTED)

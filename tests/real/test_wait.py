@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.processes import is_running
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -70,7 +71,7 @@ def test_the_exit_code_says_how_the_jobs_ended_and_waits_ask_slurm_nothing(user:
 
     pid = user.monitor_pid(held)
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: not is_running(pid))
     restarted = user.jobmon("wait", str(held), "--for", "1s")
     assert (restarted.returncode, "its monitor was dead; restarted" in restarted.stderr) == (3, True)
     assert user.jobmon("cancel", str(held)).returncode == 0

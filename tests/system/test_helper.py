@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from jobmon_core.system.helper import Helper, HelperFailed
-from tests.support.processes import in_a_copy, kill, python, said
+from tests.support.processes import in_a_copy, is_running, kill, python, said
 from tests.support.waiting import eventually
 
 ORPHANING = """
@@ -86,7 +86,7 @@ def test_a_helper_whose_parent_was_killed_does_not_continue_in_its_place(tmp_pat
         kill(parent.pid)
         parent.wait()
         go.touch()
-        eventually(lambda: not Path(f"/proc/{child}").exists())
+        eventually(lambda: not is_running(child))
     assert not went_on.exists()
 
 

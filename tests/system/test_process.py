@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, own_peak_kib, start_ticks
-from tests.support.processes import python, said, stat_of
+from tests.support.processes import is_running, python, said
 from tests.support.waiting import eventually
 
 # a parent, and a child that asks to die with it and waits
@@ -35,10 +34,6 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def is_gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists() or stat_of(pid)[0] == "Z"
-
-
 def test_the_own_peak_is_not_that_of_the_process_that_started_this_one() -> None:
     needed = bytearray(100_000_000)
     code = "from jobmon_core.system.process import own_peak_kib; print(own_peak_kib())"
@@ -49,9 +44,9 @@ def test_the_own_peak_is_not_that_of_the_process_that_started_this_one() -> None
 def test_a_child_ends_when_its_parent_is_killed() -> None:
     with python(FAMILY) as parent:
         child = int(said(parent))
-        assert not is_gone(child)
+        assert is_running(child)
         os.kill(parent.pid, signal.SIGKILL)
-        eventually(lambda: is_gone(child))
+        eventually(lambda: not is_running(child))
 
 
 def test_a_child_whose_parent_is_gone_ends_at_once() -> None:
@@ -75,7 +70,7 @@ def test_a_zombie_does_not_run() -> None:
     pid = os.fork()
     if pid == 0:
         os._exit(0)
-    eventually(lambda: is_gone(pid))
+    eventually(lambda: not is_running(pid))
     assert start_ticks(pid) is None
     assert pid not in descendants(os.getpid(), -1)
     os.waitpid(pid, 0)

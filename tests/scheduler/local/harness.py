@@ -12,7 +12,7 @@ from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import JobDir
 from tests.support.waiting import eventually
 
-KILL_WAIT_S = 0.3
+KILL_WAIT_S = 3.0
 _DRIVER = f"""
 import sys
 from pathlib import Path

@@ -13,22 +13,15 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import LocalScheduler
 from tests.scheduler.local.harness import REPOSITORY, LocalHarness
+from tests.support.processes import is_running, kill
 from tests.support.waiting import eventually
 
 _STAYS = "echo up; while [ ! -e go ]; do sleep 0.05; done; exit 4"
 
 
-def _gone(pid: int) -> bool:
-    try:
-        return b") Z " in Path(f"/proc/{pid}/stat").read_bytes()
-    except FileNotFoundError:
-        return True
-
-
 def _kill_supervisor(local: LocalHarness, job_id: int) -> None:
     pid = local.supervisor(job_id)
-    os.kill(pid, signal.SIGKILL)
-    eventually(lambda: _gone(pid))
+    kill(pid)
 
 
 def test_a_job_survives_the_kill_of_its_submitter(local: LocalHarness) -> None:
@@ -139,7 +132,7 @@ def test_a_supervisor_whose_folder_was_removed_does_not_stay(local: LocalHarness
     local.folder(job_id).path.rename(local.work / "removed")  # at once: the supervisor may write into it
     (local.work / "go").touch()
 
-    eventually(lambda: _gone(supervisor))
+    eventually(lambda: not is_running(supervisor))
 
 
 def test_a_job_that_cannot_be_started_leaves_no_trace(local: LocalHarness) -> None:

@@ -69,7 +69,7 @@ def test_a_time_limit_ends_the_job_and_the_log_says_so(local: LocalHarness) -> N
 
 
 def test_a_job_may_clean_up_when_its_time_is_over(local: LocalHarness) -> None:
-    record = local.finish("-t", "0:03", "--wrap", "trap 'echo saved; exit 0' TERM; sleep 1000 & wait")
+    record = local.finish("-t", "0:10", "--wrap", "trap 'echo saved; exit 0' TERM; sleep 1000 & wait")
 
     assert (record.state, record.exit_code, record.signal) == (JobState.TIMEOUT, 0, None)
     assert local.says("slurm-1.out", "saved")
@@ -100,7 +100,7 @@ def test_the_tasks_of_an_array_run_one_by_one_and_end_each_in_its_own_way(local:
         mkdir alone || exit 99
         case $SLURM_ARRAY_TASK_ID in 1) code=0;; 3) code=7;; 5) kill -9 $$;; 7) sleep 1000;; esac
         rmdir alone; exit $code"""
-    job_id = local.start("-a", "1-9:2%1", "-t", "0:03", "--wrap", script.replace("kill", "rmdir alone; kill"))
+    job_id = local.start("-a", "1-9:2%1", "-t", "0:15", "--wrap", script.replace("kill", "rmdir alone; kill"))
 
     records = local.ends(job_id)
 
