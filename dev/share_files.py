@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from completion_scripts import completion_script
+from required_literals import needed_literals
 
 from jobmon.cli import COMMANDS
 from jobmon.commands.completion import SHELLS
 from jobmon.parser import DESCRIPTION, EPILOG, command_parser
 from jobmon_core.observe.patterns.load import load_patterns
-from jobmon_core.observe.patterns.prefilter import FILE_NAME, OTHERS, REPORTED_EARLY, needed_literals
+from jobmon_core.observe.patterns.prefilter import FILE_NAME, OTHERS, REPORTED_EARLY
 
 SHARE = Path(__file__).resolve().parents[1] / "share"
 LITERALS = SHARE.parent / "patterns" / FILE_NAME

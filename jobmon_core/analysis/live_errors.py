@@ -23,7 +23,7 @@ from jobmon_core.domain.logs.progress.events.errors import (
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.log.judge import judge
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.patterns.quick_search import may_show_failure
+from jobmon_core.observe.patterns.prefilter import may_show_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

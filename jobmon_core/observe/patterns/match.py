@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 
-_ANY_LINE = frozenset({"\n"})  # found in every line: for an expression that requires no literal
+_ANY_LINE = "\n"  # found in every line: for a user's expression, whose literals are not known
 _MAX_LITERAL = 24  # characters
 
 
@@ -31,8 +31,7 @@ class _Alternative:
         self._regex = regex
         self.ignores_case = ignores_case(regex)
         # the start of a long literal is distinctive enough, and the index is built faster
-        literals = literals_of(regex) or _ANY_LINE
-        self.literals = {literal[:_MAX_LITERAL].encode() for literal in literals}
+        self.literals = {literal[:_MAX_LITERAL].encode() for literal in literals_of(regex) or _ANY_LINE}
 
     @cached_property
     def matches(self) -> Callable[[bytes], object]:
@@ -40,15 +39,17 @@ class _Alternative:
         return compile_matcher(self._regex)
 
 
-class _Index:
-    """An index of the literals of all alternatives, which finds the alternatives to try on each line."""
+class Matcher:
+    """Matches patterns against lines. The rank label of a line is ignored."""
 
-    def __init__(self, alternatives: Sequence[_Alternative]) -> None:
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        """Prepare ``patterns``, which must be valid."""
         from ahocorasick_rs import BytesAhoCorasick
 
+        self._alternatives = [_Alternative(pattern, regex) for pattern in patterns for regex in pattern.regex]
         exact: dict[bytes, list[int]] = {}
         caseless: dict[bytes, list[int]] = {}
-        for index, alternative in enumerate(alternatives):
+        for index, alternative in enumerate(self._alternatives):
             by_literal = caseless if alternative.ignores_case else exact
             for literal in alternative.literals:
                 by_literal.setdefault(literal, []).append(index)
@@ -59,7 +60,21 @@ class _Index:
         self._caseless = [caseless.get(literal, []) for literal in literals]
         self._finder = BytesAhoCorasick(literals)
 
-    def candidates(self, data: bytes) -> list[tuple[int, bytes, set[int]]]:
+    def find_matches(self, lines: LogLines, limit: int | None = 1) -> tuple[Match, ...]:
+        """Return for each matching line, in their order, the first patterns that match it; None: all."""
+        texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
+        matching: dict[str, dict[str, Pattern]] = {}
+        for number, line, candidates in self._candidates(to_bytes("\n".join((*texts, "")))):
+            tried = (self._alternatives[index] for index in sorted(candidates))
+            patterns = (alternative.pattern for alternative in tried if alternative.matches(line))
+            # by id, because several alternatives of one pattern may match
+            matching[texts[number]] = {pattern.id: pattern for pattern in islice(patterns, limit)}
+        positions = compress(count(), map(matching.__contains__, lines.unprefixed))
+        return tuple(
+            [Match(pattern, n) for n in positions for pattern in matching[lines.unprefixed[n]].values()]
+        )
+
+    def _candidates(self, data: bytes) -> list[tuple[int, bytes, set[int]]]:
         """Return, in order, the number and the text of each line to try, and the alternatives to try on it.
 
         Every line of ``data`` must end with a line end. One search ignores case for all literals, which is
@@ -82,26 +97,3 @@ class _Index:
             else:
                 alternatives.update(indexes)
         return candidates
-
-
-class Matcher:
-    """Matches patterns against lines. The rank label of a line is ignored."""
-
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        """Prepare ``patterns``, which must be valid."""
-        self._alternatives = [_Alternative(pattern, regex) for pattern in patterns for regex in pattern.regex]
-        self._index = _Index(self._alternatives)
-
-    def find_matches(self, lines: LogLines, limit: int | None = 1) -> tuple[Match, ...]:
-        """Return for each matching line, in their order, the first patterns that match it; None: all."""
-        texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
-        matching: dict[str, dict[str, Pattern]] = {}
-        for number, line, candidates in self._index.candidates(to_bytes("\n".join((*texts, "")))):
-            tried = (self._alternatives[index] for index in sorted(candidates))
-            patterns = (alternative.pattern for alternative in tried if alternative.matches(line))
-            # by id, because several alternatives of one pattern may match
-            matching[texts[number]] = {pattern.id: pattern for pattern in islice(patterns, limit)}
-        positions = compress(count(), map(matching.__contains__, lines.unprefixed))
-        return tuple(
-            [Match(pattern, n) for n in positions for pattern in matching[lines.unprefixed[n]].values()]
-        )

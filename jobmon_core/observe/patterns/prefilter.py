@@ -1,250 +1,117 @@
-r"""Find the literal texts that a regular expression requires, so that a fast search can rule out most lines.
+"""Find out quickly whether new text of a log may show a failure.
 
-The method is that of RE2's own prefilter (``re2/prefilter.h``), whose Python form, ``re2.Filter``, was
-measured three to four times slower. Literals are found only for expressions whose syntax is parsed here.
+Nearly all text shows none, and a monitor searches the logs of its jobs all the time: to load the patterns and
+to match all of them would take ten times as long. First the literals of the failures are searched for, in the
+text without its repetitions, then their expressions are tried on the lines with these literals.
 
-Those of the shipped expressions are read from a file, which `dev/share_files.py` writes: finding them anew
-would take 0.1 s. It has two parts, so that a search for the failures of running jobs need not load the
-patterns.
+The literals that each shipped expression requires are read from a file, which `dev/share_files.py` writes. It
+has two parts, so that only those of failures that are reported while a job runs need be loaded.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
+from jobmon_core.domain.logs.diagnosis.log_lines import clean_lines, searched_text
 from jobmon_core.system.files import shipped_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-
-_MAX_EXACT = 24  # texts: of a part that matches more, only literals that it requires are kept
-_MIN_LENGTH = 2  # a single character occurs in nearly every line
-# words that healthy logs contain too: a set of literals without them is more distinctive
-_COMMON = frozenset({
-    "checkpoint", "complete", "completed", "config", "debug", "error", "errors", "exception", "exceptions",
-    "fail", "failed", "failure", "fatal", "file", "inf", "info", "init", "line", "loading", "loss",
-    "missing", "note", "rank", "see", "server", "step", "train", "training", "try", "warn", "warning",
-})  # fmt: skip
-# literal characters; if a quantifier follows, without the last one, to which it applies
-_LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{])")
-_CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\\\]])*\]")
-_QUANTIFIER = re.compile(r"(?:([?*+])|\{([0-9]+)(?:,[0-9]*)?\})\??")
-_ZERO_WIDTH_ESCAPES = "bB"
-_CHARACTER_ESCAPES = "dDwWsStC"  # each stands for one character
-_IGNORES_CASE = re.compile(r"\(\?[A-Za-z]*i")
-
-Literals = frozenset[str]
-
-
-class _Part(NamedTuple):
-    """What a part of an expression matches."""
-
-    exact: Literals | None  # every text that it matches; None if these are too many or not known
-    required: Literals = frozenset()  # every match contains at least one of these; empty if none are known
-    # of a part with ``+``: the texts of one repetition, so every match starts and ends with one of these
-    repeated: Literals | None = None
-
-    def literals(self) -> Literals:
-        """Return a set such that every match contains at least one literal of it; empty if none is known."""
-        return self.exact if self.exact and "" not in self.exact else self.required
-
-
-_EMPTY = _Part(frozenset({""}))
-_UNKNOWN = _Part(None)
-
-
-class _UnsupportedSyntax(Exception):
-    """The expression uses syntax that this module does not parse."""
-
-
-def needed_literals(regex: str) -> Literals:
-    """Return a set of ASCII literals such that every match of ``regex`` contains at least one of them.
-
-    If ``regex`` ignores case, the literals are in lower case and must be searched in the line in lower case.
-    Of several such sets, the most distinctive one is returned. The set is empty if none is known, or if the
-    best one has a literal of one character. RE2 must accept ``regex``.
-    """
-    try:
-        literals = _Parser(regex).parse().literals()
-    except (_UnsupportedSyntax, RecursionError):  # RE2 accepts a thousand nested groups
-        return frozenset()
-    return literals if min(map(len, literals), default=0) >= _MIN_LENGTH else frozenset()
-
-
-def ignores_case(regex: str) -> bool:
-    """Return whether ``regex`` or a part of it ignores case."""
-    return _IGNORES_CASE.search(regex) is not None
-
-
-def _distinctiveness(literals: Literals) -> tuple[bool, int, int]:
-    """Return a sort key: larger for sets without common or very short words, then for longer, then fewer."""
-    length = min(map(len, literals), default=0)
-    words = (literal.strip(" :'\"").lower() for literal in literals)
-    return length > _MIN_LENGTH and _COMMON.isdisjoint(words), length, -len(literals)
-
-
-def _alternation(parts: list[_Part]) -> _Part:
-    """Return the part that matches one of ``parts``."""
-    exact_sets = [part.exact for part in parts if part.exact is not None]
-    if len(exact_sets) == len(parts):
-        exact = frozenset[str]().union(*exact_sets)
-        if len(exact) <= _MAX_EXACT:
-            return _Part(exact)
-    required = [part.literals() for part in parts]
-    return _Part(None, frozenset[str]().union(*required)) if all(required) else _UNKNOWN
-
-
-def _concatenation(parts: list[_Part]) -> _Part:
-    """Return the part that matches ``parts`` in sequence; of several sets, require the most distinctive."""
-    run = [""]  # the texts that the latest consecutive parts with known texts match together
-    required: list[Literals] = []
-    is_exact = True
-    for part in parts:
-        if part is _EMPTY:
-            continue
-        adjacent = part.repeated if part.exact is None else part.exact
-        if adjacent and len(run) * len(adjacent) <= _MAX_EXACT:
-            run = [before + after for before in run for after in adjacent]
-            if part.exact:
-                continue
-        required.append(_Part(frozenset(run)).literals())
-        if part.exact is None:
-            required.append(part.required)
-        run = list(adjacent or ("",))
-        is_exact = False
-    last = _Part(frozenset(run))
-    return last if is_exact else _Part(None, max([*required, last.literals()], key=_distinctiveness))
-
-
-class _Parser:
-    """Parses one expression from left to right."""
-
-    def __init__(self, regex: str) -> None:
-        self._regex = regex
-        self._position = 0
-        self._ignores_case = ignores_case(regex)
-
-    def parse(self) -> _Part:
-        part = self._alternatives()
-        if self._position < len(self._regex):
-            raise _UnsupportedSyntax
-        return part
-
-    def _take(self) -> str:
-        if self._position >= len(self._regex):
-            raise _UnsupportedSyntax
-        self._position += 1
-        return self._regex[self._position - 1]
-
-    def _skip(self, text: str) -> bool:
-        is_next = self._regex.startswith(text, self._position)
-        self._position += len(text) if is_next else 0
-        return is_next
-
-    def _skip_match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        match = pattern.match(self._regex, self._position)
-        self._position = match.end() if match else self._position
-        return match
-
-    def _alternatives(self) -> _Part:
-        branches = [self._branch()]
-        while self._skip("|"):
-            branches.append(self._branch())
-        return branches[0] if len(branches) == 1 else _alternation(branches)
-
-    def _branch(self) -> _Part:
-        parts = []
-        while self._position < len(self._regex) and self._regex[self._position] not in "|)":
-            run = self._skip_match(_LITERAL_RUN)
-            parts.append(self._literal(run[0]) if run else self._quantified(self._atom()))
-        return _concatenation(parts)
-
-    def _atom(self) -> _Part:
-        character_class = self._skip_match(_CHARACTER_CLASS)
-        if character_class:
-            return self._any_of(character_class[0][1:-1])
-        character = self._take()
-        if character == "(":
-            return self._group()
-        if character == "\\":
-            return self._escape()
-        if character in "^$":
-            return _EMPTY
-        return _UNKNOWN if character == "." else self._literal(character)
-
-    def _group(self) -> _Part:
-        if self._skip("?"):
-            while (flag := self._take()) not in ":)":
-                if flag not in "imsU":
-                    raise _UnsupportedSyntax
-            if flag == ")":
-                return _EMPTY
-        part = self._alternatives()
-        if not self._skip(")"):
-            raise _UnsupportedSyntax
-        return part
-
-    def _escape(self) -> _Part:
-        character = self._take()
-        if character in _ZERO_WIDTH_ESCAPES:
-            return _EMPTY
-        if character in _CHARACTER_ESCAPES:
-            return _UNKNOWN
-        if character.isalnum():
-            raise _UnsupportedSyntax  # \x41, \Q and others
-        return self._literal(character)
-
-    def _any_of(self, members: str) -> _Part:
-        """Return the part for a character class. Classes such as ``[Ee]`` and ``[r-]`` are short lists."""
-        # no complement, range (at the end, a hyphen stands for itself), named class or escape
-        is_list = "-" not in members[:-1] and not any(map(members.__contains__, "^[\\"))
-        return _alternation([self._literal(member) for member in members]) if is_list else _UNKNOWN
-
-    def _quantified(self, part: _Part) -> _Part:
-        quantifier = self._skip_match(_QUANTIFIER)
-        if quantifier is None:
-            return part
-        symbol, least = quantifier.groups()
-        if symbol == "?" and part.exact is not None:
-            return _Part(part.exact | {""})
-        if symbol == "+":
-            return _Part(None, part.literals(), part.exact)
-        return _Part(None, part.literals()) if least and int(least) > 0 else _UNKNOWN
-
-    def _literal(self, text: str) -> _Part:
-        if not text.isascii():
-            return _UNKNOWN
-        return _Part(frozenset({text.lower() if self._ignores_case else text}))
-
+    from ahocorasick_rs import BytesAhoCorasick
 
 FILE_NAME = "error_literals.json"
 REPORTED_EARLY, OTHERS = "reported_early", "others"  # see `Pattern.is_reported_early`
+_IGNORES_CASE = re.compile(r"\(\?[A-Za-z]*i")
+_TRACEBACK = b"traceback (most recent call last)"
+_DIGITS = b"0123456789"
+# characters in which lines that look the same differ, e.g. the states of a progress bar
+_NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})
+_LONG = 4096  # bytes; in a shorter text, one search per literal is faster than to prepare one search for all
 
 
-def literals_of(regex: str) -> Literals:
-    """Return `needed_literals` of a regex, from the shipped list if it is there."""
-    parts = _shipped_literals()
-    known = next((part[regex] for part in parts.values() if regex in part), None)
-    return needed_literals(regex) if known is None else frozenset(known)
+def ignores_case(regex: str) -> bool:
+    """Return whether ``regex`` or a part of it ignores case; then its literals are in lower case."""
+    return _IGNORES_CASE.search(regex) is not None
 
 
-def literals_reported_early() -> Mapping[str, list[str]]:
-    """Return the literals of each shipped expression that is searched for while a job runs.
-
-    Empty if the file of literals cannot be read.
-    """
-    return _shipped_literals().get(REPORTED_EARLY, {})
+def literals_of(regex: str) -> Sequence[str]:
+    """Return texts of which each line that ``regex`` matches contains one; none are known of a user's."""
+    return next((part[regex] for part in _shipped_literals().values() if regex in part), ())
 
 
-@lru_cache(maxsize=1)
+@cache
 def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the literals by part and expression; none if the file cannot be read."""
     try:
         literals: dict[str, dict[str, list[str]]] = json.loads(shipped_file(FILE_NAME).read_bytes())
-    except (OSError, ValueError):  # `literals_of` finds them instead
+    except (OSError, ValueError):
         return {}
     return literals
+
+
+def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
+    """Return whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
+
+    The expressions are those of the failures that are reported while a job runs, and the user's ``own``.
+    Patterns that would show that such a line is harmless are not tried.
+    """
+    text = _without_repetitions(data)
+    if _TRACEBACK in text:
+        return True
+    suspected = _suspected(text)
+    if not suspected and not own:
+        return False
+    from jobmon_core.observe.patterns.re2_regex import compile_matcher, to_bytes  # rarely needed
+
+    lines = [to_bytes(line) for line in dict.fromkeys(map(searched_text, clean_lines(data)))]
+    lower = [line.lower() for line in lines]
+    for regex in suspected:
+        matches = compile_matcher(regex)
+        needed = [literal.lower().encode() for literal in literals_of(regex)]
+        for line, text in zip(lines, lower, strict=True):
+            if any(map(text.__contains__, needed)) and matches(line):
+                return True
+    return bool(own) and any(map(compile_matcher(*own), lines))
+
+
+def _suspected(text: bytes) -> set[str]:
+    """Return the shipped expressions that may match a line of a text, which is as `_reduced` returns it."""
+    expressions = _expressions_by_literal()
+    if len(text) < _LONG:
+        found = [regexes for literal, regexes in expressions.items() if literal in text]
+    else:
+        by_index = list(expressions.values())
+        hits = _finder().find_matches_as_indexes(text, overlapping=True)
+        found = [by_index[index] for index in {index for index, _, _ in hits}]
+    return set[str]().union(*found)
+
+
+@cache
+def _expressions_by_literal() -> Mapping[bytes, list[str]]:
+    found: dict[bytes, list[str]] = {}
+    for regex, literals in _shipped_literals().get(REPORTED_EARLY, {}).items():
+        for literal in literals:
+            found.setdefault(_reduced(literal.encode()), []).append(regex)
+    return found
+
+
+@cache
+def _finder() -> BytesAhoCorasick:
+    from ahocorasick_rs import BytesAhoCorasick
+
+    return BytesAhoCorasick(list(_expressions_by_literal()))
+
+
+def _without_repetitions(data: bytes) -> bytes:
+    """Return the text in lower case without digits; of lines that look the same, e.g. of a bar, only one."""
+    text = _reduced(data).replace(b"\r", b"\n")
+    lines = dict(zip(text.translate(None, _NOT_IN_SHAPE).split(b"\n"), text.split(b"\n"), strict=True))
+    return b"\n".join(lines.values())
+
+
+def _reduced(data: bytes) -> bytes:
+    return data.lower().translate(None, _DIGITS)
