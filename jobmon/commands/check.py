@@ -15,7 +15,7 @@ from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import backend_names
 from jobmon_core.domain.before.checks.check_all import check_all
-from jobmon_core.domain.before.checks.model import FAILED, exit_code
+from jobmon_core.domain.finding import Severity, worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         print_json(checks_json(items))
     else:
         print_lines(check_lines(items, stdout_console(), shows_all="--all" in own.flags))
-    return exit_code(items)
+    return int(worst(items))
 
 
 def refuses(
@@ -133,7 +133,7 @@ def refuses(
     items = submission.check(backend, arguments)
     for line in problem_lines(items, console_of(sys.stderr)):
         print(line, file=sys.stderr)
-    is_refused = exit_code(items) == FAILED
+    is_refused = worst(items) is Severity.CRITICAL
     if is_refused:
         say("nothing was submitted; `jobmon check --all` shows the whole list")
     return is_refused

@@ -11,23 +11,31 @@ from jobmon.views.model import clock, span, state_counts
 from jobmon.views.record import fields
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import LASTING
 from jobmon_core.domain.logs.progress.figures import done, epoch, loss, metrics, percentage, units
 from jobmon_core.domain.node.launch.judge import started_text
-from jobmon_core.domain.node.launch.model import Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.logs.progress.model import Progress
-    from jobmon_core.domain.node.launch.model import Item, LaunchState
+    from jobmon_core.domain.node.launch.model import LaunchState
     from jobmon_core.lifecycle.health import JobStatus
 
-_MARKS = {Result.PASSED: "ok", Result.NOT_YET: "waiting"}  # the others have the word of their result
+_RESULTS = {  # of checks of a launch, in JSON
+    Severity.UNKNOWN: "not known",
+    Severity.PENDING: "not yet",
+    Severity.INFO: "passed",
+    Severity.WARNING: "warning",
+    Severity.CRITICAL: "failed",
+}
+_MARKS = {**_RESULTS, Severity.PENDING: "waiting", Severity.INFO: "ok"}  # on a screen
 _MAX_DETAILS = 4  # of a check
 _EVENTS_SHOWN = 5
 _PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of their kind
@@ -146,45 +154,45 @@ def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple
 
 def launch_label(live: LiveTask) -> str:
     """Return the word that goes before `launch_lines`."""
-    if live.launch and live.launch.verdict is Verdict.PASSED:
+    if live.launch and live.launch.verdict is Severity.INFO:
         return "launched"
     return "launch"
 
 
-def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Result, str]]:
+def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Severity, str]]:
     """Yield the verdict about the launch of a running task, then its checks, each with its result.
 
     If the launch has passed, only warnings follow. Nothing is yielded if it was not looked at or could not be
     judged, or if the task does not run.
     """
     state = live.launch
-    if state is None or state.verdict is Verdict.NOT_KNOWN or live.group is not Group.RUNNING:
+    if state is None or state.verdict is Severity.UNKNOWN or live.group is not Group.RUNNING:
         return
     yield _launch_verdict(state, now_s)
     shown = state.items
-    if state.verdict is Verdict.PASSED:
-        shown = state.of(Result.WARNING)
+    if state.verdict is Severity.INFO:
+        shown = state.of(Severity.WARNING)
     for item in shown:
-        yield item.result, f"{_MARKS.get(item.result, item.result)}: {item.text}"
-        if state.verdict is not Verdict.FAILED:  # else the problem above shows them
-            yield from ((item.result, f"  {line}") for line in _launch_details(item))
+        yield item.severity, f"{_MARKS[item.severity]}: {item.text}"
+        if state.verdict is not Severity.CRITICAL:  # else the problem above shows them
+            yield from ((item.severity, f"  {line}") for line in _launch_details(item))
 
 
-def _launch_verdict(state: LaunchState, now_s: float) -> tuple[Result, str]:
-    if state.verdict is Verdict.PASSED:
-        return Result.PASSED, started_text(state.items)
-    if state.verdict is Verdict.FAILED:
-        return Result.FAILED, "failed"
+def _launch_verdict(state: LaunchState, now_s: float) -> tuple[Severity, str]:
+    if state.verdict is Severity.INFO:
+        return Severity.INFO, started_text(state.items)
+    if state.verdict is Severity.CRITICAL:
+        return Severity.CRITICAL, "failed"
     left_s = state.started_s + state.window_s - now_s
     if left_s > 0:
-        return Result.NOT_YET, f"being checked, {duration(left_s)} left"
-    return Result.NOT_YET, f"being checked, {duration(now_s - state.started_s)} after the start"
+        return Severity.PENDING, f"being checked, {duration(left_s)} left"
+    return Severity.PENDING, f"being checked, {duration(now_s - state.started_s)} after the start"
 
 
-def _launch_details(item: Item) -> Iterator[str]:
-    yield from item.details[:_MAX_DETAILS]
-    if len(item.details) > _MAX_DETAILS:
-        yield f"and {len(item.details) - _MAX_DETAILS} more"
+def _launch_details(item: Finding) -> Iterator[str]:
+    yield from item.evidence[:_MAX_DETAILS]
+    if len(item.evidence) > _MAX_DETAILS:
+        yield f"and {len(item.evidence) - _MAX_DETAILS} more"
 
 
 def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
@@ -194,6 +202,11 @@ def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
         state = tasks[0].launch
     if state is None:
         return {"launch": None}
-    is_unjudged = state.verdict is Verdict.CHECKING and tasks[0].group is not Group.RUNNING
-    items = [fields(item, "name", "result", "text", "details") for item in state.items]
-    return {"launch": {"verdict": Verdict.NOT_KNOWN if is_unjudged else state.verdict, "items": items}}
+    verdict = (_RESULTS | {Severity.PENDING: "checking"})[state.verdict]
+    if state.verdict is Severity.PENDING and tasks[0].group is not Group.RUNNING:
+        verdict = _RESULTS[Severity.UNKNOWN]
+    items = [
+        {**fields(item, "text", name="id", details="evidence"), "result": _RESULTS[item.severity]}
+        for item in state.items
+    ]
+    return {"launch": {"verdict": verdict, "items": items}}

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import is_shared, log_files, named_path
 from jobmon_core.analysis.progress_health import STANDSTILL, TaskLook, running_since_s
 from jobmon_core.analysis.worker_ends import errors_of_steps
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.parts import with_own_cancel_command
 from jobmon_core.domain.node.launch.checklist import launches
 from jobmon_core.domain.node.launch.judge import launch_events
-from jobmon_core.domain.node.launch.model import (
-    FIRST_OUTPUT,
-    WINDOW_S,
-    Item,
-    LaunchFacts,
-    LaunchState,
-    Result,
-    Verdict,
-    WorkerLogs,
-)
+from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WINDOW_S, LaunchFacts, LaunchState, WorkerLogs
 from jobmon_core.domain.node.telemetry.model import Folder
 from jobmon_core.domain.node.telemetry.summary import is_current
 from jobmon_core.domain.slurm.node_list import node_names
@@ -147,6 +139,6 @@ def _of_earlier_version(seen: TaskLook, started_s: float) -> LaunchState | None:
     overdue_s = seen.progress.known_problems.overdue_start_s
     if overdue_s is None:
         return None
-    missing = (Item(FIRST_OUTPUT, Result.FAILED),)
+    missing = (Finding(Severity.CRITICAL, id=FIRST_OUTPUT),)
     kind = EventKind.NO_OUTPUT
-    return LaunchState(started_s, overdue_s, verdict=Verdict.FAILED, items=missing, reported=kind)
+    return LaunchState(started_s, overdue_s, verdict=Severity.CRITICAL, items=missing, reported=kind)

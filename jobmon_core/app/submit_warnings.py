@@ -98,12 +98,12 @@ def log_warning(request: Request, backend: Backend) -> str:
         return ""
     from jobmon_core.domain.before.batch_script.model import BatchScript
     from jobmon_core.domain.before.checks.facts import Facts
-    from jobmon_core.domain.before.checks.model import Status
     from jobmon_core.domain.before.checks.rules.script import logs as judge_logs
+    from jobmon_core.domain.finding import Severity
     from jobmon_core.observe.batch_script import look_at
     from jobmon_core.system.runner import Runner
 
     paths = {path: look_at(path) for log in logs for path in (log, os.path.dirname(log))}  # noqa: PTH120 - a text
     version = backend.submission_queries.version(Runner())
     judged = judge_logs(Facts(request, BatchScript(), logs=logs, paths=paths, slurm_version=version))
-    return f"{judged.text}. {judged.advice}" if judged.status is Status.FAIL else ""
+    return f"{judged.text}. {judged.advice}" if judged.severity is Severity.CRITICAL else ""

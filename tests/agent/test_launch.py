@@ -14,10 +14,11 @@ import psutil
 from jobmon_core.analysis.launch_facts import launch_facts
 from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.model import TaskProgress
-from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, Item, LaunchFacts, Result
+from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, LaunchFacts
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import RankGroup
 from jobmon_core.domain.slurm.states import JobState
@@ -54,12 +55,12 @@ class Bench:
         seen = TaskLook(now_s, TaskProgress(), Artifacts(), telemetry=self.telemetry)
         return launch_facts(self.job, self.job.tasks[""], seen)
 
-    def items(self) -> dict[str, Item]:
-        return {item.name: item for item in follow(self.facts())[0].items}
+    def items(self) -> dict[str, Finding]:
+        return {item.id: item for item in follow(self.facts())[0].items}
 
     def has_busy_gpus(self) -> bool:
         load = self.items().get(GPU_LOAD)
-        return load is not None and load.result is Result.PASSED
+        return load is not None and load.severity is Severity.INFO
 
 
 def _kill_all(process: psutil.Process) -> None:
@@ -106,8 +107,8 @@ def test_an_unused_gpu_and_two_processes_on_one_are_named(driver: Path, tmp_path
         found.set(f"util=90 pids={first},{second}", f"util=90 pids={third}")
         eventually(lambda: GPU_SHARING in found.items())
         shared = found.items()[GPU_SHARING]
-        assert (shared.result, shared.text) == (Result.WARNING, "several processes on GPU 0")
-        assert set(shared.details[0].removeprefix("GPU 0: processes ").split(", ")) == {
+        assert (shared.severity, shared.text) == (Severity.WARNING, "several processes on GPU 0")
+        assert set(shared.evidence[0].removeprefix("GPU 0: processes ").split(", ")) == {
             str(first),
             str(second),
         }

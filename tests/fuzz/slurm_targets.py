@@ -13,8 +13,8 @@ from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.batch_script.variables import uses_of, values_of
 from jobmon_core.domain.before.checks.check_all import check_all
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Status
 from jobmon_core.domain.before.checks.node_script import node_script
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.many.autostart.logind_rules import in_session, kills_at_logout
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
@@ -77,7 +77,7 @@ def batch_script(data: bytes) -> None:
     )
     for item in check_all(facts):
         assert item.text
-        assert bool(item.advice) or item.status in (Status.PASS, Status.NOT_APPLICABLE)
+        assert bool(item.advice) or item.severity in (Severity.INFO, Severity.UNKNOWN)
     assert node_script(facts).text.startswith("#!")
 
 

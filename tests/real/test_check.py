@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
-from jobmon_core.domain.before.checks.model import Status
+from jobmon_core.domain.finding import Severity
 from jobmon_core.store.home import Home
 from tests.support.batch_scripts import BAD, GOOD, Case, make_workspace, problems
 from tests.support.user import User
@@ -43,14 +43,14 @@ def test_the_real_sbatch_accepts_the_good_scripts_and_every_planted_fault_is_nam
     for name, case in GOOD.items():
         found = {item.id: item for item in submission.check(_SLURM, case.write(work))}
         assert problems(tuple(found.values())) == case.expected, name
-        assert found["sbatch"].status is Status.PASS, (name, found["sbatch"])
+        assert found["sbatch"].severity is Severity.INFO, (name, found["sbatch"])
         assert "sbatch accepts the job" in found["sbatch"].text
     for name, case in BAD.items():
         items = submission.check(_SLURM, case.write(work))
         # sbatch itself refuses some of them, too
-        assert problems(items) | {"sbatch": Status.FAIL} == {
+        assert problems(items) | {"sbatch": Severity.CRITICAL} == {
             case.fault: case.status,
-            "sbatch": Status.FAIL,
+            "sbatch": Severity.CRITICAL,
         }, name
         if case.needs_slurm:
             assert problems(items) == {case.fault: case.status}, name

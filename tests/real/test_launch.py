@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.node.launch.model import Verdict
+from jobmon_core.domain.finding import Severity
 from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -39,7 +39,7 @@ def _submit(user: User, name: str, body: str, num_workers: str = "null") -> int:
     return user.submit("-J", name, "-n", "2", "-t", "10", "--mem=60", str(script))
 
 
-def _verdict(user: User, job_id: int) -> Verdict | None:
+def _verdict(user: User, job_id: int) -> Severity | None:
     launches = Context.open(user.environment).progress_file(user.job(job_id).id).read().launches
     return launches[""].verdict if "" in launches else None
 
@@ -59,11 +59,11 @@ def test_a_missing_worker_and_one_that_dies_at_once_are_reported_and_healthy_job
     assert "The launch failed" in messages[by_name["missing"]]
     assert "failed: only 1 of 2 workers are running" in user.jobmon("show", str(dies)).stdout
     for name in ("all", "granted"):
-        eventually(lambda name=name: _verdict(user, healthy[name]) is Verdict.PASSED)  # type: ignore[misc]  # one of these names
+        eventually(lambda name=name: _verdict(user, healthy[name]) is Severity.INFO)  # type: ignore[misc]  # one of these names
     assert "launched  2/2 workers" in user.jobmon("show", str(healthy["all"])).stdout
     shown = json.loads(user.jobmon("show", "--json", str(healthy["granted"])).stdout)
     assert shown["launch"]["verdict"] == "passed"
     # a rank that ends early and well is not a failure
-    eventually(lambda: _verdict(user, healthy["uneven"]) in (Verdict.PASSED, Verdict.NOT_KNOWN))
+    eventually(lambda: _verdict(user, healthy["uneven"]) in (Severity.INFO, Severity.UNKNOWN))
     assert [title(payload) for payload in user.discord.received(Route.ERROR)] == list(messages)
     user.slurm("scancel", *map(str, (dies, missing, *healthy.values())))

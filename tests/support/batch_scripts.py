@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.finding import Finding, Severity
 
 _TRAIN = """\
 import argparse
@@ -74,7 +74,7 @@ class Case:
 
     script: str  # lines after the shebang
     fault: str = ""  # the id of the item
-    status: Status = Status.FAIL
+    status: Severity = Severity.CRITICAL
     options: tuple[str, ...] = ()  # before the script
     arguments: tuple[str, ...] = ()  # after it
     shebang: str = "#!/bin/bash"
@@ -82,7 +82,7 @@ class Case:
     needs_slurm: bool = False
 
     @property
-    def expected(self) -> dict[str, Status]:
+    def expected(self) -> dict[str, Severity]:
         """The items that fail or warn."""
         return {self.fault: self.status} if self.fault else {}
 
@@ -97,9 +97,11 @@ class Case:
         return [*limit, *self.options, "job.sbatch", *self.arguments]
 
 
-def problems(items: tuple[Item, ...]) -> dict[str, Status]:
+def problems(items: tuple[Finding, ...]) -> dict[str, Severity]:
     """Return the items that fail or warn."""
-    return {item.id: item.status for item in items if item.status in (Status.FAIL, Status.WARN)}
+    return {
+        item.id: item.severity for item in items if item.severity in (Severity.CRITICAL, Severity.WARNING)
+    }
 
 
 _GPUS = "#SBATCH --gres=gpu:4\n#SBATCH --time=02:00:00\n"
@@ -175,7 +177,7 @@ GOOD = {
     "prepare, then train": Case(
         "#SBATCH -t 60\nset -e\nmake solver2\n./solver2 --threads 4\n./solver --data data/train.csv\n",
         "inputs",
-        Status.WARN,
+        Severity.WARNING,
     ),
     "a venv of its own, with packages from the network": Case(
         "#SBATCH -t 60\nset -e\npython3 -m venv env\nsource env/bin/activate\npip install -r names.txt\n"
@@ -197,7 +199,7 @@ BAD = {
     "an option after the script": Case("./solver\n", "options", arguments=("--gres=gpu:1",)),
     "#SBATCH after the first command": Case("module purge\n#SBATCH --gres=gpu:1\n./solver\n", "directives"),
     "a variable in #SBATCH": Case("#SBATCH --output=$HOME/%j.out\n./solver\n", "directives"),
-    "#SBATCH in small letters": Case("#sbatch --mem=4G\n./solver\n", "directives", Status.WARN),
+    "#SBATCH in small letters": Case("#sbatch --mem=4G\n./solver\n", "directives", Severity.WARNING),
     "no such partition": Case("#SBATCH -p nope\n./solver\n", "sbatch", needs_slurm=True),
     "more GPUs than a node has": Case("#SBATCH --gres=gpu:64\n./solver\n", "sbatch", needs_slurm=True),
     "a time limit above the partition's": Case(
@@ -207,7 +209,7 @@ BAD = {
     "no folder for the log, by the job's name": Case("#SBATCH -J a/b -o x-%x.out\n./solver\n", "logs"),
     "a folder in place of the log": Case("#SBATCH --output=old\n./solver\n", "logs"),
     "no folder to start in": Case("#SBATCH -D /no/such -o /dev/null\n/bin/true\n", "chdir"),
-    "one log for all tasks": Case("#SBATCH --array=1-3 -o all.out\n./solver\n", "logs", Status.WARN),
+    "one log for all tasks": Case("#SBATCH --array=1-3 -o all.out\n./solver\n", "logs", Severity.WARNING),
     "the program does not exist": Case("python3 -u trian.py\n", "inputs"),
     "the input does not exist": Case("python3 -u plain.py --data data/trian.csv\n", "inputs"),
     "the image does not exist": Case("apptainer exec ./no.sif python3 plain.py\n", "inputs"),
@@ -227,57 +229,59 @@ BAD = {
     "another number of shards than tasks": Case(
         "#SBATCH --array=0-3\n./solver --num-shards 8 --shard $SLURM_ARRAY_TASK_ID\n",
         "data_split",
-        Status.WARN,
+        Severity.WARNING,
     ),
     "the output folder is a file": Case("python3 -u plain.py --output_dir case.in\n", "outputs"),
     "the output folder does not exist": Case(
-        "python3 -u plain.py --output_dir results/run1\n", "outputs", Status.WARN
+        "python3 -u plain.py --output_dir results/run1\n", "outputs", Severity.WARNING
     ),
     "a redirection into no folder": Case("./solver > results/solver.log\n", "outputs"),
-    "results of an earlier run": Case("./solver --output_dir old\n", "earlier_outputs", Status.WARN),
+    "results of an earlier run": Case("./solver --output_dir old\n", "earlier_outputs", Severity.WARNING),
     "results of an earlier run, and a program that could resume": Case(
-        "python3 -u train.py --output_dir old --dataloader_workers 2\n", "earlier_outputs", Status.WARN
+        "python3 -u train.py --output_dir old --dataloader_workers 2\n", "earlier_outputs", Severity.WARNING
     ),
-    "a save over the save before": Case("python3 -u rewrites.py\n", "atomic_saves", Status.WARN),
+    "a save over the save before": Case("python3 -u rewrites.py\n", "atomic_saves", Severity.WARNING),
     "a variable that a site might set": Case(
-        'echo "$DATA_DIR" "$MODEL_ROOT"\n./solver\n', "variables", Status.WARN
+        'echo "$DATA_DIR" "$MODEL_ROOT"\n./solver\n', "variables", Severity.WARNING
     ),
     "more workers than GPUs": Case(f"{_GPUS}torchrun --nproc_per_node=8 train.py\n", "gpus"),
     "four GPUs asked for, one worker": Case(
-        f"{_GPUS}torchrun --nproc_per_node 1 train.py\n", "gpus", Status.WARN
+        f"{_GPUS}torchrun --nproc_per_node 1 train.py\n", "gpus", Severity.WARNING
     ),
-    "four GPUs asked for, one process": Case(f"{_GPUS}python3 -u one_gpu.py\n", "gpus", Status.WARN),
+    "four GPUs asked for, one process": Case(f"{_GPUS}python3 -u one_gpu.py\n", "gpus", Severity.WARNING),
     "accelerate with too many processes": Case(
         f"{_GPUS}accelerate launch --num_processes=6 train.py\n", "gpus"
     ),
     "more processes than tasks": Case("#SBATCH -n 4 --gres=gpu:4\nmpirun -np 8 ./solver\n", "gpus"),
-    "workers without GPUs": Case("torchrun --nproc_per_node=4 train.py\n", "gpus", Status.WARN),
+    "workers without GPUs": Case("torchrun --nproc_per_node=4 train.py\n", "gpus", Severity.WARNING),
     "a GPU by number": Case(
-        "#SBATCH --gres=gpu:1\nexport CUDA_VISIBLE_DEVICES=0\npython3 -u one_gpu.py\n", "gpu_ids", Status.WARN
+        "#SBATCH --gres=gpu:1\nexport CUDA_VISIBLE_DEVICES=0\npython3 -u one_gpu.py\n",
+        "gpu_ids",
+        Severity.WARNING,
     ),
     "a GPU that the job does not have": Case(
         "#SBATCH --gres=gpu:2\nCUDA_VISIBLE_DEVICES=3 python3 -u train.py\n", "gpu_ids"
     ),
     "a long run without checkpoints": Case(
-        "#SBATCH --time=23:00:00\npython3 -u endless.py\n", "checkpoints", Status.WARN
+        "#SBATCH --time=23:00:00\npython3 -u endless.py\n", "checkpoints", Severity.WARNING
     ),
     "a signal to a script without a trap": Case(
-        "#SBATCH --signal=B:USR1@60\n./solver\n", "signals", Status.WARN
+        "#SBATCH --signal=B:USR1@60\n./solver\n", "signals", Severity.WARNING
     ),
     "a trap that waits for the program": Case(
-        "#SBATCH --signal=B:TERM@60\ntrap 'touch stop' TERM\n./solver\n", "signals", Status.WARN
+        "#SBATCH --signal=B:TERM@60\ntrap 'touch stop' TERM\n./solver\n", "signals", Severity.WARNING
     ),
-    "a pipe that hides the failure": Case("./solver | tee solver.log\n", "exit_status", Status.WARN),
-    "an echo that hides the failure": Case("./solver\necho finished\n", "exit_status", Status.WARN),
+    "a pipe that hides the failure": Case("./solver | tee solver.log\n", "exit_status", Severity.WARNING),
+    "an echo that hides the failure": Case("./solver\necho finished\n", "exit_status", Severity.WARNING),
     "a loop that hides all failures but the last": Case(
-        "for number in 1 2; do\n  ./solver $number\ndone\n", "exit_status", Status.WARN
+        "for number in 1 2; do\n  ./solver $number\ndone\n", "exit_status", Severity.WARNING
     ),
-    "a marker after a semicolon": Case("./solver; touch RUN_DONE\n", "completion_marker", Status.WARN),
-    "output in a buffer": Case("python3 prints.py\n", "python_output", Status.WARN),
+    "a marker after a semicolon": Case("./solver; touch RUN_DONE\n", "completion_marker", Severity.WARNING),
+    "output in a buffer": Case("python3 prints.py\n", "python_output", Severity.WARNING),
     "a missing package": Case(
         "python3 -u needs.py\n", "packages", files={"needs.py": "import no_such_package\n"}
     ),
-    "a Python that is not on PATH": Case("python2.6 plain.py\n", "packages", Status.WARN),
+    "a Python that is not on PATH": Case("python2.6 plain.py\n", "packages", Severity.WARNING),
     "a program that is not Python": Case(
         "python3 -u broken.py\n", "packages", files={"broken.py": "def f(:\n"}
     ),
@@ -286,8 +290,12 @@ BAD = {
         "source conda/etc/profile.d/conda.sh\nconda activate lmm\npython -u plain.py\n", "environment"
     ),
     "conda activate without its set-up": Case("conda activate llm\npython -u plain.py\n", "environment"),
-    "a variable that nothing sets": Case("set -u\n./solver --name $RUN_NAME\n", "variables", Status.WARN),
-    "an argument that is not given": Case('./solver "$1" "$2"\n', "variables", Status.WARN, arguments=("a",)),
+    "a variable that nothing sets": Case(
+        "set -u\n./solver --name $RUN_NAME\n", "variables", Severity.WARNING
+    ),
+    "an argument that is not given": Case(
+        './solver "$1" "$2"\n', "variables", Severity.WARNING, arguments=("a",)
+    ),
     "a variable that only torchrun sets": Case(
         "#SBATCH --gres=gpu:1\nsrun python3 -u rank.py\n",
         "variables",

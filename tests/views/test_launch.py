@@ -9,17 +9,10 @@ from jobmon.views.top.drawing import ASCII
 from jobmon.views.top.job_page import JobPage
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.messages.card import card_of
-from jobmon_core.domain.node.launch.model import (
-    FIRST_OUTPUT,
-    GPUS,
-    WORKERS,
-    Item,
-    LaunchState,
-    Result,
-    Verdict,
-)
+from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, GPUS, WORKERS, LaunchState
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of
 from tests.support.live_jobs import running_task, some_artifacts
@@ -27,16 +20,19 @@ from tests.support.live_jobs import running_task, some_artifacts
 STARTED = LaunchState(
     NOW_S - 40,
     items=(
-        Item(WORKERS, Result.PASSED, "8/8 workers"),
-        Item(GPUS, Result.PASSED, "8/8 GPUs in use"),
-        Item(FIRST_OUTPUT, Result.WARNING, "its logs have no output yet"),
+        Finding(Severity.INFO, "8/8 workers", id=WORKERS),
+        Finding(Severity.INFO, "8/8 GPUs in use", id=GPUS),
+        Finding(Severity.WARNING, "its logs have no output yet", id=FIRST_OUTPUT),
     ),
 )
-PASSED = replace(STARTED, verdict=Verdict.PASSED)
-MISSING = Item(
-    WORKERS, Result.FAILED, "only 3 of 4 workers are running", tuple(f"line {n}" for n in range(6))
+PASSED = replace(STARTED, verdict=Severity.INFO)
+MISSING = Finding(
+    Severity.CRITICAL,
+    "only 3 of 4 workers are running",
+    evidence=tuple(f"line {n}" for n in range(6)),
+    id=WORKERS,
 )
-FAILED = LaunchState(NOW_S - 90, verdict=Verdict.FAILED, items=(MISSING,))
+FAILED = LaunchState(NOW_S - 90, verdict=Severity.CRITICAL, items=(MISSING,))
 
 
 def progress(state: LaunchState) -> JobProgress:
@@ -66,7 +62,7 @@ def test_a_launch_that_is_being_checked_shows_all_checks_and_the_time_left() -> 
         "ok: 8/8 GPUs in use",
         "warning: its logs have no output yet",
     ]
-    waiting = replace(STARTED, started_s=NOW_S - 75, items=(replace(MISSING, result=Result.NOT_YET),))
+    waiting = replace(STARTED, started_s=NOW_S - 75, items=(replace(MISSING, severity=Severity.PENDING),))
     assert lines(waiting)[1:4] == [
         "being checked, 1m 15s after the start",
         "waiting: only 3 of 4 workers are running",
@@ -80,7 +76,7 @@ def test_a_launch_that_failed_shows_the_list_without_the_evidence_that_the_probl
 
 
 def test_what_is_not_known_or_over_is_not_shown() -> None:
-    assert lines(replace(STARTED, verdict=Verdict.NOT_KNOWN)) == ["launch"]
+    assert lines(replace(STARTED, verdict=Severity.UNKNOWN)) == ["launch"]
     ended = replace(live(PASSED), group=Group.COMPLETED)
     assert not list(launch_lines(ended, NOW_S))
 
@@ -116,7 +112,7 @@ def test_the_page_of_an_opened_job_has_the_list() -> None:
 
 def test_checks_that_passed_give_way_where_there_is_no_room_for_workers_and_outputs() -> None:
     checking = LaunchState(
-        NOW_S - 9, items=tuple(Item(f"item {n}", Result.PASSED, f"item {n}") for n in range(9))
+        NOW_S - 9, items=tuple(Finding(Severity.INFO, f"item {n}", id=f"item {n}") for n in range(9))
     )
     task = replace(live(checking), artifacts=some_artifacts())
     page = JobPage(task, (), None, NOW_S, symbols=ASCII)

@@ -8,9 +8,8 @@ from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
-    GONE,
     HIGH_MEMORY,
     all_gpus,
     all_workers,

@@ -25,12 +25,12 @@ from jobmon.views.top.sections import Section, end_of, log_lines, section_lines,
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.find import Group
+from jobmon_core.domain import finding
 from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import WARNINGS
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
 from jobmon_core.domain.logs.progress.model import Confidence
-from jobmon_core.domain.node.launch.model import Result
 from jobmon_core.domain.node.telemetry.summary import latest_reports
 from jobmon_core.domain.visible_text import one_line
 
@@ -51,7 +51,7 @@ _MIN_BAR, _MAX_BAR = 6, 40
 _MAX_SPARKLINE = 40
 _MIN_LOG, _SHORTEST_LOG = 4, 2  # lines, with its title
 _LOG_AT_END = 12  # lines, below everything else
-_RESULTS = {Result.FAILED: Style.BAD, Result.WARNING: Style.ATTENTION}
+_RESULTS = {finding.Severity.CRITICAL: Style.BAD, finding.Severity.WARNING: Style.ATTENTION}
 _GROWTH = len("growing +1023.9 MiB/min")
 
 

@@ -31,9 +31,8 @@ from jobmon.views.top.worker_lines import (
 )
 from jobmon_core.domain.humanize import size
 from jobmon_core.domain.logs.progress.workers import WorkerState
-from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
-    GONE,
     all_gpus,
     all_workers,
     gpu_marks,

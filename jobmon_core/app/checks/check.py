@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.before.checks.model import Item
+    from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 
@@ -125,7 +125,7 @@ class CheckSubmission:
     runner: Runner = field(default_factory=Runner)
     change: Callable[[JobSettings], JobSettings] | None = None  # what options change in the job configuration
 
-    def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Item, ...]:
+    def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Finding, ...]:
         """Return everything that was checked about what sbatch would submit with these arguments.
 
         Raises:

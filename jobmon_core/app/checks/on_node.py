@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import is_local
-from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, warned
 from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
 from jobmon_core.domain.before.checks.node_script import NodeScript, node_script
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
+from jobmon_core.domain.finding import Finding, failed, unknown, warned
 from jobmon_core.domain.humanize import duration
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
@@ -34,7 +34,7 @@ _JOB_NAME = "jobmon-check"
 class _End(NamedTuple):
     """Why the wait for the short job ended."""
 
-    problem: Item | None = None
+    problem: Finding | None = None
     text: str = ""  # what the job wrote
     is_over: bool = True  # whether the job has ended
 
@@ -47,7 +47,7 @@ class CheckNode:
     tell: Callable[[str], None]
     runner: Runner = field(default_factory=Runner)
 
-    def check(self, backend: str, facts: Facts, wait_s: float) -> Iterator[Item]:
+    def check(self, backend: str, facts: Facts, wait_s: float) -> Iterator[Finding]:
         """Yield what a node shows about a submission.
 
         The short job is cancelled if it is still pending after ``wait_s`` seconds, if it runs for over four
@@ -55,7 +55,7 @@ class CheckNode:
         """
         jobs = find_backend(backend).short_jobs
         if jobs is None:
-            yield not_applicable(_why_no_node(backend))._replace(id=_ITEM)
+            yield replace(unknown(_why_no_node(backend)), id=_ITEM)
             return
         script = node_script(facts)
         folder = self.ctx.home.backend_folder(_FOLDER)
@@ -69,7 +69,7 @@ class CheckNode:
             path.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
         if end.problem:
-            yield end.problem._replace(id=_ITEM)
+            yield replace(end.problem, id=_ITEM)
         else:
             yield from node_items(facts, script, NodeReport.parse(end.text))
 
@@ -79,7 +79,7 @@ class CheckNode:
         except SchedulerRejected as error:
             return _End(failed(f"sbatch refuses the short job: {error}", "Your own job may be refused too."))
         except SchedulerMissing as error:
-            return _End(not_applicable(f"{error}"))
+            return _End(unknown(f"{error}"))
         except SchedulerUnavailable as error:
             text = f"it is not known whether the short job was submitted: {error}"
             return _End(warned(text, "Try again when Slurm responds."))
@@ -92,7 +92,7 @@ class CheckNode:
         if end.is_over or end.problem is None:
             return end
         result = _cancelled(jobs.cancel(self.runner, job), job)
-        return _End(end.problem._replace(text=f"{end.problem.text}, and {result}"))
+        return _End(replace(end.problem, text=f"{end.problem.text}, and {result}"))
 
     def _follow(self, jobs: ShortJobs, job: Submitted, log: Path, wait_s: float) -> _End:
         """Wait until the short job is over, and return what it wrote."""
@@ -140,7 +140,7 @@ def _why_no_node(backend: str) -> str:
     return f"the {backend} backend takes no short job that could look at a node"
 
 
-def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Item:
+def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Finding:
     why = f" ({reason})" if reason not in ("", "None") else ""
     return warned(
         f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",

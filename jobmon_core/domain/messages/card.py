@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, rate, size
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -23,7 +24,7 @@ from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.node.launch.judge import launched_text
-from jobmon_core.domain.node.launch.model import LaunchState, Verdict
+from jobmon_core.domain.node.launch.model import LaunchState
 from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.summary import GpuSummary, fullest_memory, gpu_summary, is_current
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
@@ -154,7 +155,7 @@ def _problems(progress: JobProgress, task: Task, now_s: float, prefix: str = "")
 def _launch(progress: JobProgress, task: Task) -> Iterator[str]:
     """Yield a line once the launch of a task has passed its checks."""
     state = progress.launches.get(task.key, _NO_LAUNCH)
-    if state.verdict is Verdict.PASSED:
+    if state.verdict is Severity.INFO:
         yield launched_text(state.items)
 
 

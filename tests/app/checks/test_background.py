@@ -11,7 +11,7 @@ import pytest
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints
-from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
@@ -32,7 +32,7 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     return Context(Home(tmp_path / "jobmon"), dict(os.environ))
 
 
-def _items(ctx: Context, *jobs: WatchedJob) -> dict[str, Item]:
+def _items(ctx: Context, *jobs: WatchedJob) -> dict[str, Finding]:
     for job in jobs:
         ctx.store.save(job)
     found = CheckSubmission(ctx, ("jobmon",)).check("local", ["job.sbatch"])
@@ -40,7 +40,7 @@ def _items(ctx: Context, *jobs: WatchedJob) -> dict[str, Item]:
 
 
 def test_nothing_is_made_in_the_home_if_there_is_none(ctx: Context) -> None:
-    assert _items(ctx)["past_runs"].status is Status.PASS
+    assert _items(ctx)["past_runs"].severity is Severity.INFO
     assert not ctx.home.root.exists()
 
 
@@ -56,8 +56,8 @@ def test_jobs_of_the_same_script_count_before_those_of_the_same_name(ctx: Contex
 def test_the_last_run_that_ran_out_of_memory_is_named(ctx: Context) -> None:
     job = job_of(failed(diagnosis=replace(OOM, label="cuda_oom")), name="job.sbatch", concluded_s=1.0)
     item = _items(ctx, job)["past_runs"]
-    assert (item.status, item.text) == (
-        Status.WARN,
+    assert (item.severity, item.text) == (
+        Severity.WARNING,
         "the last run, 12, ran out of memory (CUDA out of memory)",
     )
 
@@ -67,13 +67,13 @@ def test_checkpoints_of_an_earlier_run_are_compared_with_the_time_limit(ctx: Con
     saved = Artifacts(checkpoints=Checkpoints("/c", interval_s=4 * 3600.0))
     ctx.progress_file(job.id).write(JobProgress(artifacts={"": saved}))
     item = _items(ctx, job)["checkpoints"]
-    assert item.status is Status.WARN
+    assert item.severity is Severity.WARNING
     assert "every 4h and the time limit is 5h" in item.text
 
 
 def test_a_running_job_that_writes_to_the_same_folder_is_named(ctx: Context) -> None:
     item = _items(ctx, job_of(RUNNING, name="job.sbatch"))["same_script"]
-    assert item.status is Status.WARN
+    assert item.severity is Severity.WARNING
     assert item.text == f"job 12 of the same script has not ended, and writes to {Path.cwd()}/out too"
     assert f"Do not edit {Path.cwd()}/run.sh while it runs" in item.advice
 
@@ -82,4 +82,4 @@ def test_a_python_program_without_a_file_is_not_said_to_find_its_imports(ctx: Co
     Path("job.sbatch").write_text("#!/bin/bash\npython3 -c 'import json'\n")
     (Path.cwd() / "python3").symlink_to("/usr/bin/env")
     item = _items(ctx)["packages"]
-    assert (item.status, item.text) == (Status.NOT_APPLICABLE, "the source cannot be read")
+    assert (item.severity, item.text) == (Severity.UNKNOWN, "the source cannot be read")

@@ -11,7 +11,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.before.batch_script.parse import parse_script
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.store.home import Home
 from jobmon_core.system.runner import Result, TimedOut
 from tests.support.clock import FakeClock
@@ -22,7 +22,7 @@ FACTS = Facts(read_request(["job.sh"], {}, SCRIPT), parse_script(SCRIPT), folder
 NO_ANSWER = TimedOut((), 30.0)
 
 
-def _check(tmp_path: Path, runner: FakeRunner) -> tuple[Item, list[str]]:
+def _check(tmp_path: Path, runner: FakeRunner) -> tuple[Finding, list[str]]:
     told: list[str] = []
     ctx = Context(Home(tmp_path), {}, clock=FakeClock())
     (item,) = CheckNode(ctx, told.append, runner).check("slurm", FACTS, 60.0)
@@ -32,7 +32,7 @@ def _check(tmp_path: Path, runner: FakeRunner) -> tuple[Item, list[str]]:
 def test_a_timeout_of_sbatch_is_no_refusal_and_the_user_learns_what_became_of_the_job(tmp_path: Path) -> None:
     runner = FakeRunner().on("sbatch", answers=[NO_ANSWER]).on("scancel", answers=[said()])
     item, _ = _check(tmp_path, runner)
-    assert item.status is Status.WARN
+    assert item.severity is Severity.WARNING
     unknown = "it is not known whether the short job was submitted: sbatch: no answer within 30 s; the job "
     assert item.text.startswith(f"{unknown}jobmon-check-")
     assert item.text.endswith(" was cancelled, if it exists")

@@ -13,7 +13,7 @@ import pytest
 from jobmon.commands.restart_options import restart_change
 from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
-from jobmon_core.domain.before.checks.model import Item, Status
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.store.home import Home
 from tests.support.batch_scripts import (
     BAD,
@@ -61,7 +61,7 @@ def test_the_planted_fault_is_named_with_advice_and_no_other(name: str, submissi
     assert problems(items) == case.expected, [i for i in items if i.id in problems(items)]
 
 
-def _about_restarts(submission: CheckSubmission, case: Case) -> tuple[Item, ...]:
+def _about_restarts(submission: CheckSubmission, case: Case) -> tuple[Finding, ...]:
     items = replace(submission, change=restart_change("on", {})).check(_SLURM, case.write(Path.cwd()))
     _assert_advice(items)
     return tuple(item for item in items if item.id.startswith("restart_"))
@@ -77,7 +77,7 @@ def test_a_script_that_can_be_restarted_gets_no_word_about_it(name: str, submiss
 @pytest.mark.parametrize("name", BAD_FOR_RESTARTS)
 def test_what_would_make_a_restart_fail_is_named(name: str, submission: CheckSubmission) -> None:
     items = _about_restarts(submission, BAD_FOR_RESTARTS[name])
-    expected = {BAD_FOR_RESTARTS[name].fault: Status.WARN}
+    expected = {BAD_FOR_RESTARTS[name].fault: Severity.WARNING}
     assert problems(items) == expected, [item for item in items if item.id in problems(items)]
 
 
@@ -106,8 +106,8 @@ def test_nothing_is_said_about_restarts_unless_the_user_asks_for_them(submission
     assert case.fault not in problems(submission.check(_SLURM, arguments))
 
 
-def _assert_advice(items: tuple[Item, ...]) -> None:
+def _assert_advice(items: tuple[Finding, ...]) -> None:
     for item in items:
         assert item.text
         assert "\n" not in item.text
-        assert item.advice or item.status in (Status.PASS, Status.NOT_APPLICABLE)
+        assert item.advice or item.severity in (Severity.INFO, Severity.UNKNOWN)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.before.checks.model import Item, Status
 from jobmon_core.domain.before.checks.rules import (
     folders,
     gpus,
@@ -15,8 +15,9 @@ from jobmon_core.domain.before.checks.rules import (
     setup,
     shell,
 )
+from jobmon_core.domain.finding import Finding, Severity
 
-Rule = Callable[[Facts], Item]
+Rule = Callable[[Facts], Finding]
 _WITHOUT_TEXT: dict[str, Rule] = {"script": script.script, "options": script.options_order}
 _RULES: dict[str, Rule] = {  # by the ids of their items
     "script": script.script,
@@ -61,12 +62,14 @@ _RESTARTS: dict[str, Rule] = {  # if the user asks for any
 }
 
 
-def check_all(facts: Facts) -> tuple[Item, ...]:
+def check_all(facts: Facts) -> tuple[Finding, ...]:
     """Return every item; if the script cannot be read, only what needs no text of it."""
     if facts.unknown_option:
         asked = _items(facts, {"sbatch": script.test_only})
         return (
-            asked if asked[0].status is Status.FAIL else (*_items(facts, {"script": script.unread}), *asked)
+            asked
+            if asked[0].severity is Severity.CRITICAL
+            else (*_items(facts, {"script": script.unread}), *asked)
         )
     file = facts.script_file
     if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
@@ -74,5 +77,5 @@ def check_all(facts: Facts) -> tuple[Item, ...]:
     return _items(facts, _RULES | _RESTARTS if facts.restart else _RULES)
 
 
-def _items(facts: Facts, rules: dict[str, Rule]) -> tuple[Item, ...]:
-    return tuple(rule(facts)._replace(id=name) for name, rule in rules.items())
+def _items(facts: Facts, rules: dict[str, Rule]) -> tuple[Finding, ...]:
+    return tuple(replace(rule(facts), id=name) for name, rule in rules.items())

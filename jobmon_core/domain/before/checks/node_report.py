@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, passed, warned
 from jobmon_core.domain.before.checks.node_script import MARK, NodeScript
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import count, size
 
 _MIB = 1024**2
@@ -50,18 +51,18 @@ class NodeReport(NamedTuple):
         return self.lines.get(kind, [])
 
 
-def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Item]:
+def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Finding]:
     """Yield the items that only a node can show."""
     node = (report.of("node") or ["?"])[0]
     gpus = [gpu for line in report.of("gpu") if (gpu := _gpu(line))]
-    yield _environment(facts, script, report, node)._replace(id="node_environment")
-    yield _imports(script, report, node)._replace(id="node_imports")
-    yield _cuda(script, report, gpus, node)._replace(id="node_cuda")
-    yield _gpu_memory(facts, script, gpus, node)._replace(id="node_gpu_memory")
-    yield _network(script, report, node)._replace(id="node_network")
+    yield replace(_environment(facts, script, report, node), id="node_environment")
+    yield replace(_imports(script, report, node), id="node_imports")
+    yield replace(_cuda(script, report, gpus, node), id="node_cuda")
+    yield replace(_gpu_memory(facts, script, gpus, node), id="node_gpu_memory")
+    yield replace(_network(script, report, node), id="node_network")
 
 
-def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str) -> Item:
+def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str) -> Finding:
     lines = facts.script.text.split("\n")
     for text in report.of("setup"):
         number = int(text) if text.isdigit() else 0
@@ -83,7 +84,7 @@ def _left_out(script: NodeScript) -> str:
     return f"lines {named} and {others[-1]} are not run on the node"
 
 
-def _failed(script: NodeScript, text: str, advice: str) -> Item:
+def _failed(script: NodeScript, text: str, advice: str) -> Finding:
     """Return a failed item; a warning if a line that the short job leaves out may be the cause."""
     if not script.left_out:
         return failed(text, advice)
@@ -100,7 +101,7 @@ def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
             yield found
 
 
-def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
+def _imports(script: NodeScript, report: NodeReport, node: str) -> Finding:
     if lines := report.of("no-python"):
         return _failed(
             script,
@@ -109,7 +110,7 @@ def _imports(script: NodeScript, report: NodeReport, node: str) -> Item:
         )
     found = list(_pythons(report))
     if not found:
-        return not_applicable("the script starts no Python program whose imports the short job can try")
+        return unknown("the script starts no Python program whose imports the short job can try")
     for each in found:
         problems = each.get("failed")
         if isinstance(problems, dict) and problems:
@@ -130,20 +131,20 @@ def _gpu(line: str) -> _Gpu | None:
     return _Gpu(fields[0], fields[1], int(fields[2]) * _MIB, int(fields[3]) * _MIB, fields[4])
 
 
-def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -> Item:
+def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -> Finding:
     if not script.needs_gpu:
-        return not_applicable("the job asks for no GPU")
+        return unknown("the job asks for no GPU")
     torch = next((each["torch"] for each in _pythons(report) if isinstance(each.get("torch"), dict)), None)
     driver = (report.of("driver-cuda") or [""])[0]
     if not isinstance(torch, dict):
         if not gpus:
-            return not_applicable(f"nvidia-smi shows no GPU on {node}")
+            return unknown(f"nvidia-smi shows no GPU on {node}")
         supports = f", which supports CUDA up to {driver}" if driver else ""
         return passed(f"driver {gpus[0].driver} on {node}{supports}")
     return _cuda_of_torch(torch, driver, node)
 
 
-def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Item:
+def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Finding:
     """Judge what PyTorch says about its CUDA; ``driver`` is the newest CUDA that the driver supports."""
     if error := torch.get("error"):
         return warned(
@@ -171,11 +172,11 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -> Item:
+def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -> Finding:
     if not script.needs_gpu:
-        return not_applicable("the job asks for no GPU")
+        return unknown("the job asks for no GPU")
     if not gpus:
-        return not_applicable(f"nvidia-smi shows no GPU on {node}")
+        return unknown(f"nvidia-smi shows no GPU on {node}")
     asked = facts.request.gpus_per_node or 0
     for gpu in gpus:
         if len(gpus) <= asked and gpu.used_bytes > gpu.total_bytes * _IN_USE:
@@ -186,9 +187,9 @@ def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -
     return passed(f"{gpus[0].name}: {size(gpus[0].total_bytes)} each on {node}")
 
 
-def _network(script: NodeScript, report: NodeReport, node: str) -> Item:
+def _network(script: NodeScript, report: NodeReport, node: str) -> Finding:
     if not script.hosts:
-        return not_applicable("nothing in the script seems to need the Internet")
+        return unknown("nothing in the script seems to need the Internet")
     for line in report.of("host"):
         host, _, code = line.partition(" ")
         if code != "0":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.health.model import (
@@ -20,7 +21,7 @@ from jobmon_core.domain.node.health.model import (
     HealthReport,
     Stage,
 )
-from jobmon_core.domain.node.launch.model import LaunchState, Result
+from jobmon_core.domain.node.launch.model import LaunchState
 from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.summary import NodeGpu, all_gpus
 from jobmon_core.domain.node.triage.judge import HEALTHY, NOT_KNOWN, is_working
@@ -143,7 +144,7 @@ def _running_issues(facts: HealthFacts, gpus: GpuHealth) -> Iterator[_Issue]:
             f"network {facts.known.network.state}: {facts.known.network.text}", facts.known.network.advice
         )
     if not any(verdict.name == "launch-failed" for verdict in found):
-        failed = facts.launch.of(Result.FAILED) if facts.launch else ()
+        failed = facts.launch.of(Severity.CRITICAL) if facts.launch else ()
         yield from (_Issue(f"launch: {item.text}") for item in failed)
     cluster = facts.known.cluster
     if cluster and cluster.gpus and cluster.gpus_held == 0:

@@ -1,11 +1,17 @@
-"""The checks of a run that has just started: its workers, GPUs, logs and output folder."""
+"""The checks of a run that has just started: its workers, GPUs, logs and output folder.
+
+How many workers there should be is what the user says, else what a launcher was asked for. What Slurm has
+granted is not counted: `--ntasks=4` without srun starts one process, and often that is meant.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
+from jobmon_core.domain.finding import Finding, failed, passed, pending, unknown, warned
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.node.launch.model import (
     EMPTY_LOGS,
@@ -17,18 +23,12 @@ from jobmon_core.domain.node.launch.model import (
     OUTPUT_FOLDER,
     WORKER_LOGS,
     WORKERS,
-    Item,
-    Result,
+    LaunchFacts,
+    WorkerLogs,
 )
+from jobmon_core.domain.node.telemetry.model import Folder, Gpu, RankGroup, Worker
 from jobmon_core.domain.node.telemetry.processes import is_helper
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jobmon_core.domain.node.launch.model import LaunchFacts
-    from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker
-
 
 # srun prints them to its error output when the tasks end (Slurm 22.05, ``src/srun/libsrun/srun_job.c``)::
 #
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 #     srun: error: n[1-2]: tasks 0-2,5: Killed
 _LINE = re.compile(r"srun: error: \S{1,256}: tasks? ([0-9][0-9,-]{0,512}): \S.{0,200}")
 _MAX_RANKS = 4096
-
 _SRUN = "srun"
-_MAX_DETAILS = 8
+_MAX_DETAILS, _MAX_NAMED = 8, 3
+_LOW_PERCENT = 10.0
 
 
 class Launch(NamedTuple):
@@ -65,78 +65,78 @@ def launches(facts: LaunchFacts) -> tuple[Launch, ...]:
     found = []
     for (launcher, _, size), parts in groups.items():
         running = [rank for part in parts for rank in part.running]
-        is_sure = all(part.is_sure for part in parts) or len(set(running)) > 1
-        if is_sure and len(set(running)) == len(running):
-            ended = frozenset(rank for part in parts for rank in part.ended) - set(running)
-            found.append(
-                Launch(launcher, size, frozenset(running), ended, any(part.needs_all for part in parts))
-            )
+        ranks = frozenset(running)
+        is_sure = all(part.is_sure for part in parts) or len(ranks) > 1
+        if is_sure and len(ranks) == len(running):
+            ended = frozenset(rank for part in parts for rank in part.ended) - ranks
+            found.append(Launch(launcher, size, ranks, ended, any(part.needs_all for part in parts)))
     return tuple(found)
 
 
-def check_workers(facts: LaunchFacts) -> Item:
+def check_workers(facts: LaunchFacts) -> Finding:
     """Return how the check of the workers came out."""
-    if not facts.reports or not facts.is_complete:
-        if facts.reports:
-            why = "not every node has an agent"
-        elif facts.why_no_report:
-            why = f"no agent beside the job ({facts.why_no_report})"
-        else:
-            why = "no agent beside the job has reported yet"
-        return Item(WORKERS, Result.NOT_KNOWN, f"workers: {why}")
+    return replace(_check_workers(facts), id=WORKERS)
+
+
+def _check_workers(facts: LaunchFacts) -> Finding:
+    if not facts.is_complete or not facts.reports:
+        return unknown(f"workers: {_why_unseen(facts)}")
     found = launches(facts)
     if facts.num_workers:
         return _against_settings(facts, found, facts.num_workers)
     if found:
         return _against_launcher(facts, found)
     if any(worker.rank is not None for worker in facts.workers):
-        return Item(WORKERS, Result.NOT_KNOWN, "workers: how many there should be is not known")
+        return unknown("workers: how many there should be is not known")
     if not facts.workers:
-        result = Result.FAILED if facts.has_own_window else Result.NOT_YET
-        return Item(WORKERS, result, "no process of the job seen yet")
+        judged = failed if facts.has_own_window else pending
+        return judged("no process of the job seen yet")
     programs = [worker for worker in facts.workers if not is_helper((worker.name,), "")]
-    return Item(WORKERS, Result.PASSED, count(len(programs) or 1, "worker"))  # or the script does the work
+    return passed(count(len(programs) or 1, "worker"))  # or the script does the work
 
 
-def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: int) -> Item:
+def _why_unseen(facts: LaunchFacts) -> str:
+    if facts.reports:
+        return "not every node has an agent"
+    if facts.why_no_report:
+        return f"no agent beside the job ({facts.why_no_report})"
+    return "no agent beside the job has reported yet"
+
+
+def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: int) -> Finding:
     ranked = sum(len(launch.running) for launch in found)
     number = ranked or len(facts.workers)
     if number >= expected:
-        return Item(WORKERS, Result.PASSED, f"{expected}/{count(expected, 'worker')}")
-    if not ranked and len(facts.workers) == 1 and (item := _within(facts.workers[0], expected)):
-        return item
-    if not (facts.has_own_window or facts.has_begun):
-        return Item(WORKERS, Result.NOT_YET, f"{number} of {expected} workers are running so far")
-    text = f"only {number} of {expected} workers are running"
-    return Item(WORKERS, Result.FAILED, text, tuple(_details(facts, found)) if found else _programs(facts))
+        return passed(f"{expected}/{count(expected, 'worker')}")
+    if not ranked and len(facts.workers) == 1 and (within := _within(facts.workers[0], expected)):
+        return within
+    if facts.may_be_preparing:
+        return pending(f"{number} of {expected} workers are running so far")
+    details = tuple(_details(facts, found) if found else _programs(facts))
+    return failed(f"only {number} of {expected} workers are running", evidence=details)
 
 
-def _within(only: Worker, expected: int) -> Item | None:
+def _within(only: Worker, expected: int) -> Finding | None:
     """Return how the check came out if the workers may be parts of the only program; None if they are not."""
     if only.children >= expected:
-        return Item(
-            WORKERS, Result.PASSED, f"{expected}/{count(expected, 'worker')}, processes of one program"
-        )
+        return passed(f"{expected}/{count(expected, 'worker')}, processes of one program")
     if only.threads >= expected:
-        text = "workers: one process runs, and it is not known whether its threads are the workers"
-        return Item(WORKERS, Result.NOT_KNOWN, text)
+        return unknown("workers: one process runs, and it is not known whether its threads are the workers")
     return None
 
 
-def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Item:
+def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Finding:
     size, running = sum(launch.size for launch in found), sum(len(launch.running) for launch in found)
     if size == running:
-        return Item(WORKERS, Result.PASSED, f"{running}/{count(size, 'worker')}")
+        return passed(f"{running}/{count(size, 'worker')}")
     details = tuple(_details(facts, found))
     if any(_must_run(facts, launch) for launch in found):
-        return Item(WORKERS, Result.FAILED, f"only {running} of {size} workers are running", details)
+        return failed(f"only {running} of {size} workers are running", evidence=details)
     if all(launch.missing <= launch.ended for launch in found):
-        ended = size - running
-        return Item(
-            WORKERS, Result.PASSED, f"{size}/{count(size, 'worker')}, {ended} of which have already ended"
-        )
-    text = f"workers: {running} of {size} are running; the others ended early or never started"
-    return Item(WORKERS, Result.NOT_KNOWN, text, details)
+        return passed(f"{size}/{count(size, 'worker')}, {size - running} of which have already ended")
+    return unknown(
+        f"workers: {running} of {size} are running; the others ended early or never started", details
+    )
 
 
 def _must_run(facts: LaunchFacts, launch: Launch) -> bool:
@@ -167,9 +167,9 @@ def _details(facts: LaunchFacts, found: tuple[Launch, ...]) -> Iterator[str]:
                 yield f"{name} {compact(list(ranks))} of {launch.size} ({launch.launcher}): {what}"
 
 
-def _programs(facts: LaunchFacts) -> tuple[str, ...]:
-    """Return a line for each running worker, with its PID in place of a rank."""
-    return tuple(f"running: process {worker.pid} {worker.name}" for worker in facts.workers[:_MAX_DETAILS])
+def _programs(facts: LaunchFacts) -> Iterator[str]:
+    for worker in facts.workers[:_MAX_DETAILS]:
+        yield f"running: process {worker.pid} {worker.name}"
 
 
 def step_errors(lines: Iterable[str]) -> dict[int, str]:
@@ -183,10 +183,6 @@ def step_errors(lines: Iterable[str]) -> dict[int, str]:
     return found
 
 
-_LOW_PERCENT = 10.0
-_MAX_DETAILS = 8
-
-
 class _Placed(NamedTuple):
     """A GPU, and its name for the user and for the peaks."""
 
@@ -195,33 +191,35 @@ class _Placed(NamedTuple):
     gpu: Gpu
 
 
-def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Item]:
+def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Finding]:
     """Yield how the checks of the GPUs came out; nothing without GPUs, or if a node does not report."""
     gpus = _gpus(facts)
     if not gpus or not facts.is_complete:
         return
     if any(each.gpu.other_processes is None for each in gpus):
-        yield Item(GPUS, Result.NOT_KNOWN, "GPUs: the driver does not show whose processes use them")
+        yield replace(unknown("GPUs: the driver does not show whose processes use them"), id=GPUS)
         return
     used = [each for each in gpus if each.gpu.own_pids]
-    unused = [each.name for each in gpus if not each.gpu.own_pids]
-    if not unused:
-        yield Item(GPUS, Result.PASSED, f"{len(gpus)}/{count(len(gpus), 'GPU')} in use")
-    elif used:
-        yield Item(GPUS, Result.FAILED, f"no process on {_named(unused)} (of {count(len(gpus), 'GPU')})")
-    else:  # to load data or to compile often takes minutes
-        yield Item(GPUS, Result.WARNING, "no process on any GPU yet")
+    yield replace(_gpus_in_use(gpus, used), id=GPUS)
     if shared := [each for each in used if len(each.gpu.own_pids) > 1]:
-        details = tuple(
-            f"{each.name}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}" for each in shared
+        details = (f"{each.name}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}" for each in shared)
+        yield replace(
+            warned(f"several processes on {_named(shared)}", evidence=tuple(details)), id=GPU_SHARING
         )
-        text = f"several processes on {_named([each.name for each in shared])}"
-        yield Item(GPU_SHARING, Result.WARNING, text, details)
-    idle = [each.name for each in used if peaks.get(each.key, _LOW_PERCENT) < _LOW_PERCENT]
+    idle = [each for each in used if peaks.get(each.key, _LOW_PERCENT) < _LOW_PERCENT]
     if idle:
-        yield Item(GPU_LOAD, Result.WARNING, f"{_named(idle)} below {_LOW_PERCENT:.0f}% so far")
+        yield replace(warned(f"{_named(idle)} below {_LOW_PERCENT:.0f}% so far"), id=GPU_LOAD)
     elif used and all(each.key in peaks for each in used):
-        yield Item(GPU_LOAD, Result.PASSED, f"each GPU in use was above {_LOW_PERCENT:.0f}%")
+        yield replace(passed(f"each GPU in use was above {_LOW_PERCENT:.0f}%"), id=GPU_LOAD)
+
+
+def _gpus_in_use(gpus: list[_Placed], used: list[_Placed]) -> Finding:
+    if len(used) == len(gpus):
+        return passed(f"{len(gpus)}/{count(len(gpus), 'GPU')} in use")
+    if used:
+        unused = [each for each in gpus if not each.gpu.own_pids]
+        return failed(f"no process on {_named(unused)} (of {count(len(gpus), 'GPU')})")
+    return warned("no process on any GPU yet")  # to load data or to compile often takes minutes
 
 
 def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, float]:
@@ -238,79 +236,69 @@ def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, floa
 
 def _gpus(facts: LaunchFacts) -> list[_Placed]:
     """Return the GPUs that the job may use, without MIG and lost ones: of these, too little is known."""
-    several = len(facts.reports) > 1
-    return [
-        _Placed(
-            f"GPU {gpu.index}{f' of {report.latest.node.name}' if several else ''}",
-            f"{report.latest.node.name}:{gpu.index}",
-            gpu,
-        )
-        for report in facts.reports
-        for gpu in report.latest.gpus
-        if not gpu.is_mig and not gpu.is_lost and (not facts.gpu_ids or gpu.index in facts.gpu_ids)
-    ]
+    found = []
+    for report in facts.reports:
+        node = report.latest.node.name
+        place = f" of {node}" if len(facts.reports) > 1 else ""
+        for gpu in report.latest.gpus:
+            is_allowed = not facts.gpu_ids or gpu.index in facts.gpu_ids
+            if is_allowed and not gpu.is_mig and not gpu.is_lost:
+                found.append(_Placed(f"GPU {gpu.index}{place}", f"{node}:{gpu.index}", gpu))
+    return found
 
 
-def _named(names: list[str]) -> str:
+def _named(gpus: list[_Placed]) -> str:
     """Return e.g. ``GPU 2 and 2 others``."""
-    most = 3
-    text = ", ".join(names[:most])
-    return text if len(names) <= most else f"{text} and {count(len(names) - most, 'other')}"
+    text = ", ".join(each.name for each in gpus[:_MAX_NAMED])
+    more = len(gpus) - _MAX_NAMED
+    return f"{text} and {count(more, 'other')}" if more > 0 else text
 
 
-def check_files(facts: LaunchFacts) -> Iterator[Item]:
+def check_files(facts: LaunchFacts) -> Iterator[Finding]:
     """Yield the results about the job's logs, and the worker logs, folder and outputs that the user named."""
-    yield from _worker_logs(facts)
-    yield from _output_folder(facts)
-    if facts.has_output is not None:
-        missing = Result.FAILED if facts.has_own_window else Result.WARNING
-        text = "its logs have output" if facts.has_output else "its logs have no output yet"
-        yield Item(FIRST_OUTPUT, Result.PASSED if facts.has_output else missing, text)
-    if facts.outputs is not None:
-        found = Result.PASSED if facts.outputs else Result.WARNING
-        yield Item(
-            OUTPUT_FILES,
-            found,
-            count(facts.outputs, "output file") if facts.outputs else "no output file yet",
-        )
+    if facts.worker_logs:
+        yield from _worker_logs(facts, facts.worker_logs)
+    if facts.folder:
+        yield replace(_output_folder(facts.folder, is_of_node=facts.is_folder_of_node), id=OUTPUT_FOLDER)
+    if facts.has_output:
+        yield replace(passed("its logs have output"), id=FIRST_OUTPUT)
+    elif facts.has_output is not None:
+        judged = failed if facts.has_own_window else warned
+        yield replace(judged("its logs have no output yet"), id=FIRST_OUTPUT)
+    if facts.outputs:
+        yield replace(passed(count(facts.outputs, "output file")), id=OUTPUT_FILES)
+    elif facts.outputs is not None:
+        yield replace(warned("no output file yet"), id=OUTPUT_FILES)
 
 
-def _worker_logs(facts: LaunchFacts) -> Iterator[Item]:
-    logs = facts.worker_logs
-    if logs is None:
-        return
-    expected = facts.num_workers if logs.are_counted else None
-    # with `launch_timeout`, each log must have text by then; else it only has to exist
-    number = logs.written if facts.has_own_window else logs.written + len(logs.empty)
-    if expected and number >= expected:
-        yield Item(WORKER_LOGS, Result.PASSED, f"a log of each of {expected} workers")
-    elif expected and not (facts.has_own_window or facts.has_begun):
-        yield Item(WORKER_LOGS, Result.NOT_YET, f"{number} of {expected} workers have a log so far")
-    elif expected:
-        have = "have written a log" if facts.has_own_window else "have a log"
-        text = f"only {number} of {expected} workers {have}"
-        yield Item(WORKER_LOGS, Result.FAILED, text)
+def _worker_logs(facts: LaunchFacts, logs: WorkerLogs) -> Iterator[Finding]:
+    if facts.num_workers and logs.are_counted:
+        yield replace(_number_of_logs(facts, logs, facts.num_workers), id=WORKER_LOGS)
     if logs.empty:
         text = count(len(logs.empty), "empty worker log")
-        yield Item(EMPTY_LOGS, Result.WARNING, text, logs.empty[:_MAX_DETAILS])
+        yield replace(warned(text, evidence=logs.empty[:_MAX_DETAILS]), id=EMPTY_LOGS)
 
 
-def _output_folder(facts: LaunchFacts) -> Iterator[Item]:
-    folder = facts.folder
-    if folder is None:
-        return
+def _number_of_logs(facts: LaunchFacts, logs: WorkerLogs, expected: int) -> Finding:
+    # with `launch_timeout`, each log must have text by then; else it only has to exist
+    number, have = logs.written + len(logs.empty), "have a log"
+    if facts.has_own_window:
+        number, have = logs.written, "have written a log"
+    if number >= expected:
+        return passed(f"a log of each of {expected} workers")
+    if facts.may_be_preparing:
+        return pending(f"{number} of {expected} workers have a log so far")
+    return failed(f"only {number} of {expected} workers {have}")
+
+
+def _output_folder(folder: Folder, *, is_of_node: bool) -> Finding:
+    path = (folder.path,)
+    if folder.exists and folder.is_writable:
+        return passed("the output folder can be written")
     if folder.exists:
-        text = (
-            "the output folder can be written"
-            if folder.is_writable
-            else "the output folder cannot be written"
-        )
-        found = Result.PASSED if folder.is_writable else Result.FAILED
-        yield Item(OUTPUT_FOLDER, found, text, () if folder.is_writable else (folder.path,))
-    elif folder.is_writable:  # many programs create it with their first result
-        yield Item(OUTPUT_FOLDER, Result.WARNING, "the output folder does not exist yet", (folder.path,))
-    elif facts.is_folder_of_node:
-        text = "the output folder does not exist, and the job cannot create it"
-        yield Item(OUTPUT_FOLDER, Result.FAILED, text, (folder.path,))
-    else:
-        yield Item(OUTPUT_FOLDER, Result.NOT_KNOWN, "output folder: this host cannot see it", (folder.path,))
+        return failed("the output folder cannot be written", evidence=path)
+    if folder.is_writable:  # many programs create it with their first result
+        return warned("the output folder does not exist yet", evidence=path)
+    if is_of_node:
+        return failed("the output folder does not exist, and the job cannot create it", evidence=path)
+    return unknown("output folder: this host cannot see it", path)

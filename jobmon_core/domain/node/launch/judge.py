@@ -7,9 +7,10 @@ first saw late is not judged by its processes: some may have done their work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from jobmon_core.domain.finding import Finding, Severity, unknown
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing
@@ -20,16 +21,9 @@ from jobmon_core.domain.node.launch.model import (
     OUTPUT_FOLDER,
     WORKER_LOGS,
     WORKERS,
-    Item,
+    LaunchFacts,
     LaunchState,
-    Result,
-    Verdict,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jobmon_core.domain.node.launch.model import LaunchFacts
 
 _DEAD_WORKER = "dead-worker"  # the subject of a verdict
 
@@ -60,7 +54,7 @@ def launch_events(before: LaunchState | None, facts: LaunchFacts) -> tuple[Launc
         after, event = _recovered(state, items, facts)
     else:
         failing_s = state.failing_since_s if state.failing_since_s is not None else facts.now_s
-        is_failing = any(item.result is Result.FAILED for item in items)
+        is_failing = any(item.severity is Severity.CRITICAL for item in items)
         state = replace(state, items=items, failing_since_s=failing_s if is_failing else None)
         after, event = _judged(state, facts)
     return after, (*events, *((event,) if event else ()))
@@ -76,10 +70,10 @@ def _of_run(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState
     return state, (Event(facts.now_s, EventKind.RESTARTED, "started again after its launch had failed"),)
 
 
-def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: bool) -> tuple[Item, ...]:
+def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: bool) -> tuple[Finding, ...]:
     if facts.is_at_end or not with_processes:
         why = "its work is done, so some may have ended" if facts.is_at_end else _SEEN_LATE
-        return (Item(WORKERS, Result.NOT_KNOWN, f"workers: {why}"), *check_files(facts))
+        return (replace(unknown(f"workers: {why}"), id=WORKERS), *check_files(facts))
     return (check_workers(facts), *check_gpus(facts, peaks), *check_files(facts))
 
 
@@ -87,54 +81,54 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
     """Return the state with a verdict, if the time for it has come, and the event about it."""
     if facts.age_s < facts.window_s:
         return state, None
-    if failed := state.of(Result.FAILED):
+    if failed := state.of(Severity.CRITICAL):
         return _failed(state, facts, failed) if _is_certain(state, facts, failed) else (state, None)
-    if waiting := state.of(Result.NOT_YET):
+    if waiting := state.of(Severity.PENDING):
         if facts.age_s < max(_PREPARES_S, facts.window_s):
             return state, None
-        overdue = tuple(replace(item, result=Result.FAILED) for item in waiting)
+        overdue = tuple(replace(item, severity=Severity.CRITICAL) for item in waiting)
         rest = tuple(item for item in state.items if item not in waiting)
         return _failed(replace(state, items=(*overdue, *rest)), facts, overdue)
-    if any(item.name == WORKERS and item.result is Result.PASSED for item in state.items):
+    if any(item.id == WORKERS and item.severity is Severity.INFO for item in state.items):
         event = Event(facts.now_s, EventKind.LAUNCHED, launched_text(state.items))
-        return replace(state, verdict=Verdict.PASSED), event
+        return replace(state, verdict=Severity.INFO), event
     is_final = facts.age_s >= facts.window_s + _UNKNOWN_S
-    return (replace(state, verdict=Verdict.NOT_KNOWN) if is_final else state), None
+    return (replace(state, verdict=Severity.UNKNOWN) if is_final else state), None
 
 
-def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]) -> bool:
+def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Finding, ...]) -> bool:
     """Whether checks have failed for 20 seconds, or only logs or output are missing after a set window."""
-    if facts.has_own_window and all(item.name in _FILES for item in failed):
+    if facts.has_own_window and all(item.id in _FILES for item in failed):
         return True
     return state.failing_since_s is not None and facts.now_s - state.failing_since_s >= _MUST_LAST_S
 
 
 def _failed(
-    state: LaunchState, facts: LaunchFacts, failed: tuple[Item, ...]
+    state: LaunchState, facts: LaunchFacts, failed: tuple[Finding, ...]
 ) -> tuple[LaunchState, Event | None]:
     age, what = duration(facts.age_s), "; ".join(item.text for item in failed)
-    if all(item.name in _FILES for item in failed):
+    if all(item.id in _FILES for item in failed):
         kind, text, advice = EventKind.NO_OUTPUT, f"started {age} ago, but {what}", ""
     else:
         since_s = state.failing_since_s or facts.now_s
         if since_s - facts.started_s > facts.window_s:  # until then, nothing was known to be missing
             age = duration(since_s - facts.started_s)
         kind, text = EventKind.LAUNCH_FAILED, f"launch failed, {age} after its start: {what}"
-        advice = next((text for name, text in _ADVICE.items() if name in {item.name for item in failed}), "")
-    details = (line for item in failed for line in item.details)
-    evidence = (*details, *(item.text for item in state.of(Result.WARNING)))
+        advice = next((text for name, text in _ADVICE.items() if name in {item.id for item in failed}), "")
+    details = (line for item in failed for line in item.evidence)
+    evidence = (*details, *(item.text for item in state.of(Severity.WARNING)))
     event = Event(facts.now_s, kind, text, is_critical=True, advice=advice, evidence=evidence)
-    return replace(state, verdict=Verdict.FAILED, reported=kind), event
+    return replace(state, verdict=Severity.CRITICAL, reported=kind), event
 
 
 def _recovered(
-    state: LaunchState, items: tuple[Item, ...], facts: LaunchFacts
+    state: LaunchState, items: tuple[Finding, ...], facts: LaunchFacts
 ) -> tuple[LaunchState, Event | None]:
     """Return the state of a failed launch, and the event if all that was missing is there now."""
-    now = {item.name: item.result for item in items}
-    failed = {item.name for item in state.of(Result.FAILED)}
-    is_over = all(now.get(name) in (Result.PASSED, Result.WARNING) for name in failed)
-    if not is_over or Result.FAILED in now.values():
+    now = {item.id: item.severity for item in items}
+    failed = {item.id for item in state.of(Severity.CRITICAL)}
+    is_over = all(now.get(name) in (Severity.INFO, Severity.WARNING) for name in failed)
+    if not is_over or Severity.CRITICAL in now.values():
         return state, None
     age = duration(facts.age_s)
     text = f"launched after all, {age} after its start"
@@ -143,19 +137,19 @@ def _recovered(
     elif found := started_text(items):
         text = f"{text}: {found}"
     event = Event(facts.now_s, EventKind.RECOVERED, text, ended=state.reported)
-    return replace(state, verdict=Verdict.PASSED, items=items, reported=None, failing_since_s=None), event
+    return replace(state, verdict=Severity.INFO, items=items, reported=None, failing_since_s=None), event
 
 
-def launched_text(items: tuple[Item, ...]) -> str:
+def launched_text(items: tuple[Finding, ...]) -> str:
     """Return e.g. ``launched: 8/8 workers, 4/4 GPUs in use, 1 warning``."""
-    warnings = sum(item.result is Result.WARNING for item in items)
+    warnings = sum(item.severity is Severity.WARNING for item in items)
     number = count(warnings, "warning") if warnings else ""
     return f"launched: {', '.join(filter(None, (started_text(items), number)))}"
 
 
-def started_text(items: tuple[Item, ...]) -> str:
+def started_text(items: tuple[Finding, ...]) -> str:
     """Return e.g. ``8/8 workers, 4/4 GPUs in use``: what was found complete."""
-    found = (item.text for item in items if item.name in (WORKERS, GPUS) and item.result is Result.PASSED)
+    found = (item.text for item in items if item.id in (WORKERS, GPUS) and item.severity is Severity.INFO)
     return ", ".join(found)
 
 

@@ -4,48 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import EventKind
-from jobmon_core.domain.node.telemetry.model import AgentReport, Folder, Worker, WorkerStatus
+from jobmon_core.domain.node.telemetry.model import GONE, AgentReport, Folder, Worker
 
 WINDOW_S = 60.0  # after the start of a run, unless the user names another `launch_timeout`
 
-# the names of the checks, stable as values in `--json`
+# the ids of the checks, stable as values in `--json`
 WORKERS, GPUS = "workers", "gpus"
 GPU_SHARING, GPU_LOAD = "gpu sharing", "gpu load"
 WORKER_LOGS, EMPTY_LOGS = "worker logs", "empty logs"
 OUTPUT_FOLDER, FIRST_OUTPUT, OUTPUT_FILES = "output folder", "first output", "output files"
-
-
-class Result(StrEnum):
-    """How one check came out."""
-
-    PASSED = "passed"
-    WARNING = "warning"  # worth a look, but often harmless
-    FAILED = "failed"
-    NOT_YET = "not yet"  # the job still prepares its workers, as far as can be seen
-    NOT_KNOWN = "not known"  # it cannot be seen
-
-
-class Verdict(StrEnum):
-    """How the launch of a run went."""
-
-    CHECKING = "checking"
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_KNOWN = "not known"
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One check of the list."""
-
-    name: str = ""
-    result: Result = Result.NOT_KNOWN
-    text: str = ""  # what was found, e.g. ``only 3 of 4 workers are running``
-    details: tuple[str, ...] = ()  # a line for each worker, GPU or file concerned, if they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +26,8 @@ class LaunchState:
     started_s: float = 0.0  # of the run
     first_look_s: float = 0.0
     window_s: float = WINDOW_S
-    verdict: Verdict = Verdict.CHECKING
-    items: tuple[Item, ...] = ()
+    verdict: Severity = Severity.PENDING  # how the launch went
+    items: tuple[Finding, ...] = ()  # the checks
     failing_since_s: float | None = None  # since when at least one check has failed at each look
     reported: EventKind | None = None  # the kind of the event that reported a failure; None once it is over
     gpu_peaks: dict[str, float] = field(default_factory=dict)  # highest utilisation in %, by node and index
@@ -64,14 +35,11 @@ class LaunchState:
     @property
     def is_open(self) -> bool:
         """Whether to go on looking."""
-        return self.verdict is Verdict.CHECKING or self.reported is not None
+        return self.verdict is Severity.PENDING or self.reported is not None
 
-    def of(self, result: Result) -> tuple[Item, ...]:
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Return the checks that came out like this."""
-        return tuple(item for item in self.items if item.result is result)
-
-
-_GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+        return tuple(item for item in self.items if item.severity is severity)
 
 
 class WorkerLogs(NamedTuple):
@@ -84,7 +52,7 @@ class WorkerLogs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LaunchFacts:
-    """All that one look at a run found; times are Unix seconds."""
+    """All that one look at a run that has just started found. None means "not known"."""
 
     now_s: float
     started_s: float  # of the run, or its latest return from a suspension
@@ -113,7 +81,7 @@ class LaunchFacts:
     def workers(self) -> tuple[Worker, ...]:
         """The running workers of all nodes."""
         found = (worker for report in self.reports for worker in report.latest.workers)
-        return tuple(worker for worker in found if worker.status not in _GONE)
+        return tuple(worker for worker in found if worker.status not in GONE)
 
     @property
     def has_begun(self) -> bool:
@@ -122,3 +90,8 @@ class LaunchFacts:
         logs = self.worker_logs
         has_logs = bool(logs and logs.are_counted and (logs.written or logs.empty))
         return has_ranks or len(self.workers) > 1 or has_logs
+
+    @property
+    def may_be_preparing(self) -> bool:
+        """Whether it may be too early to miss workers."""
+        return not (self.has_own_window or self.has_begun)

@@ -25,6 +25,9 @@ class WorkerStatus(StrEnum):
     NOT_FOUND = "not_found"  # it was expected and never seen
 
 
+GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
+
+
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One worker: a process with a rank of its own, or else a topmost program, with its descendants."""

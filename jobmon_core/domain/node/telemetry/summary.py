@@ -18,7 +18,6 @@ SPINNING_PERCENT = 95.0  # a GPU that waits in a collective operation runs a ker
 LOW_POWER = 0.5  # a GPU that computes draws more than this share of its power limit
 _EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
 _MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
-GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 
 
 class NodeGpu(NamedTuple):

@@ -12,11 +12,10 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History, Progress
-from jobmon_core.domain.node.telemetry.model import RankGroup, Sample, Worker, WorkerStatus
+from jobmon_core.domain.node.telemetry.model import GONE, RankGroup, Sample, Worker
 from jobmon_core.domain.node.triage.stacks import StackReport
 from jobmon_core.domain.node.triage.state import Thresholds
 
-GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 _MIN_AGE_S = 60.0  # a report may be so late
 _MIN_STEPS = 3  # with fewer samples of the progress, nothing is known about pauses
 # a standstill lasts at least so many times the longest and the median pause

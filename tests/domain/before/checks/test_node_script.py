@@ -9,9 +9,9 @@ from jobmon_core.domain.before.batch_script.programs import programs_of
 from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.checks.facts import Facts, PythonFact
-from jobmon_core.domain.before.checks.model import Status
 from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
 from jobmon_core.domain.before.checks.node_script import NodeScript, node_script
+from jobmon_core.domain.finding import Severity
 
 
 def _script(*lines: str) -> NodeScript:
@@ -126,7 +126,7 @@ def test_a_failure_that_a_line_that_is_left_out_may_explain_is_a_warning() -> No
     report = NodeReport.parse("@@jobmon node n7\n@@jobmon setup 4\n@@jobmon no-python 5\n")
     items = {item.id: item for item in node_items(_FACTS, script, report)}
     for name in ("node_environment", "node_imports"):
-        assert items[name].status is Status.WARN
+        assert items[name].severity is Severity.WARNING
         assert items[name].text.endswith("; lines 2 and 3 are not run on the node, which may be why")
 
 

@@ -22,7 +22,6 @@ from jobmon_core.domain.before.checks.facts import (
     Setup,
     SubmissionAnswer,
 )
-from jobmon_core.domain.before.checks.model import Item, Status, exit_code, failed, passed, warned
 from jobmon_core.domain.before.checks.rules import (
     folders,
     gpus,
@@ -33,6 +32,7 @@ from jobmon_core.domain.before.checks.rules import (
     shell,
 )
 from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.finding import Finding, Severity, failed, passed, warned, worst
 from jobmon_core.domain.job.job_settings import JobSettings
 
 _GIB = 1024**3
@@ -48,34 +48,37 @@ def _facts(*options: str, **known: object) -> Facts:
 @pytest.mark.parametrize(
     ("room", "status"),
     [
-        (_FULL, Status.PASS),
-        (replace(_FULL, free_bytes=9 * _GIB), Status.WARN),
-        (replace(_FULL, free_bytes=190 * _GIB), Status.WARN),  # 19 %
-        (replace(_FULL, free_bytes=210 * _GIB), Status.PASS),
-        (replace(_FULL, free_bytes=800 * _GIB, total_bytes=100_000 * _GIB), Status.PASS),  # little, but a lot
-        (replace(_FULL, free_bytes=_GIB // 2), Status.FAIL),
-        (replace(_FULL, free_inodes=0), Status.FAIL),
-        (replace(_FULL, free_inodes=500_000), Status.WARN),
-        (replace(_FULL, total_inodes=0), Status.PASS),
-        (None, Status.NOT_APPLICABLE),
+        (_FULL, Severity.INFO),
+        (replace(_FULL, free_bytes=9 * _GIB), Severity.WARNING),
+        (replace(_FULL, free_bytes=190 * _GIB), Severity.WARNING),  # 19 %
+        (replace(_FULL, free_bytes=210 * _GIB), Severity.INFO),
+        (
+            replace(_FULL, free_bytes=800 * _GIB, total_bytes=100_000 * _GIB),
+            Severity.INFO,
+        ),  # little, but a lot
+        (replace(_FULL, free_bytes=_GIB // 2), Severity.CRITICAL),
+        (replace(_FULL, free_inodes=0), Severity.CRITICAL),
+        (replace(_FULL, free_inodes=500_000), Severity.WARNING),
+        (replace(_FULL, total_inodes=0), Severity.INFO),
+        (None, Severity.UNKNOWN),
     ],
 )
-def test_bytes_and_inodes_of_the_file_system(room: Disk | None, status: Status) -> None:
-    assert folders.room(_facts(room=room)).status is status
+def test_bytes_and_inodes_of_the_file_system(room: Disk | None, status: Severity) -> None:
+    assert folders.room(_facts(room=room)).severity is status
 
 
 @pytest.mark.parametrize(
     ("quota", "status"),
     [
-        (Quota(10 * _GIB, 100 * _GIB, 10, 1000), Status.PASS),
-        (Quota(95 * _GIB, 100 * _GIB, 10, 1000), Status.WARN),
-        (Quota(100 * _GIB, 100 * _GIB, 10, 1000), Status.FAIL),
-        (Quota(10 * _GIB, None, 1000, 1000), Status.FAIL),
-        (Quota(10 * _GIB, None, 10, None), Status.PASS),
+        (Quota(10 * _GIB, 100 * _GIB, 10, 1000), Severity.INFO),
+        (Quota(95 * _GIB, 100 * _GIB, 10, 1000), Severity.WARNING),
+        (Quota(100 * _GIB, 100 * _GIB, 10, 1000), Severity.CRITICAL),
+        (Quota(10 * _GIB, None, 1000, 1000), Severity.CRITICAL),
+        (Quota(10 * _GIB, None, 10, None), Severity.INFO),
     ],
 )
-def test_the_quota_of_the_user(quota: Quota, status: Status) -> None:
-    assert folders.room(_facts(room=_FULL, quota=quota)).status is status
+def test_the_quota_of_the_user(quota: Quota, status: Severity) -> None:
+    assert folders.room(_facts(room=_FULL, quota=quota)).severity is status
 
 
 @pytest.mark.parametrize(
@@ -104,13 +107,13 @@ def test_the_gpus_of_each_node_are_not_called_those_of_the_job(lines: str, text:
 
 def test_an_output_folder_of_the_job_configuration_that_is_a_file() -> None:
     item = folders.output_folders(_facts(output_dir="/out", paths={"/out": PathFact("/out", PathKind.FILE)}))
-    assert item.status is Status.FAIL
+    assert item.severity is Severity.CRITICAL
     assert item.text == "jobmon.yaml: /out is a file, not a folder"
 
 
 def test_a_folder_that_cannot_be_looked_into_is_not_called_empty() -> None:
     item = folders.earlier_outputs(_facts(output_dir="/locked/out"))
-    assert item.status is Status.NOT_APPLICABLE
+    assert item.severity is Severity.UNKNOWN
     assert "/locked/out" in item.text
 
 
@@ -118,7 +121,7 @@ def test_paths_below_a_folder_that_cannot_be_searched_are_not_called_usable() ->
     uses = (PathUse(Use.INPUT, "/locked/a.csv", 2), PathUse(Use.OUTPUT_FOLDER, "/locked/out", 2))
     for rule in (inputs.inputs, folders.output_folders):
         item = rule(_facts(uses=uses))
-        assert (item.status, "no permission" in item.text) == (Status.NOT_APPLICABLE, True)
+        assert (item.severity, "no permission" in item.text) == (Severity.UNKNOWN, True)
 
 
 def test_a_long_option_of_the_interpreter_is_not_set_e() -> None:
@@ -126,8 +129,8 @@ def test_a_long_option_of_the_interpreter_is_not_set_e() -> None:
     for option in ("--noprofile", "-e"):
         script_ = parse_script(f"#!/bin/bash {option}\n./solver\n./report\necho end\n")
         facts = replace(_facts(), script=script_, programs=tuple(programs_of(script_, {})))
-        statuses.append(shell.exit_status(facts).status)
-    assert statuses == [Status.WARN, Status.PASS]
+        statuses.append(shell.exit_status(facts).severity)
+    assert statuses == [Severity.WARNING, Severity.INFO]
 
 
 @pytest.mark.parametrize(
@@ -153,29 +156,29 @@ def test_the_advice_on_a_signal_keeps_its_time() -> None:
 def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, signal: str) -> None:
     text = f"#!/bin/bash\ntrap 'save' {trap}\n./solver &\nwait\n"
     facts = Facts(read_request([f"--signal={signal}", "job.sh"], {}, text), parse_script(text))
-    assert safety.signals(facts).status is Status.PASS
+    assert safety.signals(facts).severity is Severity.INFO
 
 
 @pytest.mark.parametrize(
     ("limit", "run", "status", "text"),
     [
-        ("120", _RUN, Status.PASS, "the longest completed run, 8123, took 1h"),
-        ("60", _RUN, Status.WARN, "8123 took 1h, and the time limit is 1h"),
-        ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.WARN, "reached its limit of 2h"),
-        ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Status.PASS, "ended TIMEOUT"),
+        ("120", _RUN, Severity.INFO, "the longest completed run, 8123, took 1h"),
+        ("60", _RUN, Severity.WARNING, "8123 took 1h, and the time limit is 1h"),
+        ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Severity.WARNING, "reached its limit of 2h"),
+        ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Severity.INFO, "ended TIMEOUT"),
         (
             "120",
             _RUN._replace(state="FAILED", cause="cuda_oom", title="CUDA out of memory"),
-            Status.WARN,
+            Severity.WARNING,
             "memory",
         ),
-        ("120", _RUN._replace(state="OUT_OF_MEMORY"), Status.WARN, "ran out of memory"),
-        ("120", _RUN._replace(state="FAILED"), Status.PASS, "8123, ended FAILED"),
+        ("120", _RUN._replace(state="OUT_OF_MEMORY"), Severity.WARNING, "ran out of memory"),
+        ("120", _RUN._replace(state="FAILED"), Severity.INFO, "8123, ended FAILED"),
     ],
 )
-def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Status, text: str) -> None:
+def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Severity, text: str) -> None:
     item = safety.past_runs(_facts("-t", limit, past=(run,)))
-    assert item.status is status
+    assert item.severity is status
     assert text in item.text
 
 
@@ -183,9 +186,9 @@ def test_an_empty_list_is_to_be_filled() -> None:
     uses = (PathUse(Use.LIST, "/w/list.txt", 2),)
     paths = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE, lines=0)}
     item = inputs.split(_facts("--array=1-3", uses=uses, paths=paths))
-    assert (item.status, item.advice) == (Status.FAIL, "Write one line for each task into it.")
+    assert (item.severity, item.advice) == (Severity.CRITICAL, "Write one line for each task into it.")
     unread = {"/w/list.txt": PathFact("/w/list.txt", PathKind.FILE)}
-    assert inputs.split(_facts("--array=1-3", uses=uses, paths=unread)).status is Status.NOT_APPLICABLE
+    assert inputs.split(_facts("--array=1-3", uses=uses, paths=unread)).severity is Severity.UNKNOWN
 
 
 def test_a_large_first_run_is_advised_to_begin_small() -> None:
@@ -195,27 +198,28 @@ def test_a_large_first_run_is_advised_to_begin_small() -> None:
 
 def test_checkpoints_that_are_too_rare_for_the_time_limit() -> None:
     run = _RUN._replace(checkpoint_interval_s=4 * 3600.0)
-    assert safety.checkpoints(_facts("-t", "6:00:00", past=(run,))).status is Status.WARN
+    assert safety.checkpoints(_facts("-t", "6:00:00", past=(run,))).severity is Severity.WARNING
     assert (
-        safety.checkpoints(_facts("-t", "24:00:00", past=(run,), checkpoint_dir="/c")).status is Status.PASS
+        safety.checkpoints(_facts("-t", "24:00:00", past=(run,), checkpoint_dir="/c")).severity
+        is Severity.INFO
     )
 
 
 def test_a_job_of_the_same_script_that_writes_to_the_same_folder() -> None:
-    assert safety.running(_facts()).status is Status.PASS
-    assert safety.running(_facts(running=("8123",))).status is Status.PASS
+    assert safety.running(_facts()).severity is Severity.INFO
+    assert safety.running(_facts(running=("8123",))).severity is Severity.INFO
 
 
 @pytest.mark.parametrize(
     ("known", "status"),
     [
-        (Setup(("success", "error")), Status.PASS),
-        (Setup(("error",)), Status.WARN),
-        (Setup(fault="config.json is not usable"), Status.FAIL),
+        (Setup(("success", "error")), Severity.INFO),
+        (Setup(("error",)), Severity.WARNING),
+        (Setup(fault="config.json is not usable"), Severity.CRITICAL),
     ],
 )
-def test_somebody_gets_the_messages(known: Setup, status: Status) -> None:
-    assert setup.channels(_facts(setup=known)).status is status
+def test_somebody_gets_the_messages(known: Setup, status: Severity) -> None:
+    assert setup.channels(_facts(setup=known)).severity is status
 
 
 @pytest.mark.parametrize(
@@ -241,45 +245,47 @@ def test_a_program_resumes_by_the_name_of_an_option_that_is_not_off(options: str
     programs, folder = tuple(programs_of(parsed, {})), PathFact("/out", PathKind.FOLDER, entries=3)
     uses = (PathUse(Use.OUTPUT_FOLDER, "/out", 2, "./solver"),)
     item = folders.earlier_outputs(_facts(programs=programs, uses=uses, paths={"/out": folder}))
-    assert (item.status is Status.PASS) is resumes, item
+    assert (item.severity is Severity.INFO) is resumes, item
 
 
 def test_patterns_of_the_job_configuration() -> None:
-    assert setup.patterns(_facts()).status is Status.NOT_APPLICABLE
+    assert setup.patterns(_facts()).severity is Severity.UNKNOWN
     said = JobSettings("/w/jobmon.yaml", total_items=5)
     assert setup.patterns(_facts(settings=said)).text == (
         "/w/jobmon.yaml has no pattern of outputs: jobmon uses its own"
     )
     whole = setup.patterns(_facts(settings=replace(said, expected_outputs=2)))
-    assert (whole.status, whole.advice) == (Status.PASS, "")
+    assert (whole.severity, whole.advice) == (Severity.INFO, "")
 
 
 def test_the_monitor_cannot_be_restarted_where_nothing_can_be_installed() -> None:
     item = setup.monitor_returns(_facts("-t", "3-0", setup=Setup(can_return=False)))
-    assert (item.status, "--install" in item.advice) == (Status.WARN, False)
+    assert (item.severity, "--install" in item.advice) == (Severity.WARNING, False)
 
 
 def test_what_sbatch_says_about_an_accepted_job_is_passed_on() -> None:
     answer = SubmissionAnswer(True, "sbatch accepts the job", remark="Warning: setting nnodes to 4")
     warning = script.test_only(_facts(test_only=answer))
-    assert (warning.status, "setting nnodes to 4" in warning.text) == (Status.WARN, True)
+    assert (warning.severity, "setting nnodes to 4" in warning.text) == (Severity.WARNING, True)
     told = script.test_only(_facts(test_only=answer._replace(remark="5 hours left")))
-    assert (told.status, "5 hours left" in told.text) == (Status.PASS, True)
+    assert (told.severity, "5 hours left" in told.text) == (Severity.INFO, True)
 
 
 def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
-    assert setup.progress(_facts()).status is Status.NOT_APPLICABLE
+    assert setup.progress(_facts()).severity is Severity.UNKNOWN
     unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
     assert unread.text == "jobmon could not read the progress of any earlier run"
     assert "jobmon.yaml" in unread.advice
     read = setup.progress(_facts(past=(_RUN._replace(had_progress=True),)))
-    assert (read.status, read.advice) == (Status.PASS, "")
+    assert (read.severity, read.advice) == (Severity.INFO, "")
 
 
 def test_the_monitor_of_a_long_job_is_restarted_by_something() -> None:
-    assert setup.monitor_returns(_facts("-t", "10")).status is Status.PASS
-    assert setup.monitor_returns(_facts("-t", "3-0")).status is Status.WARN
-    assert setup.monitor_returns(_facts("-t", "3-0", setup=Setup(returns_by="cron"))).status is Status.PASS
+    assert setup.monitor_returns(_facts("-t", "10")).severity is Severity.INFO
+    assert setup.monitor_returns(_facts("-t", "3-0")).severity is Severity.WARNING
+    assert (
+        setup.monitor_returns(_facts("-t", "3-0", setup=Setup(returns_by="cron"))).severity is Severity.INFO
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,37 +304,36 @@ def test_a_job_without_a_time_limit_of_its_own_may_be_long(
     options: tuple[str, ...], partition: Partition | None, *, is_long: bool
 ) -> None:
     facts = _facts(*options, partition=partition)
-    assert (setup.monitor_returns(facts).status is Status.WARN) == is_long
+    assert (setup.monitor_returns(facts).severity is Severity.WARNING) == is_long
     run = _RUN._replace(checkpoint_interval_s=40 * 3600.0)
     saves = replace(facts, past=(run,), checkpoint_dir="/c")
-    assert (safety.checkpoints(saves).status is Status.NOT_APPLICABLE) == (not is_long)
+    assert (safety.checkpoints(saves).severity is Severity.UNKNOWN) == (not is_long)
 
 
 @pytest.mark.parametrize(
     ("limit", "partition", "status"),
     [
-        ("2:00:00", Partition("main", 3600, None, "UP"), Status.FAIL),
-        ("0:30:00", Partition("main", 3600, None, "UP"), Status.PASS),
-        ("2:00:00", Partition("main", None, None, "UP"), Status.PASS),
-        ("2:00:00", Partition("main", None, None, "DRAIN"), Status.WARN),
-        ("2:00:00", None, Status.NOT_APPLICABLE),
-        ("UNLIMITED", Partition("main", 3600, None, "UP"), Status.FAIL),
-        ("UNLIMITED", Partition("main", None, None, "UP"), Status.PASS),
+        ("2:00:00", Partition("main", 3600, None, "UP"), Severity.CRITICAL),
+        ("0:30:00", Partition("main", 3600, None, "UP"), Severity.INFO),
+        ("2:00:00", Partition("main", None, None, "UP"), Severity.INFO),
+        ("2:00:00", Partition("main", None, None, "DRAIN"), Severity.WARNING),
+        ("2:00:00", None, Severity.UNKNOWN),
+        ("UNLIMITED", Partition("main", 3600, None, "UP"), Severity.CRITICAL),
+        ("UNLIMITED", Partition("main", None, None, "UP"), Severity.INFO),
     ],
 )
 def test_the_time_limit_against_the_partition(
-    limit: str, partition: Partition | None, status: Status
+    limit: str, partition: Partition | None, status: Severity
 ) -> None:
-    assert script.time_limit(_facts("-t", limit, partition=partition)).status is status
+    assert script.time_limit(_facts("-t", limit, partition=partition)).severity is status
 
 
 def test_what_sbatch_answers() -> None:
     refused = script.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
-    assert refused.status is Status.FAIL
+    assert refused.severity is Severity.CRITICAL
     assert refused.advice.endswith("sbatch refuses such a job, or it never starts.")  # by EnforcePartLimits
     assert (
-        script.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).status
-        is Status.NOT_APPLICABLE
+        script.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).severity is Severity.UNKNOWN
     )
     later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
     assert script.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
@@ -347,28 +352,28 @@ def test_what_sbatch_answers() -> None:
         ((warned("b", "c"), failed("b", "c")), 2),
     ],
 )
-def test_the_exit_code(items: tuple[Item, ...], code: int) -> None:
-    assert exit_code(items) == code
+def test_the_exit_code(items: tuple[Finding, ...], code: int) -> None:
+    assert worst(items) == code
 
 
 @pytest.mark.parametrize(
     ("limit", "interval_s", "status"),
     [
-        ("1:00:00", 3000.0, Status.WARN),
-        ("1:00:00", 1800.0, Status.PASS),
-        ("UNLIMITED", 9e9, Status.PASS),
-        ("1:00:00", None, Status.NOT_APPLICABLE),
+        ("1:00:00", 3000.0, Severity.WARNING),
+        ("1:00:00", 1800.0, Severity.INFO),
+        ("UNLIMITED", 9e9, Severity.INFO),
+        ("1:00:00", None, Severity.UNKNOWN),
     ],
 )
 def test_an_attempt_must_save_before_its_time_limit(
-    limit: str, interval_s: float | None, status: Status
+    limit: str, interval_s: float | None, status: Severity
 ) -> None:
     past = (_RUN._replace(checkpoint_interval_s=interval_s),)
-    assert safety.saves(_facts("-t", limit, past=past)).status is status
+    assert safety.saves(_facts("-t", limit, past=past)).severity is status
 
 
 def test_on_this_machine_a_folder_in_tmp_is_found_by_the_next_attempt() -> None:
     facts = _facts(checkpoint_dir="/tmp/ckpt", folder="/home/me")
-    assert safety.folder(facts).status is Status.WARN
-    assert safety.folder(replace(facts, folder="/tmp/run")).status is Status.PASS
-    assert safety.folder(replace(facts, is_slurm=False)).status is Status.NOT_APPLICABLE
+    assert safety.folder(facts).severity is Severity.WARNING
+    assert safety.folder(replace(facts, folder="/tmp/run")).severity is Severity.INFO
+    assert safety.folder(replace(facts, is_slurm=False)).severity is Severity.UNKNOWN

@@ -6,18 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.node.launch.checklist import step_errors
 from jobmon_core.domain.node.launch.judge import launch_events, without_repeats
-from jobmon_core.domain.node.launch.model import (
-    FIRST_OUTPUT,
-    WORKERS,
-    LaunchFacts,
-    LaunchState,
-    Result,
-    Verdict,
-    WorkerLogs,
-)
+from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WORKERS, LaunchFacts, LaunchState, WorkerLogs
 from jobmon_core.domain.node.telemetry.model import (
     AgentReport,
     Folder,
@@ -28,6 +21,7 @@ from jobmon_core.domain.node.telemetry.model import (
     Worker,
     WorkerStatus,
 )
+from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.launches import follow
 
 START_S = 1000.0
@@ -66,16 +60,16 @@ def texts(facts: LaunchFacts, until_s: float = 90.0) -> list[str]:
     return [event.text for event in follow(facts, until_s=until_s)[1]]
 
 
-def result_of(state: LaunchState, name: str) -> Result:
-    return next(item.result for item in state.items if item.name == name)
+def result_of(state: LaunchState, name: str) -> Severity:
+    return next(item.severity for item in state.items if item.id == name)
 
 
 def test_a_launch_with_all_workers_and_gpus_passes_once_at_the_end_of_the_window() -> None:
     gpus = tuple(gpu(rank, 100 + rank) for rank in range(4))
     facts = seen(report(srun(0, 1, 2, 3), gpus=gpus))
-    assert follow(facts, until_s=55.0)[0].verdict is Verdict.CHECKING
+    assert follow(facts, until_s=55.0)[0].verdict is Severity.PENDING
     state, (event,) = follow(facts)
-    assert (state.verdict, event.kind, event.at_s) == (Verdict.PASSED, EventKind.LAUNCHED, START_S + 60)
+    assert (state.verdict, event.kind, event.at_s) == (Severity.INFO, EventKind.LAUNCHED, START_S + 60)
     assert event.text == "launched: 4/4 workers, 4/4 GPUs in use"
 
 
@@ -156,7 +150,7 @@ def test_what_is_missing_is_reported_once_with_its_proof(
 ) -> None:
     assert follow(facts, until_s=55.0)[1] == []
     state, (event,) = follow(facts, until_s=600.0)
-    assert state.verdict is Verdict.FAILED
+    assert state.verdict is Severity.CRITICAL
     assert text in event.text
     assert event.evidence == evidence
     assert event.is_critical
@@ -178,12 +172,15 @@ def test_what_is_missing_is_reported_once_with_its_proof(
 )
 def test_what_cannot_be_seen_neither_passes_nor_fails(facts: LaunchFacts) -> None:
     state, events = follow(facts, until_s=900.0)
-    assert (state.verdict, events) == (Verdict.NOT_KNOWN, [])
+    assert (state.verdict, events) == (Severity.UNKNOWN, [])
 
 
 def test_an_agent_that_has_not_reported_yet_is_not_called_missing() -> None:
-    item = next(each for each in follow(seen(), until_s=30.0)[0].items if each.name == WORKERS)
-    assert (item.result, item.text) == (Result.NOT_KNOWN, "workers: no agent beside the job has reported yet")
+    item = next(each for each in follow(seen(), until_s=30.0)[0].items if each.id == WORKERS)
+    assert (item.severity, item.text) == (
+        Severity.UNKNOWN,
+        "workers: no agent beside the job has reported yet",
+    )
 
 
 def test_workers_that_are_processes_of_one_program_are_counted() -> None:
@@ -237,7 +234,7 @@ def test_a_worker_that_comes_late_ends_the_failure() -> None:
         EventKind.LAUNCH_FAILED,
     )
     assert event.text == "launched after all, 3m after its start: 4/4 workers"
-    assert state.verdict is Verdict.PASSED
+    assert state.verdict is Severity.INFO
     assert launch_events(state, replace(late, now_s=START_S + 190)) == (state, ())
 
 
@@ -258,7 +255,7 @@ def test_an_output_that_the_user_wants_in_time_is_reported_and_so_is_its_arrival
 def test_a_run_that_was_seen_late_is_not_judged_by_its_processes() -> None:
     late = replace(seen(report(torch(0))), now_s=START_S + 3600)
     state, events = launch_events(None, late)
-    assert (state.verdict, events) == (Verdict.NOT_KNOWN, ())
+    assert (state.verdict, events) == (Severity.UNKNOWN, ())
     _, (event,) = launch_events(None, replace(late, has_output=False, has_own_window=True))
     assert event.kind is EventKind.NO_OUTPUT
 
@@ -273,7 +270,7 @@ def test_a_new_run_is_checked_anew_and_ends_the_failure_of_the_last_one() -> Non
     new = replace(seen(report(torch(0, 1, 2, 3))), run_s=5000.0, started_s=5000.0, now_s=5030.0)
     state, (event,) = launch_events(state, new)
     assert event.kind is EventKind.RESTARTED
-    assert (state.verdict, state.reported) == (Verdict.CHECKING, None)
+    assert (state.verdict, state.reported) == (Severity.PENDING, None)
     _, (event,) = launch_events(state, replace(new, now_s=5060.0))
     assert event.kind is EventKind.LAUNCHED
 
@@ -296,8 +293,8 @@ def test_a_driver_that_hides_processes_leaves_the_gpus_unknown() -> None:
 
 def test_the_list_shows_each_check() -> None:
     state, _ = follow(seen(report(torch(0, 1, 2)), has_output=False))
-    assert result_of(state, FIRST_OUTPUT) is Result.WARNING
-    assert [item.name for item in state.of(Result.FAILED)] == ["workers"]
+    assert result_of(state, FIRST_OUTPUT) is Severity.WARNING
+    assert [item.id for item in state.of(Severity.CRITICAL)] == ["workers"]
 
 
 def test_a_worker_that_was_lost_after_the_window_dates_the_failure() -> None:
@@ -346,3 +343,14 @@ def test_the_ranks_of_failed_tasks_are_those_that_srun_names() -> None:
     assert sorted(found) == [0, 1, 3, 5]
     assert found[3] == "srun: error: n1: task 3: Exited with exit code 7"
     assert found[5] == "srun: error: n[1-2]: tasks 0-1,5: Killed"
+
+
+def test_a_launch_that_an_earlier_version_saved_is_read() -> None:
+    saved = {
+        "started_s": 5.0,
+        "verdict": "failed",
+        "items": [{"name": "workers", "result": "not yet", "text": "0 of 2", "details": ["rank 1"]}],
+    }
+    checks = (Finding(Severity.PENDING, "0 of 2", evidence=("rank 1",), id="workers"),)
+    assert from_json(LaunchState, saved) == LaunchState(5.0, verdict=Severity.CRITICAL, items=checks)
+    assert from_json(LaunchState, to_json(from_json(LaunchState, saved))).items == checks

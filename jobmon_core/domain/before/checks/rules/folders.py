@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.before.batch_script.paths import PathUse, Use
 from jobmon_core.domain.before.checks.facts import Facts, PathKind, Quota
-from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import size
 
 _WRITTEN = (Use.OUTPUT_FOLDER, Use.CHECKPOINTS)
@@ -27,17 +27,17 @@ _LOW_INODES = 10_000
 _PLENTY_INODES = 5_000_000
 
 
-def output_folders(facts: Facts) -> Item:
+def output_folders(facts: Facts) -> Finding:
     """The folders of outputs exist or are made, and can be written to."""
     uses = [*(use for use in facts.uses if use.use in (*_WRITTEN, Use.REDIRECTED)), *_configured(facts)]
     if not uses:
-        return not_applicable("the script names no folder for its outputs")
+        return unknown("the script names no folder for its outputs")
     for rule in (_unusable, _missing, _perhaps_missing):
         if problem := next((item for use in uses if (item := rule(facts, use))), None):
             return problem
     seen = [use for use in uses if facts.path(use.folder).kind is not PathKind.UNKNOWN]
     if not seen:
-        return not_applicable(f"you have no permission to look into {uses[0].folder}")
+        return unknown(f"you have no permission to look into {uses[0].folder}")
     return passed(f"{seen[0].folder} is writable or can be created")
 
 
@@ -47,7 +47,7 @@ def _configured(facts: Facts) -> Iterator[PathUse]:
             yield PathUse(use, path, 0, "jobmon.yaml", is_made=True)
 
 
-def _unusable(facts: Facts, use: PathUse) -> Item | None:
+def _unusable(facts: Facts, use: PathUse) -> Finding | None:
     """Return the failure of a folder that exists."""
     folder = use.folder
     found = facts.path(folder)
@@ -61,7 +61,7 @@ def _unusable(facts: Facts, use: PathUse) -> Item | None:
     return None
 
 
-def _missing(facts: Facts, use: PathUse) -> Item | None:
+def _missing(facts: Facts, use: PathUse) -> Finding | None:
     """Return the failure of a folder that does not exist and will not."""
     folder = use.folder
     found = facts.path(folder)
@@ -80,7 +80,7 @@ def _missing(facts: Facts, use: PathUse) -> Item | None:
     )
 
 
-def _perhaps_missing(facts: Facts, use: PathUse) -> Item | None:
+def _perhaps_missing(facts: Facts, use: PathUse) -> Finding | None:
     """Return the warning about a folder that only the program could make, and probably does not."""
     folder = use.folder
     sources = [each.source for each in facts.python if each.source]
@@ -94,17 +94,17 @@ def _perhaps_missing(facts: Facts, use: PathUse) -> Item | None:
     )
 
 
-def earlier_outputs(facts: Facts) -> Item:
+def earlier_outputs(facts: Facts) -> Finding:
     """The folder of outputs is empty, or the program resumes."""
     folders = [facts.path(use.path) for use in facts.uses if use.use in _WRITTEN]
     if facts.output_dir:
         folders.append(facts.path(facts.output_dir))
     filled = [folder for folder in folders if folder.kind is PathKind.FOLDER and folder.entries]
     if not folders:
-        return not_applicable("the script names no folder for its outputs")
+        return unknown("the script names no folder for its outputs")
     if not filled:
         if folders[0].kind is PathKind.UNKNOWN:
-            return not_applicable(f"you have no permission to look into {folders[0].path}")
+            return unknown(f"you have no permission to look into {folders[0].path}")
         is_new = folders[0].is_missing
         return passed(f"{folders[0].path} {'does not exist yet' if is_new else 'is empty'}")
     if _resumes(facts):
@@ -121,13 +121,13 @@ def _resumes(facts: Facts) -> bool:
     return by_option or any(each.source and each.source.resumes for each in facts.python)
 
 
-def room(facts: Facts) -> Item:
+def room(facts: Facts) -> Finding:
     """The file system of the outputs has free space and inodes, and no quota is used up."""
     found = facts.room
     if facts.quota and (problem := _quota_problem(facts.quota)):
         return problem
     if found is None:
-        return not_applicable("the free space on the file system of the outputs is not known")
+        return unknown("the free space on the file system of the outputs is not known")
     share = found.free_bytes / found.total_bytes
     free = f"{size(found.free_bytes)} free ({share:.0%}) in {facts.room_folder}"
     if found.free_bytes < _VERY_LOW_BYTES:
@@ -139,7 +139,7 @@ def room(facts: Facts) -> Item:
     return passed(free)
 
 
-def _quota_problem(quota: Quota) -> Item | None:
+def _quota_problem(quota: Quota) -> Finding | None:
     """Return a failure if a quota is used up, and a warning if it is nearly."""
     shares = [
         (quota.used_bytes, quota.limit_bytes, f"{size(quota.used_bytes)} of {size(quota.limit_bytes or 0)}"),
@@ -155,7 +155,7 @@ def _quota_problem(quota: Quota) -> Item | None:
     return None
 
 
-def _inode_problem(found: Disk, folder: str) -> Item | None:
+def _inode_problem(found: Disk, folder: str) -> Finding | None:
     """Return a warning or a failure about the number of files; None if it is fine or not limited."""
     free, total = found.free_inodes, found.total_inodes
     if not total:

@@ -7,34 +7,36 @@ from collections.abc import Iterator
 from jobmon_core.domain.before.batch_script.launchers import MPI_LAUNCHERS, Launcher
 from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, Status, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import count
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def workers(facts: Facts) -> Item:
+def workers(facts: Facts) -> Finding:
     """As many workers are started as GPUs are asked for."""
     gpus = facts.request.gpus_per_node
     if facts.request.is_het_job:
-        return not_applicable("the components of a het job are not compared")
+        return unknown("the components of a het job are not compared")
     items = [item for program in facts.work if (item := _of_program(facts, program, gpus))]
-    for status in (Status.FAIL, Status.WARN, Status.PASS):
-        if found := next((item for item in items if item.status is status), None):
+    for status in (Severity.CRITICAL, Severity.WARNING, Severity.INFO):
+        if found := next((item for item in items if item.severity is status), None):
             return found
     if not gpus:
-        return not_applicable("the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known")
-    return not_applicable(f"the script does not show how many of the {count(gpus, 'GPU')} the program uses")
+        return unknown("the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known")
+    return unknown(f"the script does not show how many of the {count(gpus, 'GPU')} the program uses")
 
 
-def _of_program(facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _of_program(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     for rule in (_torchrun, _accelerate, _deepspeed, _tasks, _single):
         if item := rule(facts, program, gpus):
             return item
     return None
 
 
-def _compared(program: Program, started: int, gpus: int | None, option: str, scope: str = "") -> Item | None:
+def _compared(
+    program: Program, started: int, gpus: int | None, option: str, scope: str = ""
+) -> Finding | None:
     """Compare the workers started with the GPUs asked for; both of one node, or both of the job."""
     place = f"line {program.line}: {option} starts {count(started, 'worker')}{scope}"
     if gpus is None:
@@ -55,7 +57,7 @@ def _compared(program: Program, started: int, gpus: int | None, option: str, sco
     return passed(f"{place}, one for each GPU")
 
 
-def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     launcher = program.launcher("torchrun")
     if launcher is None:
         return None
@@ -68,7 +70,7 @@ def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
     return _compared(program, each or 1, gpus, "torchrun", " per node")
 
 
-def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     launcher = program.launcher("accelerate")
     if launcher is None or "cpu" in launcher.options:
         return None
@@ -87,7 +89,7 @@ def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Item | None
     return _compared(program, total // machines or 1, gpus, "accelerate", scope)
 
 
-def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     launcher = program.launcher("deepspeed")
     if launcher is None:
         return None
@@ -97,7 +99,7 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Item | None
     return _compared(program, each, gpus, "deepspeed", " per node")
 
 
-def _tasks(facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _tasks(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     """Compare the tasks of srun or mpirun with the GPUs of the job, if they run a Python program.
 
     More processes of mpirun than the job has tasks always fail.
@@ -135,7 +137,7 @@ def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
     return own or facts.request.tasks or facts.request.nodes or 1
 
 
-def _single(facts: Facts, program: Program, gpus: int | None) -> Item | None:
+def _single(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     """Warn if a single process, whose source seems to use only one GPU, gets several."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
@@ -162,7 +164,7 @@ def _number(launcher: Launcher | None, *names: str) -> int | None:
     )
 
 
-def gpu_ids(facts: Facts) -> Item:
+def gpu_ids(facts: Facts) -> Finding:
     """Neither the script nor its programs choose GPUs by number: Slurm chooses them."""
     gpus = facts.request.gpus_per_node
     chosen = list(_chosen(facts))
@@ -179,7 +181,7 @@ def gpu_ids(facts: Facts) -> Item:
             f"{place}: {_VISIBLE}={ids} overrides the GPUs that Slurm chose",
             "Do not set the variable: Slurm sets it.",
         )
-    return passed("Slurm chooses the GPUs") if gpus else not_applicable("the job asks for no GPU")
+    return passed("Slurm chooses the GPUs") if gpus else unknown("the job asks for no GPU")
 
 
 def _chosen(facts: Facts) -> Iterator[tuple[str, str, bool]]:

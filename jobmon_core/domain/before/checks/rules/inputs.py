@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from jobmon_core.domain.before.batch_script.paths import STARTED, PathUse, Use
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.before.checks.model import Item, Status, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import count, listed
 
 _SHOWN, _SHOWN_PACKAGES = 3, 5
@@ -25,18 +25,18 @@ _SHARDS = (
 _INDEX = ("SLURM_ARRAY_TASK_ID",)
 
 
-def inputs(facts: Facts) -> Item:
+def inputs(facts: Facts) -> Finding:
     """The programs and inputs exist and can be read."""
     uses = [use for use in facts.uses if use.use in _READ and not use.is_made]
     if not uses:
-        return not_applicable("the script names no file that it reads")
+        return unknown("the script names no file that it reads")
     found = [problem for use in uses if (problem := _problem(facts, use))]
-    for status in (Status.FAIL, Status.WARN):
-        if worst := next((problem for problem in found if problem.status is status), None):
+    for status in (Severity.CRITICAL, Severity.WARNING):
+        if worst := next((problem for problem in found if problem.severity is status), None):
             return worst
     seen = [use for use in uses if facts.path(use.path).kind is not PathKind.UNKNOWN]
     if not seen:
-        return not_applicable(f"you have no permission to look for {uses[0].path}")
+        return unknown(f"you have no permission to look for {uses[0].path}")
     return passed(_all_there(seen))
 
 
@@ -45,7 +45,7 @@ def _all_there(uses: Iterable[PathUse]) -> str:
     return f"{listed([posixpath.basename(path) or path for path in names], _SHOWN)} can be read"
 
 
-def _problem(facts: Facts, use: PathUse) -> Item | None:
+def _problem(facts: Facts, use: PathUse) -> Finding | None:
     found = facts.path(use.path)
     place = f"line {use.line}: " + (f"{use.name} " if use.name.startswith("-") else "")
     if found.is_missing and (use.may_be_made or _may_be_downloaded(use)):
@@ -67,7 +67,7 @@ def _may_be_downloaded(use: PathUse) -> bool:
     return use.use is Use.INPUT and use.name.startswith("-") and "." not in posixpath.basename(use.path)
 
 
-def executables(facts: Facts) -> Item:
+def executables(facts: Facts) -> Finding:
     """The programs that the script starts by their path can be executed."""
     started = [
         (use, facts.path(use.path))
@@ -75,14 +75,14 @@ def executables(facts: Facts) -> Item:
         if use.name == STARTED and facts.path(use.path).kind is PathKind.FILE
     ]
     if not started:
-        return not_applicable("the script starts no program by a path that exists here")
+        return unknown("the script starts no program by a path that exists here")
     for use, file in started:
         if not file.can_run:
             return failed(f"line {use.line}: {file.path} cannot be executed", f"Run `chmod +x {file.path}`.")
     return passed(f"{posixpath.basename(started[0][1].path)} can be executed")
 
 
-def valid_inputs(facts: Facts) -> Item:
+def valid_inputs(facts: Facts) -> Finding:
     """The content of the inputs is whole."""
     files = [
         (use, facts.path(use.path))
@@ -90,7 +90,7 @@ def valid_inputs(facts: Facts) -> Item:
         if use.use is Use.INPUT and not use.is_made and facts.path(use.path).kind is PathKind.FILE
     ]
     if not files:
-        return not_applicable("the script names no input file that exists here")
+        return unknown("the script names no input file that exists here")
     for use, file in files:
         if not file.size_bytes:
             return failed(f"line {use.line}: {file.path} is empty", "Create it again, or name another file.")
@@ -101,7 +101,7 @@ def valid_inputs(facts: Facts) -> Item:
     return passed(f"{count(len(files), 'input file')} looked at, none empty or damaged")
 
 
-def split(facts: Facts) -> Item:
+def split(facts: Facts) -> Finding:
     """Each worker or task of an array has its share of the input."""
     problems = [*_missing_shares(facts), *_lists(facts), *_shard_counts(facts)]
     if problems:
@@ -109,10 +109,10 @@ def split(facts: Facts) -> Item:
     has_list = any(use.use is Use.LIST and facts.path(use.path).lines is not None for use in facts.uses)
     if facts.request.array and (facts.task_uses or has_list):
         return passed(f"each of the {len(facts.request.array)} tasks has its input")
-    return not_applicable("the script does not show how the work is split")
+    return unknown("the script does not show how the work is split")
 
 
-def _missing_shares(facts: Facts) -> Iterator[Item]:
+def _missing_shares(facts: Facts) -> Iterator[Finding]:
     missing: dict[int, str] = {}
     for task, uses in facts.task_uses.items():
         for use in uses:
@@ -127,7 +127,7 @@ def _missing_shares(facts: Facts) -> Iterator[Item]:
         )
 
 
-def _lists(facts: Facts) -> Iterator[Item]:
+def _lists(facts: Facts) -> Iterator[Finding]:
     array = facts.request.array
     last = max(array) if array else None
     for use in facts.uses:
@@ -151,7 +151,7 @@ def _lists(facts: Facts) -> Iterator[Item]:
             )
 
 
-def _shard_counts(facts: Facts) -> Iterator[Item]:
+def _shard_counts(facts: Facts) -> Iterator[Finding]:
     array = facts.request.array
     for program in facts.work:
         shards = _shards(program.arguments)
@@ -180,26 +180,24 @@ def _shards(arguments: tuple[str | None, ...]) -> int | None:
     return None
 
 
-def environments(facts: Facts) -> Item:
+def environments(facts: Facts) -> Finding:
     """The environments that the script activates exist."""
     if not facts.environments:
-        return not_applicable("the script activates no environment")
+        return unknown("the script activates no environment")
     for each in facts.environments:
         if each.problem:
             return failed(f"line {each.activation.line}: {each.problem}", "Check its name and path.")
     known = [each for each in facts.environments if each.is_known and each.python]
     if known:
         return passed(f"{known[-1].activation.subject} exists")
-    unknown = facts.environments[-1].activation
-    return not_applicable(
-        f"line {unknown.line}: only a compute node shows what it loads; --on-node checks that"
-    )
+    line = facts.environments[-1].activation.line
+    return unknown(f"line {line}: only a compute node shows what it loads; --on-node checks that")
 
 
-def packages(facts: Facts) -> Item:
+def packages(facts: Facts) -> Finding:
     """The packages that the Python programs import are in the environment."""
     if not facts.python:
-        return not_applicable("the script starts no Python program")
+        return unknown("the script starts no Python program")
     for each in facts.python:
         if each.source and each.source.fault:
             return failed(
@@ -220,5 +218,5 @@ def packages(facts: Facts) -> Item:
             )
     checked = [each for each in facts.python if each.python and each.path and not each.unknown_because]
     if not checked:
-        return not_applicable(facts.python[0].unknown_because or "the source cannot be read")
+        return unknown(facts.python[0].unknown_because or "the source cannot be read")
     return passed(f"{checked[0].python} finds everything that {checked[0].path} imports")

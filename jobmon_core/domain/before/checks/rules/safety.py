@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from jobmon_core.domain.before.batch_script.paths import Use, is_on_node
 from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, not_applicable, passed, warned
 from jobmon_core.domain.before.checks.rules.script import takes_arguments
+from jobmon_core.domain.finding import Finding, passed, unknown, warned
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.restart.owners import other_owner
 
@@ -26,12 +26,12 @@ _NARROW = 1.05  # a time limit below so many times the longest completed run is 
 _SMALL_GPU_HOURS = 24.0
 
 
-def checkpoints(facts: Facts) -> Item:
+def checkpoints(facts: Facts) -> Finding:
     """A long run saves checkpoints, and often enough."""
     limit_s = facts.time_limit_s
     if limit_s is None or limit_s < _LONG_S:
         limit = "not known" if limit_s is None else f"less than {duration(_LONG_S)}"
-        return not_applicable(f"the time limit is {limit}")
+        return unknown(f"the time limit is {limit}")
     if saves_never(facts):
         return warned(f"checkpoints are turned off {_with_limit(limit_s)}", "Save them regularly.")
     intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
@@ -43,14 +43,14 @@ def checkpoints(facts: Facts) -> Item:
         often = f", every {duration(intervals[0])} in the last run" if intervals else ""
         return passed(f"the program saves checkpoints{often}")
     if not saves_nothing(facts):
-        return not_applicable("the script does not show whether the program saves checkpoints")
+        return unknown("the script does not show whether the program saves checkpoints")
     return warned(
         f"nothing in the program saves a checkpoint {_with_limit(limit_s)}",
         "Save checkpoints regularly: a crash or the time limit loses all work since the last one.",
     )
 
 
-def atomic_saves(facts: Facts) -> Item:
+def atomic_saves(facts: Facts) -> Finding:
     """A save that is interrupted leaves the file of the save before it."""
     for each in facts.python:
         if each.source and each.source.overwrites:
@@ -59,7 +59,7 @@ def atomic_saves(facts: Facts) -> Item:
                 "job ends during a save, neither is whole",
                 "Save under another name in the same folder, then `os.replace` it.",
             )
-    return not_applicable("no program is seen to write over its own saves")
+    return unknown("no program is seen to write over its own saves")
 
 
 def _with_limit(limit_s: float) -> str:
@@ -95,7 +95,7 @@ def _saves(facts: Facts) -> bool:
     )
 
 
-def signals(facts: Facts) -> Item:
+def signals(facts: Facts) -> Finding:
     """The signal of ``--signal`` goes where it can be handled: to a script that traps it, or to the steps."""
     given = facts.request.options.get("signal", "")
     asked = _SIGNAL.fullmatch(given)
@@ -104,7 +104,7 @@ def signals(facts: Facts) -> Item:
     if asked is None:
         if traps or in_program:
             return passed("the job handles a signal that ends it")
-        return not_applicable(
+        return unknown(
             "no trap and no --signal: at the time limit, all work since the last checkpoint is lost"
         )
     to_shell, signal = "B" in (asked[1] or ""), _NUMBERS.get(asked[2], asked[2].upper())
@@ -143,7 +143,7 @@ def _blocking(facts: Facts) -> int | None:
     return None if "exec" in [launcher.name for launcher in work[-1].launchers] else work[-1].line
 
 
-def past_runs(facts: Facts) -> Item:
+def past_runs(facts: Facts) -> Finding:
     """The time limit is enough for runs like the earlier ones, and the last one did not run out of memory."""
     limit_s = facts.time_limit_s
     if not facts.past:
@@ -162,7 +162,7 @@ def past_runs(facts: Facts) -> Item:
     return _compared(facts, limit_s)
 
 
-def _compared(facts: Facts, limit_s: float | None) -> Item:
+def _compared(facts: Facts, limit_s: float | None) -> Finding:
     """Compare the time limit with the longest run that succeeded."""
     done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
     if not done:
@@ -189,7 +189,7 @@ def _small_first(facts: Facts) -> str:
     return "Try it on a small part of the data first, with a short --time."
 
 
-def running(facts: Facts) -> Item:
+def running(facts: Facts) -> Finding:
     """No other job of the same script is under way."""
     if not facts.running:
         return passed("no other watched job of this script is running or pending")
@@ -222,10 +222,10 @@ _USR1 = re.compile(r"(?:[BR]+:)?(?:(?:SIG)?USR1|10)(?:@\d+)?")
 _LATE = 0.8  # of the time limit: a first save after so much of it may come too late
 
 
-def folder(facts: Facts) -> Item:
+def folder(facts: Facts) -> Finding:
     """The checkpoints are where another node finds them."""
     if not facts.is_slurm:
-        return not_applicable("the next attempt runs on this machine, too")
+        return unknown("the next attempt runs on this machine, too")
     if local := next(_local_folders(facts), ""):
         return warned(
             f"{local} is on a disk of the node, where the next attempt does not find it",
@@ -247,7 +247,7 @@ def _local_folders(facts: Facts) -> Iterator[str]:
     yield from (f"line {use.line}: the folder of {use.name}" for use in facts.node_uses if use.use in wanted)
 
 
-def saves(facts: Facts) -> Item:
+def saves(facts: Facts) -> Finding:
     """An attempt saves at least once before its time limit."""
     limit_s = facts.time_limit_s
     often = "Save often enough: an attempt that saves nothing is the last one."
@@ -257,7 +257,7 @@ def saves(facts: Facts) -> Item:
         return warned("nothing in the program saves a checkpoint", often)
     interval_s = next((run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s), None)
     if interval_s is None:
-        return not_applicable("jobmon has not seen how often the program saves")
+        return unknown("jobmon has not seen how often the program saves")
     if limit_s is not None and interval_s > limit_s * _LATE:
         return warned(
             f"the last run saved every {duration(interval_s)}, and the time limit is {duration(limit_s)}",
@@ -266,7 +266,7 @@ def saves(facts: Facts) -> Item:
     return passed(f"the last run saved every {duration(interval_s)}")
 
 
-def resumes(facts: Facts) -> Item:
+def resumes(facts: Facts) -> Finding:
     """The script asks jobmon where to resume, or the program finds its newest checkpoint itself."""
     if facts.restart and (given := facts.restart.resume_arg):
         if takes_arguments(facts):
@@ -289,7 +289,7 @@ def _resumes(program: Program) -> bool:
     return bool(is_known) or any(map(_RESUMES.fullmatch, program.options()))
 
 
-def owner(facts: Facts) -> Item:
+def owner(facts: Facts) -> Finding:
     """Nobody but jobmon starts the job again: two owners of retries start it twice."""
     options = facts.request.options
     words = ("--requeue",) if "requeue" in options else ()

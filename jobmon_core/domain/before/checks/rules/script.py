@@ -7,7 +7,7 @@ import posixpath
 import re
 
 from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind, SubmissionAnswer
-from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.slurm.sbatch_options import directive_words
 
@@ -16,11 +16,11 @@ _EXPANDED = re.compile(r"\$\{?[A-Za-z_]\w*\}?|(?:^|=)~")
 _PATH_OPTIONS = ("--output", "--error", "--chdir", "--input", "-o", "-e", "-D")
 
 
-def script(facts: Facts) -> Item:
+def script(facts: Facts) -> Finding:
     """The script exists and can be read."""
     file = facts.script_file
     if file is None:
-        return not_applicable("the commands are not in a file")
+        return unknown("the commands are not in a file")
     if file.is_missing:
         return failed(f"{file.path} does not exist", "Check the path; sbatch options come before it.")
     if file.kind is PathKind.UNKNOWN:
@@ -36,11 +36,11 @@ def script(facts: Facts) -> Item:
     return passed(f"{file.path} can be read")
 
 
-def shebang(facts: Facts) -> Item:
+def shebang(facts: Facts) -> Finding:
     """The first line names a program that exists."""
     script = facts.script
     if not script.text:
-        return not_applicable("there is no script to look at")
+        return unknown("there is no script to look at")
     if not script.shebang:
         return failed(
             "the first line does not begin with `#!`, so sbatch refuses the script",
@@ -57,7 +57,7 @@ def shebang(facts: Facts) -> Item:
     return passed(f"{program} runs the script")
 
 
-def unread(facts: Facts) -> Item:
+def unread(facts: Facts) -> Finding:
     """Nobody knows which word is the script."""
     option = f"--{facts.unknown_option}"
     return warned(
@@ -66,10 +66,10 @@ def unread(facts: Facts) -> Item:
     )
 
 
-def line_endings(facts: Facts) -> Item:
+def line_endings(facts: Facts) -> Finding:
     """No line of the script, or of a shell script that it runs, ends with a carriage return."""
     if not facts.script.text:
-        return not_applicable("there is no script to look at")
+        return unknown("there is no script to look at")
     if "\r\n" in facts.script.text:
         path = facts.script_file.path if facts.script_file else "FILE"
         return failed(
@@ -80,7 +80,7 @@ def line_endings(facts: Facts) -> Item:
     return passed("no line ends in CRLF (DOS)")
 
 
-def options_order(facts: Facts) -> Item:
+def options_order(facts: Facts) -> Finding:
     """No option for sbatch follows the script."""
     if facts.misplaced:
         options = " ".join(dict.fromkeys(facts.misplaced))
@@ -100,7 +100,7 @@ def takes_arguments(facts: Facts) -> bool:
     return not facts.script.is_shell or any(name in ("@", "*", "1", "2", "#") for name in names)
 
 
-def directives(facts: Facts) -> Item:
+def directives(facts: Facts) -> Finding:
     """Slurm reads every ``#SBATCH`` line, and takes it as it is meant."""
     comments, commands = facts.script.comments, facts.script.commands
     first = commands[0].line if commands else None
@@ -126,7 +126,7 @@ def directives(facts: Facts) -> Item:
                 "Begin it with #SBATCH, in capitals and without a space before it.",
             )
     if not facts.request.has_directives:
-        return not_applicable("the script has no #SBATCH lines")
+        return unknown("the script has no #SBATCH lines")
     return passed("Slurm reads all #SBATCH lines")
 
 
@@ -136,13 +136,13 @@ _NEVER_S = 10 * 365 * 86_400.0  # Slurm's estimate is later if the job waits for
 _RUNNABLE = ("UP", "")
 
 
-def test_only(facts: Facts) -> Item:
+def test_only(facts: Facts) -> Finding:
     """The real sbatch accepts the request (``--test-only``)."""
     answer = facts.test_only
     if answer is None:
-        return not_applicable("the job is not for Slurm, or its script cannot be read")
+        return unknown("the job is not for Slurm, or its script cannot be read")
     if answer.accepted is None:
-        return not_applicable(f"Slurm did not say whether it accepts the job: {answer.text}")
+        return unknown(f"Slurm did not say whether it accepts the job: {answer.text}")
     if not answer.accepted:
         return failed(
             f"refused: {answer.text}",
@@ -164,12 +164,12 @@ def _start(facts: Facts, answer: SubmissionAnswer) -> str:
     return f"; it could start {when} on {answer.nodes}"
 
 
-def time_limit(facts: Facts) -> Item:
+def time_limit(facts: Facts) -> Finding:
     """The time limit is no longer than the partition's."""
     partition = facts.partition
     limit_s = math.inf if facts.request.is_unlimited else facts.request.time_limit_s
     if partition is None:
-        return not_applicable("the limits of the partition are not known")
+        return unknown("the limits of the partition are not known")
     if partition.state not in _RUNNABLE:
         return warned(
             f"partition {partition.name} is {partition.state}: no job starts there",
@@ -193,10 +193,10 @@ def time_limit(facts: Facts) -> Item:
     return passed(f"{limit}, within the limit of partition {partition.name}")
 
 
-def working_folder(facts: Facts) -> Item:
+def working_folder(facts: Facts) -> Finding:
     """The folder that --chdir names exists."""
     if "chdir" not in facts.request.options:
-        return not_applicable("no --chdir is given")
+        return unknown("no --chdir is given")
     if not facts.path(facts.folder).is_missing:
         return passed(f"the job starts in {facts.folder}")
     return failed(
@@ -205,10 +205,10 @@ def working_folder(facts: Facts) -> Item:
     )
 
 
-def logs(facts: Facts) -> Item:
+def logs(facts: Facts) -> Finding:
     """The folders of the job's own output exist, and each task has a file of its own."""
     if not facts.logs:
-        return not_applicable("jobmon does not know where the job's output goes")
+        return unknown("jobmon does not know where the job's output goes")
     for template in facts.logs:
         if problem := _log_problem(facts, template):
             return problem
@@ -221,7 +221,7 @@ def logs(facts: Facts) -> Item:
     return passed(f"the output goes to {facts.logs[0]}")
 
 
-def _log_problem(facts: Facts, template: str) -> Item | None:
+def _log_problem(facts: Facts, template: str) -> Finding | None:
     folder = posixpath.dirname(template)
     # only Slurm knows such a folder, or the item "directives" reports it
     if template.startswith("/dev/") or any(char in folder for char in "%$~"):
@@ -241,7 +241,7 @@ def _log_problem(facts: Facts, template: str) -> Item | None:
     return failed(why, another)
 
 
-def _missing_log_folder(facts: Facts, found: PathFact) -> Item | None:
+def _missing_log_folder(facts: Facts, found: PathFact) -> Finding | None:
     makes_it = facts.slurm_version is not None and facts.slurm_version >= _MAKES_LOG_FOLDERS
     if (makes_it or not facts.is_slurm) and found.can_write_above:
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import duration
 
 _LONG_S = 24 * 3600  # a login node may well be rebooted during a longer job
 _PLURAL = {"success": "successes", "error": "failures"}
 
 
-def channels(facts: Facts) -> Item:
+def channels(facts: Facts) -> Finding:
     """Messages about successes and about failures have a channel."""
     setup = facts.setup
     if setup.fault:
@@ -26,7 +26,7 @@ def channels(facts: Facts) -> Item:
     return passed("messages about successes and failures have a channel")
 
 
-def monitor_returns(facts: Facts) -> Item:
+def monitor_returns(facts: Facts) -> Finding:
     """Something restarts the monitor of a long job after a reboot."""
     limit_s = facts.time_limit_s
     if facts.setup.returns_by:
@@ -40,10 +40,10 @@ def monitor_returns(facts: Facts) -> Item:
     return passed("after a reboot, the monitor stays down until you run `jobmon recover`", advice)
 
 
-def progress(facts: Facts) -> Item:
+def progress(facts: Facts) -> Finding:
     """Jobmon could read the progress of an earlier run."""
     if not facts.past:
-        return not_applicable("no earlier run shows whether jobmon can read its progress")
+        return unknown("no earlier run shows whether jobmon can read its progress")
     if any(run.had_progress for run in facts.past):
         return passed("jobmon could read the progress of an earlier run")
     return passed(
@@ -52,13 +52,13 @@ def progress(facts: Facts) -> Item:
     )
 
 
-def patterns(facts: Facts) -> Item:
+def patterns(facts: Facts) -> Finding:
     """The job configuration says how to read the progress and the outputs."""
     said = facts.settings
     if facts.settings_fault:
         return warned(facts.settings_fault, "The job will be watched without this file.")
     if said is None:
-        return not_applicable("no jobmon.yaml: jobmon reads progress and outputs by its own patterns")
+        return unknown("no jobmon.yaml: jobmon reads progress and outputs by its own patterns")
     has_outputs = said.output_pattern or said.expected_outputs or said.checkpoint_pattern or said.results
     found = {"progress": said.progress_patterns or said.total_items, "outputs": has_outputs}
     missing = [what for what, is_there in found.items() if not is_there]

@@ -9,7 +9,7 @@ from jobmon_core.domain.before.batch_script.model import Command
 from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.batch_script.variables import exported, set_names, uses_of
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.model import Item, Status, failed, not_applicable, passed, warned
+from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
 
 _MARKER = re.compile(
     r"(?:^|[/._-])(?:DONE|SUCCESS|SUCCEEDED|COMPLETED?|FINISHED|READY|OK)(?:$|[/._-])", re.IGNORECASE
@@ -38,13 +38,13 @@ _BY_JOBMON = "JOBMON_"
 _POSITIONAL = re.compile(r"[1-9]\d*")
 
 
-def exit_status(facts: Facts) -> Item:
+def exit_status(facts: Facts) -> Finding:
     """A failure of the work makes the job fail."""
     work = [each for each in facts.work if not each.command.in_function]
     if not work or not facts.script.is_shell:
-        return not_applicable("the script starts no program whose failure could be missed")
-    if marker(facts).status is Status.WARN:
-        return not_applicable("see the completion marker")
+        return unknown("the script starts no program whose failure could be missed")
+    if marker(facts).severity is Severity.WARNING:
+        return unknown("see the completion marker")
     piped = [each for each in work if each.command.operator_after == "|"]
     if piped and not _sets(facts, "pipefail"):
         return warned(
@@ -110,13 +110,13 @@ def _traps_errors(command: Command) -> bool:
     return command.name == "trap" and any(word.raw == "ERR" for word in command.words[2:])
 
 
-def marker(facts: Facts) -> Item:
+def marker(facts: Facts) -> Finding:
     """A file that marks success is written only after success."""
     commands = facts.script.commands
     found = [(each, path) for each in commands for path in _marked(facts, each)]
     work, has_errexit = facts.work, _sets(facts, "e")
     if not found:
-        return not_applicable("the script writes no completion marker")
+        return unknown("the script writes no completion marker")
     for command, path in found:
         before = [each for each in work if each.line <= command.line and each.command is not command]
         is_guarded = command.operator_before == "&&" or bool(command.within) or has_errexit
@@ -145,11 +145,11 @@ def _marked(facts: Facts, command: Command) -> Iterator[str]:
             yield path
 
 
-def buffering(facts: Facts) -> Item:
+def buffering(facts: Facts) -> Finding:
     """The output of Python reaches the log at once."""
     runs = [each for each in facts.python if each.program.is_work]
     if not runs:
-        return not_applicable("the script starts no Python program")
+        return unknown("the script starts no Python program")
     shown = exported(facts.script, facts.values)
     if _FLUSHED in shown or _FLUSHED in facts.environment:
         return passed(f"{_FLUSHED} is set")
@@ -167,17 +167,17 @@ def buffering(facts: Facts) -> Item:
     if any(
         each.source is None and each.program.python and not each.program.python.is_unbuffered for each in runs
     ):
-        return not_applicable("the source of the Python program cannot be read")
+        return unknown("the source of the Python program cannot be read")
     return passed("output reaches the log at once")
 
 
-def variables(facts: Facts) -> Item:
+def variables(facts: Facts) -> Finding:
     """Every variable that the script uses is set."""
     unset = list(dict.fromkeys(_unset(facts)))
     if not unset:
         return passed("every variable that the script uses is set")
     if facts.sourced_names is None:
-        return not_applicable(f"files or modules that the script loads may set {unset[0][0]}")
+        return unknown(f"files or modules that the script loads may set {unset[0][0]}")
     variable, place = unset[0]
     what = f"{place}: ${variable} is not set" if not variable.isdigit() else (
         f"{place}: the script uses argument {variable} (${variable}), but gets {len(facts.request.arguments)}"

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from jobmon_core.domain.humanize import duration, listed
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.telemetry.model import Sample, Worker, WorkerStatus
+from jobmon_core.domain.node.telemetry.model import GONE, Sample, Worker, WorkerStatus
 from jobmon_core.domain.node.triage.rules.stuck import worker_name
-from jobmon_core.domain.node.triage.situation import GONE, NodeView, Situation
+from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import odd_one, share, window, worker_average
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 
