@@ -5,7 +5,7 @@ Adapters are imported when they are needed: a submission needs few of them, and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import SchedulerMissing
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.delivery.routing import ChannelType
     from jobmon_core.domain.job.notes import JobNotes
     from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.rows import Unreachable
-    from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
         AgentLaunch,
@@ -66,7 +66,7 @@ def configurable_backends() -> tuple[str, ...]:
     return (*backend_names(), RAY)
 
 
-def _channel_types() -> Mapping[str, ChannelType[Any]]:
+def _channel_types() -> Mapping[str, ChannelType]:
     from jobmon_core.notify.channels import CHANNEL_TYPES
 
     return CHANNEL_TYPES
@@ -81,7 +81,7 @@ class Context:
         environment: Mapping[str, str],
         locks: Iterable[int] = (),
         clock: Clock | None = None,
-        channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types,
+        channel_types: Callable[[], Mapping[str, ChannelType]] = _channel_types,
     ) -> None:
         """Set up without any I/O.
 
@@ -109,10 +109,9 @@ class Context:
         Raises:
             ConfigInvalid: names every fault.
         """
-        from jobmon_core.notify.channels import parsers  # an idle monitor needs neither module
-        from jobmon_core.store.config_file import read_config
+        from jobmon_core.store.config_file import read_config  # an idle monitor does not need it
 
-        types = parsers(self.channel_types())
+        types = self.channel_types()
         return read_config(self.home.config, self.environment, types, configurable_backends())
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
+from jobmon_core.notify.discord.channel import WEBHOOK_VARIABLES
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.scheduler.base import Sentinel, Submitted
 from jobmon_core.system.runner import Runner

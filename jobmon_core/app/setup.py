@@ -13,10 +13,9 @@ from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.discord.channel import WEBHOOK_VARIABLES
 from jobmon_core.notify.discord.channel import check_webhook as ask_about_webhook
 from jobmon_core.notify.discord.inbox import Inbox
-from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.notify.test_message import sample_message, worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
@@ -70,7 +69,7 @@ def save_config(ctx: Context, data: dict[str, object]) -> None:
         StorageFailed: the file cannot be written.
     """
     secrets = SecretSources({}, lambda _path: None, str(ctx.home.root))
-    parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, configurable_backends())
+    parse_config(data, str(ctx.home.config), ctx.channel_types(), secrets, configurable_backends())
     write_config(ctx.home.config, data)
 
 
@@ -127,10 +126,10 @@ def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iter
         route = next(iter(configured.routes), Route.ERROR)
         test_message = worst_case_message if largest else sample_message
         message = test_message(configured.name, route, int(ctx.clock.now()))
-        channel = ctx.channel_types()[configured.kind].build(configured.settings)
+        channel = configured.channel
         result = channel.deliver(OutboxEntry(message))
         if result.worked:
-            ctx.dead_channels.clear(configured.settings.fingerprint)
+            ctx.dead_channels.clear(channel.fingerprint)
         why = result.receipt.why
         yield ChannelTestResult(configured.name, channel.name, result.worked, why, result.advice)
 

@@ -92,11 +92,7 @@ def _config(ctx: Context) -> str:
 
 def _channels(ctx: Context) -> str:
     config = ctx.configuration()
-    types = ctx.channel_types()
-    names = {
-        route: [types[each.kind].build(each.settings).name for each in config.channels_for(route)]
-        for route in Route
-    }
+    names = {route: [each.channel.name for each in config.channels_for(route)] for route in Route}
     text = "; ".join(f"{route}: {', '.join(names[route]) or 'none'}" for route in Route)
     variables = ", ".join(f"${name}" for name in overriding_variables(ctx))
     return f"{text} ({variables} set)" if variables else text

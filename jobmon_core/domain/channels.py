@@ -1,9 +1,9 @@
-"""The routes and levels of messages, and the channels that the user configured for them."""
+"""What every channel knows of a message: its route, level and tone; and how an attempt to send it can end."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class Route(StrEnum):
@@ -31,18 +31,59 @@ class Level(StrEnum):
         return tuple(Level).index(self)
 
 
-class ChannelSettings(Protocol):
-    """The settings of one channel, as the parser of its type returns them. Immutable."""
+class Tone(StrEnum):
+    """How a message looks: its colour and its symbol."""
+
+    SUCCESS = "success"  # green
+    FAILURE = "failure"  # red
+    CANCELLED = "cancelled"  # grey
+    ATTENTION = "attention"  # amber: the user should look, though no failure is known
+    RESOLVED = "relief"  # blue: what needed attention is over
 
     @property
-    def fingerprint(self) -> str:
-        """A text that identifies the destination without revealing a secret; safe for state files."""
+    def usual_level(self) -> Level:
+        """The level of a message of this tone that states none."""
+        return _USUAL_LEVELS.get(self, Level.INFO)
 
 
-class ConfiguredChannel(NamedTuple):
-    """One channel of the configuration."""
+_USUAL_LEVELS = {Tone.FAILURE: Level.CRITICAL, Tone.ATTENTION: Level.WARNING}
 
-    name: str
-    kind: str  # the value of ``type`` in the configuration
-    routes: tuple[Route, ...]  # of the key ``messages``; not the rules of the key ``routes``
-    settings: ChannelSettings
+
+class DeliveryOutcome(StrEnum):
+    """The result of one attempt to deliver a message."""
+
+    DELIVERED = "delivered"
+    TRY_AGAIN = "try again"
+    MAYBE_DELIVERED = "maybe delivered"  # sent without a response: a repeat may be a duplicate
+    REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may be accepted
+    CHANNEL_DEAD = "channel dead"  # the channel will accept no message at all
+    GIVE_UP = "give up"  # no further attempt is to be made, for a reason of this message alone
+
+
+class Receipt(NamedTuple):
+    """The result of one attempt, its reason, and the wait that the channel asks for."""
+
+    outcome: DeliveryOutcome
+    why: str = ""  # empty after a success
+    retry_after_s: float | None = None  # None if the channel asks for none
+    for_all: bool = False  # the cause affects every message to this channel, not just this one
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether the channel accepted the message."""
+        return self.outcome is DeliveryOutcome.DELIVERED
+
+
+class AttemptResult(NamedTuple):
+    """The result of one attempt to deliver a message, and what the user who sends a test can do about it."""
+
+    receipt: Receipt
+    advice: str = ""  # empty after a success
+
+    @property
+    def worked(self) -> bool:
+        """Whether the channel accepted the message."""
+        return self.receipt.is_delivered
+
+
+ACCEPTED = AttemptResult(Receipt(DeliveryOutcome.DELIVERED))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, parse_alerts
-from jobmon_core.domain.delivery.routing import RouteRule, parse_routes
+from jobmon_core.domain.delivery.routing import ChannelType, ConfiguredChannel, RouteRule, parse_routes
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
@@ -75,22 +75,14 @@ class Config(NamedTuple):
 def _one_per_destination(channels: Iterable[ConfiguredChannel]) -> tuple[ConfiguredChannel, ...]:
     by_destination: dict[str, ConfiguredChannel] = {}
     for channel in channels:
-        by_destination.setdefault(channel.settings.fingerprint, channel)
+        by_destination.setdefault(channel.channel.fingerprint, channel)
     return tuple(by_destination.values())
-
-
-class ChannelParser(NamedTuple):
-    """How one type of channel is read from the configuration. Both functions report faults to the section."""
-
-    settings: Callable[[Section], ChannelSettings | None]  # of one object under "channels"
-    # the channels of the type's own top-level section, named like the type; their names are reserved
-    own_section: Callable[[Section], tuple[ConfiguredChannel, ...]] | None = None
 
 
 def parse_config(
     data: object,
     source: str,
-    channel_types: Mapping[str, ChannelParser],
+    channel_types: Mapping[str, ChannelType],
     secrets: SecretSources,
     backends: Sequence[str],
 ) -> Config:
@@ -129,7 +121,7 @@ def parse_config(
     return config
 
 
-def _all_channels(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
+def _all_channels(top: Section, types: Mapping[str, ChannelType]) -> tuple[ConfiguredChannel, ...]:
     """Read all channels; two with the same name are a fault."""
     channels = (*_own_sections(top, types), *_named_channels(top, types), *_alert_channels(top, types))
     names = [channel.name for channel in channels]
@@ -138,7 +130,7 @@ def _all_channels(top: Section, types: Mapping[str, ChannelParser]) -> tuple[Con
     return channels
 
 
-def _alert_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:
+def _alert_channels(top: Section, types: Mapping[str, ChannelType]) -> list[ConfiguredChannel]:
     """Read the section ``alerts``: one channel of each type, named like its type, e.g. ``alerts.email``."""
     channels: list[ConfiguredChannel] = []
     alerts = top.section("alerts")
@@ -148,25 +140,25 @@ def _alert_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[Co
             section.ignore(*section.names())
             continue
         routes = _routes(section)
-        settings = types[kind].settings(section)
+        channel = types[kind].parse(section)
         section.close()
-        if settings:
-            channels.append(ConfiguredChannel(kind, kind, routes, settings))
+        if channel:
+            channels.append(ConfiguredChannel(kind, kind, routes, channel))
     alerts.close()
     return channels
 
 
-def _own_sections(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:
+def _own_sections(top: Section, types: Mapping[str, ChannelType]) -> list[ConfiguredChannel]:
     channels: list[ConfiguredChannel] = []
-    for kind, parser in types.items():
-        if parser.own_section:
+    for kind, channel_type in types.items():
+        if channel_type.own_section:
             section = top.section(kind)
-            channels += parser.own_section(section)
+            channels += channel_type.own_section(section)
             section.close()
     return channels
 
 
-def _named_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:
+def _named_channels(top: Section, types: Mapping[str, ChannelType]) -> list[ConfiguredChannel]:
     channels: list[ConfiguredChannel] = []
     for name, section in top.section("channels").sections():
         if not _CHANNEL_NAME.fullmatch(name):
@@ -177,21 +169,21 @@ def _named_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[Co
         if not kind:
             continue  # without the type, the other keys mean nothing
         routes = _routes(section)
-        settings = types[kind].settings(section)
+        channel = types[kind].parse(section)
         section.close()
-        if settings:
-            channels.append(ConfiguredChannel(name, kind, routes, settings))
+        if channel:
+            channels.append(ConfiguredChannel(name, kind, routes, channel))
     return channels
 
 
-def _programs(top: Section, types: Mapping[str, ChannelParser]) -> tuple[ConfiguredChannel, ...]:
+def _programs(top: Section, types: Mapping[str, ChannelType]) -> tuple[ConfiguredChannel, ...]:
     """Return a channel for each command line of ``on_event``."""
     programs: list[ConfiguredChannel] = []
     for number, command in enumerate(top.texts("on_event"), 1):
         section = top.part({"command": command}, f"on_event[{number - 1}]")
-        settings = types[PROGRAM].settings(section) if PROGRAM in types else None
-        if settings:
-            programs.append(ConfiguredChannel(f"on_event_{number}", PROGRAM, tuple(Route), settings))
+        program = types[PROGRAM].parse(section) if PROGRAM in types else None
+        if program:
+            programs.append(ConfiguredChannel(f"on_event_{number}", PROGRAM, tuple(Route), program))
     return tuple(programs)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.domain.job.tracking.conclude import (

@@ -15,6 +15,13 @@ _PATH = re.compile(r"/api(?:/v[0-9]+)?/webhooks/([0-9]{1,20})/([A-Za-z0-9._~-]+)
 _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%+=-]+", re.IGNORECASE)
 
 
+class Mentions(NamedTuple):
+    """The users and roles that a failure mentions, by their numeric ids."""
+
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
 class Webhook(NamedTuple):
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 

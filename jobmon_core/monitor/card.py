@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.card import CardPhase
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route
+from jobmon_core.domain.delivery.card import CardChannel, CardPhase
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.messages.card_schedule import closed_card, current_card, phase_of, postponed_card
@@ -28,17 +27,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.card import Card, JobCard
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.node.telemetry.model import AgentReport
-    from jobmon_core.notify.base import CardChannel
 
 _LATER_S = 60.0  # after a failure, unless the channel says how long to wait
-
-
-@dataclass(frozen=True, slots=True)
-class _Destination:
-    """The channel of a card."""
-
-    channel: CardChannel
-    fingerprint: str
 
 
 def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
@@ -48,7 +38,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
         config = ctx.configuration()
     except ConfigInvalid:  # the next message reports it
         return postponed_card(job, now_s + _LATER_S)
-    to = _destination(ctx, config, job.card)
+    to = _channel_for(ctx, config, job.card)
     if to is None:
         why = "no channel for successes takes cards, or the channel was changed or refuses all messages"
         return closed_card(job.card, why)
@@ -74,18 +64,18 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     return card
 
 
-def _destination(ctx: Context, config: Config, card: JobCard) -> _Destination | None:
+def _channel_for(ctx: Context, config: Config, card: JobCard) -> CardChannel | None:
     """Return the channel of the card; of a card not yet posted, the first for successes that takes cards.
 
     A channel that refuses all messages does not count. None without one, e.g. if the card's channel was
     changed or removed.
     """
     for configured in config.channels_for(Route.SUCCESS):
-        fingerprint = configured.settings.fingerprint
-        build = ctx.channel_types()[configured.kind].build_cards
-        channel = build(configured.settings) if build else None
-        if channel and card.fingerprint in ("", fingerprint) and not ctx.dead_channels.why(fingerprint):
-            return _Destination(channel, fingerprint)
+        channel = configured.channel
+        if not isinstance(channel, CardChannel) or card.fingerprint not in ("", channel.fingerprint):
+            continue
+        if not ctx.dead_channels.why(channel.fingerprint):
+            return channel
     return None
 
 
@@ -100,13 +90,13 @@ def _checksum(content: Card) -> str:
     return f"{zlib.crc32(json.dumps(to_json(content)).encode()):08x}"
 
 
-def _send(to: _Destination, job: WatchedJob, content: Card, now_s: float) -> tuple[Receipt, JobCard]:
+def _send(to: CardChannel, job: WatchedJob, content: Card, now_s: float) -> tuple[Receipt, JobCard]:
     """Make one attempt; return its result and what to remember of the card."""
     card = current_card(job, now_s)
     if job.card.message_id:
-        receipt = to.channel.edit_card(job.card.message_id, content, now_s)
+        receipt = to.edit_card(job.card.message_id, content, now_s)
     else:
-        receipt, message_id = to.channel.post_card(content, now_s)
+        receipt, message_id = to.post_card(content, now_s)
         card = replace(card, message_id=message_id, fingerprint=to.fingerprint)
     match receipt.outcome:
         case DeliveryOutcome.DELIVERED if card.message_id:

@@ -7,20 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt
 from jobmon_core.domain.config import NOTIFIES_NOBODY, WITHOUT_DIGESTS
 from jobmon_core.domain.delivery.digests import digest_message
 from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
     OutboxEntry,
-    Receipt,
     apply_receipt,
     mark_attempt,
     reopened,
     route_to,
-    takeover,
     unconfirmed_until_s,
 )
-from jobmon_core.domain.delivery.reminders import reminder
+from jobmon_core.domain.delivery.reminders import reminder, takeover
 from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.store.channels import SendQueues
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.outbox import Message
+    from jobmon_core.domain.delivery.routing import ConfiguredChannel
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
     from jobmon_core.monitor.messages.gate import AlertGate
     from jobmon_core.store.channels import DeadChannels
@@ -122,7 +120,7 @@ class Outbox:
         working = [
             channel
             for channel in config.channels
-            if channel.kind not in NOTIFIES_NOBODY and not is_dead(channel.settings.fingerprint)
+            if channel.kind not in NOTIFIES_NOBODY and not is_dead(channel.channel.fingerprint)
         ]
         other = takeover(entry, routed, working)
         return (replace(entry, told_on=other.channel), other) if other else (entry,)
@@ -130,7 +128,7 @@ class Outbox:
     def _deliver_to(
         self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
     ) -> OutboxEntry:
-        fingerprint = channel.settings.fingerprint
+        fingerprint = channel.channel.fingerprint
         queues = SendQueues(self.dead_channels.folder)
         if digest_from and entry.message.digestible and not queues.can_agree(fingerprint):
             digest_from = 0
@@ -217,7 +215,7 @@ def new_outbox(
     from jobmon_core.monitor.messages.gate import AlertGate
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+        return channel.channel.deliver(entry).receipt
 
     from jobmon_core.store.group_files import groups_of_job, groups_of_message
 
@@ -264,7 +262,7 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
         channels = [channel for channel in config.channels if channel.name == entry.channel]
     else:
         channels = list(config.channels_of(entry.message))
-    is_unchanged = any(channel.settings.fingerprint == entry.fingerprint for channel in channels)
+    is_unchanged = any(channel.channel.fingerprint == entry.fingerprint for channel in channels)
     works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
     if not channels or (is_unchanged and not works_again):
         return entry

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-from jobmon_core.domain.redaction import redacted
-
 _GAP = " … "
 _LINE_GAP = "\n…\n"
 
@@ -30,6 +28,8 @@ def clean(text: str) -> str:
 
     Invisible characters are removed before that, because one may split a secret.
     """
+    from jobmon_core.domain.redaction import redacted  # its regexes are not needed to read the configuration
+
     visible = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
     visible = _SEPARATORS.sub("\n", _INVISIBLE.sub("", visible))
     return redacted(_SURROGATES.sub("\ufffd", visible))

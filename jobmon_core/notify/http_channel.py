@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.notify.base import AttemptResult
+from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
 from jobmon_core.notify.clean_text import cut_middle, one_line
 from jobmon_core.notify.secret import without_secrets
-from jobmon_core.system.http import HttpRequest, HttpResponse, MaybeSent, NotSent, SendResult, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.system.http import HttpResponse, SendResult
 
 USER_AGENT = f"jobmon/{__version__} (+https://github.com/jobmon/jobmon)"
 
@@ -31,24 +29,30 @@ class JsonRequest(NamedTuple):
     is_put: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HttpChannel:
-    """A channel of one service. ``name`` and ``receiver`` hold no secrets."""
+class HttpChannel(NamedTuple):
+    """A channel of one service. ``name``, ``fingerprint`` and ``receiver`` hold no secrets."""
 
     name: str
+    fingerprint: str
     receiver: str  # the destination, for errors
     service: Service
     request: Callable[[OutboxEntry], JsonRequest]
     secrets: tuple[str, ...]
     timeout_s: float = 10.0
+    page: str = ""  # where a person can read the messages, if there is such a page: may be a secret
 
     def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Make one attempt to send a message."""
+        from jobmon_core.system.http import HttpRequest, send  # not needed to read the configuration
+
         planned = self.request(entry)
         body = json.dumps(planned.payload, ensure_ascii=False).encode("utf-8", "replace")
         request = HttpRequest(planned.url, self.receiver, body, USER_AGENT, headers=planned.headers)
         result = send("PUT" if planned.is_put else "POST", request, self.timeout_s)
         return interpret(result, self.service, self.secrets)
+
+    def __repr__(self) -> str:
+        return f"HttpChannel({self.name} at {self.receiver})"
 
 
 DEAD, LATER, REFUSED = DeliveryOutcome.CHANNEL_DEAD, DeliveryOutcome.TRY_AGAIN, DeliveryOutcome.REFUSED_BODY
@@ -104,13 +108,15 @@ _BY_STATUS: Mapping[int, tuple[DeliveryOutcome, str]] = {
 
 def interpret(result: SendResult, service: Service, secrets: tuple[str, ...]) -> AttemptResult:
     """Return the outcome of an attempt by the result of its request; its texts contain no secret."""
+    from jobmon_core.system.http import MaybeSent, NotSent
+
     if isinstance(result, NotSent):
         return AttemptResult(Receipt(LATER, result.why, for_all=True), _NETWORK)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the test message arrived. {_NETWORK}"
         return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
     if result.is_success:
-        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+        return ACCEPTED
     error = service.read_error(result)
     outcome, meaning = _of_status(result.status)
     outcome = error.outcome or outcome

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.humanize import duration
-from jobmon_core.notify.base import Details
 from jobmon_core.notify.clean_text import clean, cut_middle, is_visible, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+    from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 
     Measure = Callable[[str], int]
 
@@ -40,6 +38,13 @@ _SHORT_ENDS = {
     Tone.ATTENTION: " needs attention",
     Tone.RESOLVED: " is back to normal",
 }
+
+
+class Details(StrEnum):
+    """How much of a message a channel gets."""
+
+    FULL = "full"
+    SHORT = "short"  # which job, and how it ended: no cause, no log lines, no paths
 
 
 class Kind(StrEnum):
@@ -66,8 +71,7 @@ class PlainField(NamedTuple):
     at_s: int | None = None  # Unix seconds, if the value is a time
 
 
-@dataclass(frozen=True, slots=True)
-class PlainText:
+class PlainText(NamedTuple):
     """A message whose texts are cleaned, on which each channel builds its form."""
 
     tone: Tone

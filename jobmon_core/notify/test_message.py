@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message
 
 _LONG = "This text is long on purpose, so that it must be shortened. "
 _MARKUP = "*bold* _line_ `code` [link](x) <@1> <t:1:R> @everyone \x1b[31mred\x1b[0m"

@@ -20,7 +20,8 @@ from jobmon_core.system.lock import has_locks, lock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+    from jobmon_core.domain.channels import Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.delivery.send_queue import Entry
 
 _MAX_BYTES = 16 * 1024 * 1024

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import ChannelParser, Config, parse_config
+from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.system.files import make_folder, write_atomically
@@ -17,13 +17,14 @@ from jobmon_core.system.users import user_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobmon_core.domain.delivery.routing import ChannelType
     from jobmon_core.domain.node.hosts.settings import Host
 
 
 def read_config(
     path: Path,
     environment: Mapping[str, str],
-    channel_types: Mapping[str, ChannelParser],
+    channel_types: Mapping[str, ChannelType],
     backends: Sequence[str],
 ) -> Config:
     """Read and check the configuration; a missing file counts as an empty one.

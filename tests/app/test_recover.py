@@ -6,8 +6,8 @@ from pathlib import Path
 
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.lifecycle.start import MonitorStarter

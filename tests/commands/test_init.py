@@ -7,8 +7,8 @@ import json
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from tests.support.fake_discord import FakeDiscord

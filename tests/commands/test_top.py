@@ -11,12 +11,11 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.notify.terminal.channel import TerminalChannel
-from jobmon_core.notify.terminal.settings import FEED, TerminalSettings
+from jobmon_core.notify.channels.terminal import FEED, Terminal
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.drawn_screen import drawn_screen
@@ -191,7 +190,7 @@ def test_a_watched_job_is_followed_and_left_alone(shell: Shell) -> None:
 
 
 def test_a_message_for_the_terminal_rings_and_shows_its_title(shell: Shell, ctx: Context) -> None:
-    settings = TerminalSettings(str(ctx.home.root / FEED))
+    channel = Terminal(str(ctx.home.root / FEED))
     config = shell.home / "config.json"
     config.write_text('{"alerts": {"terminal": {"refresh_rate": 0.5}}}', encoding="utf-8")
     config.chmod(0o600)
@@ -201,6 +200,6 @@ def test_a_message_for_the_terminal_rings_and_shows_its_title(shell: Shell, ctx:
         message = Message(
             "12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", created_s=int(time.time())
         )
-        TerminalChannel(settings).deliver(OutboxEntry(message))
+        channel.deliver(OutboxEntry(message))
         screen.shows("train (12) failed")
         assert screen.terminal.written.count("\a") == 1

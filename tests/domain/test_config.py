@@ -15,8 +15,8 @@ from jobmon_core.domain.delivery.routing import OUTCOMES, RouteRule
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.node.telemetry.agent import AgentSettings
-from jobmon_core.notify.channels import parsers
-from jobmon_core.notify.discord.settings import Mentions
+from jobmon_core.domain.webhook import Mentions
+from jobmon_core.notify.channels import CHANNEL_TYPES
 from tests.support.webhooks import webhook_of
 
 BACKENDS = ("slurm", "local")
@@ -31,7 +31,7 @@ def no_file(path: str) -> str:
 
 
 def parsed(data: object, **environment: str) -> Config:
-    return parse_config(data, "config.json", parsers(), SecretSources(environment, no_file), BACKENDS)
+    return parse_config(data, "config.json", CHANNEL_TYPES, SecretSources(environment, no_file), BACKENDS)
 
 
 def faults(data: object, **environment: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert example.policy == Policy()
     assert example.backend == "slurm"
     assert [channel.name for channel in example.channels] == ["success", "error"]
-    assert [getattr(channel.settings, "mentions", None) for channel in example.channels] == [Mentions()] * 2
+    assert [getattr(channel.channel, "mentions", None) for channel in example.channels] == [Mentions()] * 2
     assert example.monitors == Config().monitors
     assert example.agent == AgentSettings()
     assert example.digest_from == Config().digest_from
@@ -165,7 +165,7 @@ def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
         return f"  {URL}\n"
 
     data = {"discord": {"error_webhook_file": "secret"}}
-    config = parse_config(data, "config.json", parsers(), SecretSources({}, read), BACKENDS)
+    config = parse_config(data, "config.json", CHANNEL_TYPES, SecretSources({}, read), BACKENDS)
     assert asked == ["secret"]
     assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
@@ -191,7 +191,7 @@ def test_mentions_are_users_and_roles() -> None:
     (channel,) = parsed(
         {"discord": {"error_webhook": URL, "mention_on_failure": ["<@12>", " <@&34> "]}}
     ).channels
-    assert getattr(channel.settings, "mentions", None) == Mentions(("12",), ("34",))
+    assert getattr(channel.channel, "mentions", None) == Mentions(("12",), ("34",))
 
 
 @pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])
@@ -334,7 +334,7 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
         "channels.e.webhook",
         "backend",
     ]
-    assert found[0] == f"channels.a.type: expected one of {', '.join(parsers())}, found 'pigeon'"
+    assert found[0] == f"channels.a.type: expected one of {', '.join(CHANNEL_TYPES)}, found 'pigeon'"
     assert found[1] == "channels.b.messages: expected success or error, found 'all'"
     assert TOKEN not in str(found)
 

@@ -12,10 +12,10 @@ from jobmon.views.model import details_json, status_json
 from jobmon.views.status import status_lines
 from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.overview import Overview
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.digests import digest_message
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
@@ -31,11 +31,11 @@ from jobmon_core.domain.many.autostart.command import (
 )
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
+from jobmon_core.domain.webhook import Mentions
 from jobmon_core.host.crontab import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
-from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.notify.discord import payload
-from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.observe.job_config import read_job_config
 from jobmon_core.observe.patterns.load import overlay, read_patterns
@@ -109,7 +109,7 @@ def config(data: bytes) -> None:
     path = written("config.json", text.encode("utf-8", "replace") if "\ufffd" not in text else data)
     environment = {"JOBMON_SUCCESS_WEBHOOK": variable} if variable else {}
     try:
-        parsed = read_config(path, environment, parsers(), ("slurm", "local"))
+        parsed = read_config(path, environment, CHANNEL_TYPES, ("slurm", "local"))
     except ConfigInvalid as invalid:
         assert invalid.faults  # noqa: PT017 - they must not be empty
         assert len(invalid.faults) <= len(data) + 1  # noqa: PT017 - the same

@@ -6,14 +6,13 @@ import json
 import re
 from typing import Any
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
 from jobmon_core.domain.redaction import redacted
-from jobmon_core.domain.webhook import Webhook, mask_webhooks
+from jobmon_core.domain.webhook import Mentions, Webhook, mask_webhooks
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.responses import interpret_response
-from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.system.http import HttpResponse
 from tests.fuzz.choices import SECRET, TOKEN, Choices, only_whole_secrets
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults

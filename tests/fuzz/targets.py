@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.lifecycle.sentinel import Sentinel

@@ -7,22 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import ConfiguredChannel, Level, Route
+from jobmon_core.domain.channels import DeliveryOutcome, Level, Receipt, Route, Tone
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.decide import Deliver, decide, wake_s
 from jobmon_core.domain.delivery.alert_rules import Mute, MutesAndAcks
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
-from jobmon_core.domain.delivery.outbox import (
-    Change,
-    DeliveryOutcome,
-    Message,
-    OutboxEntry,
-    Receipt,
-    Tone,
-    with_replacements,
-)
+from jobmon_core.domain.delivery.outbox import Change, Message, OutboxEntry, with_replacements
 from jobmon_core.domain.delivery.reminders import MAX_REMINDERS
-from jobmon_core.domain.delivery.routing import RouteRule
+from jobmon_core.domain.delivery.routing import ConfiguredChannel, RouteRule
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
@@ -32,11 +24,11 @@ from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.messages.alerts import AlertFiles
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
-from tests.support.mailbox_channel import MailboxSettings
+from tests.support.mailbox_channel import Mailbox
 
 BOTH = tuple(Route)
 CHANNELS = tuple(
-    ConfiguredChannel(name, "mailbox", BOTH, MailboxSettings(name)) for name in ("team", "phone", "pager")
+    ConfiguredChannel(name, "mailbox", BOTH, Mailbox(name)) for name in ("team", "phone", "pager")
 )
 TEAM, PHONE, PAGER = CHANNELS
 END = Message("12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", outcome=Outcome.FAILURE)
@@ -174,7 +166,7 @@ def test_what_one_channel_refuses_another_one_tells_once(home: Home) -> None:
 
 def test_a_log_file_and_a_screen_take_the_place_of_no_channel(home: Home) -> None:
     log, screen = PHONE._replace(kind="log"), PAGER._replace(kind="terminal", routes=())
-    late = ConfiguredChannel("late", "mailbox", (), MailboxSettings("late"))
+    late = ConfiguredChannel("late", "mailbox", (), Mailbox("late"))
     home.config = Config((TEAM, log, screen, late))
     home.answers = {"team": _GONE}
     home.queue(END)
@@ -262,7 +254,7 @@ def test_nothing_is_repeated_by_default(home: Home) -> None:
 
 
 def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home) -> None:
-    hook = ConfiguredChannel("on_event_1", "program", BOTH, MailboxSettings("hook"))
+    hook = ConfiguredChannel("on_event_1", "program", BOTH, Mailbox("hook"))
     home.config = Config((TEAM,), programs=(hook,), alerts=AlertSettings(per_hour=1))
     home.files.change_user(lambda _user: MutesAndAcks({"all": Mute(0, home.clock.now() + _HOUR_S)}))
     change = Message("12/state-1", Route.SUCCESS, Tone.RESOLVED, "a", changes=(Change("12", "", "RUNNING"),))
@@ -273,7 +265,7 @@ def test_programs_get_everything_at_once_whatever_is_muted_or_limited(home: Home
 
 
 def test_a_program_that_fails_is_reported_on_no_other_channel_and_not_run_again(home: Home) -> None:
-    hook = ConfiguredChannel("on_event_1", "program", BOTH, MailboxSettings("hook"))
+    hook = ConfiguredChannel("on_event_1", "program", BOTH, Mailbox("hook"))
     home.config = Config((TEAM,), programs=(hook,))
     home.answers = {"on_event_1": Receipt(DeliveryOutcome.GIVE_UP, "exit code 3")}
     home.queue(STALL)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.card import CardPhase, JobCard
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
@@ -52,7 +52,7 @@ class Cards:
 
     @property
     def fingerprint(self) -> str:
-        return self.ctx.configuration().channels_for(Route.SUCCESS)[0].settings.fingerprint
+        return self.ctx.configuration().channels_for(Route.SUCCESS)[0].channel.fingerprint
 
 
 @pytest.fixture

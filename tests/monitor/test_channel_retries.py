@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import ConfiguredChannel
+from jobmon_core.domain.channels import Receipt
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.system.helper import Helper
@@ -93,14 +94,15 @@ import sys
 from pathlib import Path
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+from jobmon_core.domain.channels import Tone
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.store.home import Home
 from jobmon_core.system.helper import Helper
 
 ctx = Context(Home(Path(sys.argv[1])), {{}})
 def send(channel, entry):
-    return ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+    return channel.channel.deliver(entry).receipt
 outbox = Outbox(ctx.configuration, send, Helper(), ctx.clock, ctx.dead_channels)
 message = Message("1/end", Route.ERROR, Tone.FAILURE, "it failed", created_s=1)
 for name in ("{case.kind}", "email"):

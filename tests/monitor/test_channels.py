@@ -11,8 +11,8 @@ import pytest
 
 from jobmon_core.app.setup import try_channels
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.monitor.job_monitor import JobMonitor

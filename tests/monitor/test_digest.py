@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.channels import ConfiguredChannel, Route
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox

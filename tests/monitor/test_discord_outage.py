@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import ConfiguredChannel, Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
+from jobmon_core.domain.channels import Receipt, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
-from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
@@ -55,7 +55,7 @@ class Day:
         self.jobs = [self._job(number) for number in range(JOBS)]
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return CHANNEL_TYPES[channel.kind].build(channel.settings).deliver(entry).receipt
+        return channel.channel.deliver(entry).receipt
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)
@@ -96,7 +96,7 @@ class Day:
 def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
     day = Day(tmp_path_factory.mktemp("day"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobmon_core.notify.discord.channel.send", day.discord)
+        patch.setattr("jobmon_core.system.http.send", day.discord)
         day.pass_by()
     return day
 

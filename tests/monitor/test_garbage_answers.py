@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.job_monitor import JobMonitor

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.card import JobCard
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob

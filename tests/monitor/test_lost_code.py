@@ -13,8 +13,8 @@ from subprocess import Popen
 import pytest
 
 import jobmon_core
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.adopt import JobOffers
 from jobmon_core.system.lock import acquire

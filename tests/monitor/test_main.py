@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle import process_state
 from jobmon_core.lifecycle.process_state import ProcessState

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.delivery.stored_message import KEPT_S, StoredMessage
 from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender, keep_sending
 from jobmon_core.notify.channels import CHANNEL_TYPES

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob

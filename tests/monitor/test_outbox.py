@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import ConfiguredChannel, Route
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox, reopen
@@ -97,7 +98,7 @@ def test_an_attempt_that_cannot_be_saved_is_not_made(tmp_path: Path) -> None:
 
 def test_the_configuration_is_read_anew_for_every_attempt() -> None:
     def send(channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
-        return Receipt(DeliveryOutcome.CHANNEL_DEAD, channel.settings.fingerprint)
+        return Receipt(DeliveryOutcome.CHANNEL_DEAD, channel.channel.fingerprint)
 
     bench = Bench(send)
     assert str(HOOK) in bench.deliver().given_up

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.channels import DeadChannels, SendQueues
 from tests.support.no_locks import refuse_locks

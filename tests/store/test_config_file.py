@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.config_file import read_config, write_config
 
 URL = "https://discord.com/api/webhooks/123456789012345678/tOkEn-0123456789"
@@ -22,12 +22,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_missing_file_is_an_empty_configuration(path: Path) -> None:
-    assert read_config(path, {}, parsers(), BACKENDS) == Config()
+    assert read_config(path, {}, CHANNEL_TYPES, BACKENDS) == Config()
 
 
 def test_a_configuration_written_is_the_configuration_read(path: Path) -> None:
     write_config(path, {"discord": {"error_webhook": URL}, "backend": "local"})
-    config = read_config(path, {}, parsers(), BACKENDS)
+    config = read_config(path, {}, CHANNEL_TYPES, BACKENDS)
     assert config.backend == "local"
     assert config.channel("error") is not None
 
@@ -56,20 +56,20 @@ def test_an_unreadable_file_is_a_fault_that_names_it(path: Path, content: bytes,
     path.write_bytes(content)
     path.chmod(0o600)
     with pytest.raises(ConfigInvalid, match=why) as caught:
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
     assert str(path) in str(caught.value)
 
 
 def test_a_byte_order_mark_is_no_fault(path: Path) -> None:
     path.write_bytes(b'\xef\xbb\xbf{"monitors": {"at_most": 3}}')
     path.chmod(0o600)
-    assert read_config(path, {}, parsers(), BACKENDS).monitors == 3
+    assert read_config(path, {}, CHANNEL_TYPES, BACKENDS).monitors == 3
 
 
 def test_a_folder_in_its_place_is_a_fault(path: Path) -> None:
     path.mkdir()
     with pytest.raises(ConfigInvalid, match=r"cannot be read: Is a directory$"):
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
 
 
 def test_a_relative_webhook_file_is_found_beside_the_configuration(path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_relative_webhook_file_is_found_beside_the_configuration(path: Path) -
     (path.parent / "secret").mkdir()
     (path.parent / "secret" / "error").write_text(f"{URL}\n", encoding="utf-8")
     (path.parent / "secret" / "error").chmod(0o600)
-    assert read_config(path, {}, parsers(), BACKENDS).channel("error") is not None
+    assert read_config(path, {}, CHANNEL_TYPES, BACKENDS).channel("error") is not None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_webhook_file_that_cannot_be_read_is_a_fault_among_the_others(path: Pa
     (path.parent / "binary").write_bytes(b"\xff\xfe")
     write_config(path, {"discord": {"error_webhook_file": name}, "backend": "pbs"})
     with pytest.raises(ConfigInvalid, match="cannot read ") as caught:
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
     assert len(caught.value.faults) == 2
     assert "None" not in str(caught.value)
 
@@ -97,11 +97,11 @@ def test_a_configuration_that_others_can_read_is_refused_with_the_remedy(path: P
     write_config(path, {"backend": "local"})
     path.chmod(mode)
     with pytest.raises(ConfigInvalid, match=f"its mode is {mode:04o}: run `chmod 600 {path}`$") as caught:
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
     assert str(caught.value).startswith(f"{path} is not usable:")
     assert stat.S_IMODE(path.stat().st_mode) == mode
     path.chmod(0o400)
-    assert read_config(path, {}, parsers(), BACKENDS).backend == "local"
+    assert read_config(path, {}, CHANNEL_TYPES, BACKENDS).backend == "local"
 
 
 def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     write_config(path, {})
     path.chmod(0o644)
     with pytest.raises(ConfigInvalid) as caught:
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
     command = caught.value.faults[0].split("`")[1]
     assert shlex.split(command) == ["chmod", "600", str(path)]
 
@@ -121,7 +121,7 @@ def test_a_configuration_of_another_user_is_refused_with_another_remedy(path: Pa
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
     with pytest.raises(ConfigInvalid, match="it belongs to 12345 and its mode is 0644: use a copy"):
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)
 
 
 def test_a_webhook_file_that_others_can_read_is_refused(path: Path) -> None:
@@ -132,4 +132,4 @@ def test_a_webhook_file_that_others_can_read_is_refused(path: Path) -> None:
     with pytest.raises(
         ConfigInvalid, match=f"it holds a secret, but its mode is 0644: run `chmod 600 {secret}`"
     ):
-        read_config(path, {}, parsers(), BACKENDS)
+        read_config(path, {}, CHANNEL_TYPES, BACKENDS)

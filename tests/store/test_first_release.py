@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.channels import Tone
+from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.job.tracking.model import AccountingStatus, Source, WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.jobs import JobStore, Unreadable

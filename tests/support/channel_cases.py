@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
+from jobmon_core.domain.delivery.routing import Channel
 from jobmon_core.domain.logs.diagnosis.model import Quote
-from jobmon_core.notify.apprise_url.channel import AppriseChannel
-from jobmon_core.notify.base import Channel
-from jobmon_core.notify.channels import CHANNEL_TYPES, parsers
+from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.notify.http_channel import HttpChannel
 
 NOW = 1_754_500_000
@@ -78,18 +76,15 @@ ENTRY = OutboxEntry(FAILED, attempts=1, attempt_since_s=NOW + 1.0, channel="c")
 def config_of(data: dict[str, Any], **environment: str) -> Config:
     """Return the configuration that ``data`` describes."""
     secrets = SecretSources(environment, _no_file, "/home/me/jobmon")
-    return parse_config(data, "config.json", parsers(), secrets, ("slurm",))
+    return parse_config(data, "config.json", CHANNEL_TYPES, secrets, ("slurm",))
 
 
 def channel_at(case: Case, url: str, *, timeout_s: float = 30.0, **keys: object) -> Channel:
     """Return a channel to the server at a URL."""
     config = config_of({"channels": {"c": {**case.keys(url), **keys}}})
     (configured,) = config.channels
-    channel = CHANNEL_TYPES[configured.kind].build(configured.settings)
-    if isinstance(channel, HttpChannel):
-        return replace(channel, timeout_s=timeout_s)
-    assert isinstance(channel, AppriseChannel)
-    return channel
+    channel = configured.channel
+    return channel._replace(timeout_s=timeout_s) if isinstance(channel, HttpChannel) else channel
 
 
 def _no_file(path: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.states import JobState, Outcome

@@ -6,55 +6,48 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.config import ChannelParser
+from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
 from jobmon_core.domain.config_section import Section
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
-from jobmon_core.notify.base import AttemptResult, ChannelType
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxSettings:
-    """The folder that gets the messages."""
-
-    folder: str
-
-    @property
-    def fingerprint(self) -> str:
-        """The folder: it is no secret."""
-        return f"mailbox {self.folder}"
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.routing import ChannelType
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
     """Writes each message as a numbered file; a missing folder is an unreachable channel."""
 
-    settings: MailboxSettings
+    folder: str
 
     @property
     def name(self) -> str:
         """The folder."""
-        return f"mailbox ({self.settings.folder})"
+        return f"mailbox ({self.folder})"
+
+    @property
+    def fingerprint(self) -> str:
+        """The folder: it is no secret."""
+        return f"mailbox {self.folder}"
 
     def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Write what identifies the message."""
-        folder = Path(self.settings.folder)
+        folder = Path(self.folder)
         if not folder.is_dir():
             why = "the folder is missing"
             return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why), "create the folder")
         text = {"id": entry.message.id, "title": entry.message.title, "repeat": entry.maybe_delivered}
         (folder / f"{len(list(folder.iterdir())):03}.json").write_text(json.dumps(text), "utf-8")
-        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+        return ACCEPTED
 
 
-def _settings(section: Section) -> MailboxSettings | None:
+def _parse(section: Section) -> Mailbox | None:
     folder = section.text("folder")
     if not folder:
         section.fault("folder", "missing")
         return None
-    return MailboxSettings(folder)
+    return Mailbox(folder)
 
 
-MAILBOX = ChannelType(ChannelParser(_settings), Mailbox)
+MAILBOX = ChannelType(_parse)
 
 
 def messages_in(folder: Path) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.channels import ConfiguredChannel, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.settings import DiscordSettings
+from jobmon_core.notify.discord.channel import DiscordChannel
 
 
 def with_webhooks(success: Webhook | None = None, error: Webhook | None = None) -> Config:
@@ -13,7 +14,7 @@ def with_webhooks(success: Webhook | None = None, error: Webhook | None = None) 
     webhooks = {Route.SUCCESS: success, Route.ERROR: error}
     return Config(
         tuple(
-            ConfiguredChannel(route.value, "discord", (route,), DiscordSettings(webhook))
+            ConfiguredChannel(route.value, "discord", (route,), DiscordChannel(webhook))
             for route, webhook in webhooks.items()
             if webhook
         )
@@ -23,4 +24,4 @@ def with_webhooks(success: Webhook | None = None, error: Webhook | None = None) 
 def webhook_of(config: Config, name: str) -> Webhook | None:
     """Return the webhook of one of the channels of a configuration."""
     channel = config.channel(name)
-    return channel.settings.webhook if channel and isinstance(channel.settings, DiscordSettings) else None
+    return channel.channel.webhook if channel and isinstance(channel.channel, DiscordChannel) else None

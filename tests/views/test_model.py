@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views import model
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import (
     AccountingStatus,
     End,

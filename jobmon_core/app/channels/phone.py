@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.setup import existing_config, save_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.notify.ntfy.settings import SERVER, NtfySettings
+from jobmon_core.notify.channels.ntfy import SERVER
+from jobmon_core.notify.http_channel import HttpChannel
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -51,8 +52,8 @@ def set_up_phone(ctx: Context) -> PhoneTopic:
 
 def _existing(ctx: Context) -> PhoneTopic:
     channel = ctx.configuration().channel(CHANNEL)
-    if channel is None or not isinstance(channel.settings, NtfySettings):
+    if channel is None or channel.kind != "ntfy" or not isinstance(channel.channel, HttpChannel):
         fault = f"channels.{CHANNEL}: not a channel of ntfy; rename it, then run `jobmon init --phone` again"
         raise ConfigInvalid(str(ctx.home.config), [fault])
-    settings = channel.settings
-    return PhoneTopic(settings.server.url.rstrip("/"), settings.topic.value, is_new=False)
+    server, _, topic = channel.channel.page.rpartition("/")
+    return PhoneTopic(server, topic, is_new=False)

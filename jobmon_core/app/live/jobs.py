@@ -16,8 +16,7 @@ from jobmon_core.app.live.telemetry import LiveAgents
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.duplicates import without_duplicates
-from jobmon_core.notify.terminal.channel import read_lines
-from jobmon_core.notify.terminal.settings import FEED, REFRESH_S, TerminalSettings
+from jobmon_core.notify.channels.terminal import FEED, REFRESH_S, Terminal, read_lines
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
 
@@ -195,8 +194,8 @@ def refresh_s(ctx: Context) -> float:
         channels = ctx.configuration().channels
     except ConfigInvalid:
         return REFRESH_S  # other commands report the faults
-    settings = (channel.settings for channel in channels)
-    return next((each.refresh_s for each in settings if isinstance(each, TerminalSettings)), REFRESH_S)
+    terminals = (each.channel for each in channels if isinstance(each.channel, Terminal))
+    return next((terminal.refresh_s for terminal in terminals), REFRESH_S)
 
 
 def _read_message(path: Path) -> LiveMessage | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from jobmon_core.domain.channels import Level
+from jobmon_core.domain.channels import Level, Tone
 from jobmon_core.domain.delivery.alert_rules import (
     HOUR_S,
     MUTED,
@@ -23,7 +23,7 @@ from jobmon_core.domain.delivery.alert_rules import (
 )
 from jobmon_core.domain.delivery.alert_settings import AlertSettings
 from jobmon_core.domain.delivery.digests import held_back_message
-from jobmon_core.domain.delivery.outbox import OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 
 RECHECK_S = 300.0  # between two looks at a held message: a mute may end early
 _QUIET_RECHECK_S = 3600.0  # quiet hours only change with the configuration, or with daylight saving time

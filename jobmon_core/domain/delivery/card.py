@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
-from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.channels import Receipt, Tone
+from jobmon_core.domain.delivery.outbox import Field
 
 
 class CardTone(StrEnum):
@@ -54,3 +56,21 @@ class JobCard:
     def is_open(self) -> bool:
         """Whether it is posted and may still be edited."""
         return bool(self.message_id) and not self.closed
+
+
+@runtime_checkable
+class CardChannel(Protocol):
+    """A channel whose messages can be edited, so that one of them can show a job as it is now."""
+
+    @property
+    def fingerprint(self) -> str:
+        """See `Channel`."""
+
+    def post_card(self, card: Card, at_s: float) -> tuple[Receipt, str]:
+        """Make one attempt to post a card of ``at_s`` (Unix seconds), which notifies nobody.
+
+        Return its result, and the id by which the card can be edited; empty without one.
+        """
+
+    def edit_card(self, message_id: str, card: Card, at_s: float) -> Receipt:
+        """Make one attempt to replace the content of a posted card by that of ``at_s`` (Unix seconds)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from jobmon_core.domain.delivery.outbox import Receipt
+from jobmon_core.domain.channels import Receipt
 
 MAX_CARDS = 10  # of jobs that have not ended
 _MAX_PENDING = 5  # a pending job gets a card only while fewer cards than this exist

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.delivery.send_queue import Entry
 from jobmon_core.domain.redaction import redacted
 

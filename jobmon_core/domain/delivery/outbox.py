@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import ClassVar
 
-from jobmon_core.domain.channels import ConfiguredChannel, Level, Route
+from jobmon_core.domain.channels import DeliveryOutcome, Level, Receipt, Route, Tone
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -17,24 +16,6 @@ _MAX_WAIT_S = 300.0
 # the last one after more than 72 hours: longer than a weekend without a network
 _UNCONFIRMED_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 86_400.0, 86_400.0)
 _ARRIVAL_S = 10.0  # a request may still arrive for this long after its sender was killed
-
-
-class Tone(StrEnum):
-    """How a message looks: its colour and its symbol."""
-
-    SUCCESS = "success"  # green
-    FAILURE = "failure"  # red
-    CANCELLED = "cancelled"  # grey
-    ATTENTION = "attention"  # amber: the user should look, though no failure is known
-    RESOLVED = "relief"  # blue: what needed attention is over
-
-    @property
-    def usual_level(self) -> Level:
-        """The level of a message of this tone that states none."""
-        return _USUAL_LEVELS.get(self, Level.INFO)
-
-
-_USUAL_LEVELS = {Tone.FAILURE: Level.CRITICAL, Tone.ATTENTION: Level.WARNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +81,6 @@ class Message:
     def level(self) -> Level:
         """How urgent the message is."""
         return self.stated_level or self.tone.usual_level
-
-
-class DeliveryOutcome(StrEnum):
-    """The result of one attempt to deliver a message."""
-
-    DELIVERED = "delivered"
-    TRY_AGAIN = "try again"
-    MAYBE_DELIVERED = "maybe delivered"  # sent without a response: a repeat may be a duplicate
-    REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may be accepted
-    CHANNEL_DEAD = "channel dead"  # the channel will accept no message at all
-    GIVE_UP = "give up"  # no further attempt is to be made, for a reason of this message alone
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The result of one attempt, its reason, and the wait that the channel asks for."""
-
-    outcome: DeliveryOutcome
-    why: str = ""  # empty after a success
-    retry_after_s: float | None = None  # None if the channel asks for none
-    for_all: bool = False  # the cause affects every message to this channel, not just this one
-
-    @property
-    def is_delivered(self) -> bool:
-        """Whether the channel accepted the message."""
-        return self.outcome is DeliveryOutcome.DELIVERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,30 +255,3 @@ def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> Ou
         why = f"sent {attempts} times without a response ({receipt.why}); it has probably arrived"
         return replace(entry, given_up=why)
     return replace(entry, next_try_s=now_s + _UNCONFIRMED_WAITS_S[attempts - 1])
-
-
-def takeover(
-    entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
-) -> OutboxEntry | None:
-    """Return the entry by which another channel gets a message that was given up.
-
-    None if it is not needed, or if no other channel can take over.
-
-    ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
-    channel takes over from one that took over itself.
-    """
-    if not entry.given_up or not entry.channel or entry.instead_of:
-        return None
-    names = {channel.name for channel in routed} - {entry.channel}
-    usable = [channel for channel in working if channel.settings.fingerprint != entry.fingerprint]
-    usable.sort(key=lambda channel: channel.name not in names)  # first those that get such messages anyway
-    # no fingerprint: the channel is not configured any more. If it was only renamed, its new name is among
-    # ``names``, but that channel did not get the message
-    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
-    if not usable or is_told_anyway:
-        return None
-    note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
-    message = replace(entry.message, fields=(note, *entry.message.fields))
-    return OutboxEntry(
-        message, channel=usable[0].name, instead_of=entry.channel, maybe_delivered=entry.maybe_delivered
-    )

@@ -1,11 +1,13 @@
-"""Reminders of a critical message that nobody acknowledged, at growing intervals."""
+"""What follows an attempt: reminders of a critical message, or another channel that takes a message over."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Level
-from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.outbox import Field, OutboxEntry
+from jobmon_core.domain.delivery.routing import ConfiguredChannel
 
 MAX_REMINDERS = 8  # if the first one comes after 10 minutes, the last one comes after 42 hours
 HELD = "not acknowledged"
@@ -62,3 +64,30 @@ def after_ack(entry: OutboxEntry, acked_s: float | None, now_s: float) -> Outbox
         return replace(entry, counted=ACKNOWLEDGED, held="", held_until_s=None)
     is_early = entry.held == HELD and entry.held_until_s is not None and now_s < entry.held_until_s
     return wait_for_ack(entry, now_s) if is_early else entry
+
+
+def takeover(
+    entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
+) -> OutboxEntry | None:
+    """Return the entry by which another channel gets a message that was given up.
+
+    None if it is not needed, or if no other channel can take over.
+
+    ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
+    channel takes over from one that took over itself.
+    """
+    if not entry.given_up or not entry.channel or entry.instead_of:
+        return None
+    names = {channel.name for channel in routed} - {entry.channel}
+    usable = [channel for channel in working if channel.channel.fingerprint != entry.fingerprint]
+    usable.sort(key=lambda channel: channel.name not in names)  # first those that get such messages anyway
+    # no fingerprint: the channel is not configured any more. If it was only renamed, its new name is among
+    # ``names``, but that channel did not get the message
+    is_told_anyway = bool(entry.fingerprint) and any(channel.name in names for channel in usable)
+    if not usable or is_told_anyway:
+        return None
+    note = Field("Instead of", f"channel {entry.channel}: {entry.given_up}")
+    message = replace(entry.message, fields=(note, *entry.message.fields))
+    return OutboxEntry(
+        message, channel=usable[0].name, instead_of=entry.channel, maybe_delivered=entry.maybe_delivered
+    )

@@ -1,20 +1,52 @@
-"""Which channels get a message: the routes of the configuration."""
+"""The channels of the configuration, and which of them get a message."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from jobmon_core.domain.channels import Level
+from jobmon_core.domain.channels import AttemptResult, Level, Route, Tone
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:  # `jobmon submit` imports this module, and its user waits
-    from jobmon_core.domain.delivery.outbox import Message
+    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
 DOUBTFUL = "doubtful"  # a success that the log or the outputs speak against
 OUTCOMES = (*(outcome.value for outcome in Outcome), DOUBTFUL)
+
+
+class Channel(Protocol):
+    """One destination of messages, immutable."""
+
+    @property
+    def name(self) -> str:
+        """The name shown to users, without the secret."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that identifies the destination without revealing a secret; safe for state files."""
+
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+        """Make one attempt to send a message; the caller must have recorded the attempt."""
+
+
+class ChannelType(NamedTuple):
+    """How one type of channel is read from the configuration. Both functions report faults to the section."""
+
+    parse: Callable[[Section], Channel | None]  # reads one object under "channels"
+    # the channels of the type's own top-level section, named like the type; their names are reserved
+    own_section: Callable[[Section], tuple[ConfiguredChannel, ...]] | None = None
+
+
+class ConfiguredChannel(NamedTuple):
+    """One channel of the configuration."""
+
+    name: str
+    kind: str  # the value of ``type`` in the configuration
+    routes: tuple[Route, ...]  # of the key ``messages``; not the rules of the key ``routes``
+    channel: Channel
 
 
 class RouteRule(NamedTuple):
@@ -37,8 +69,6 @@ class RouteRule(NamedTuple):
 
 
 def _outcome(message: Message) -> str | None:
-    from jobmon_core.domain.delivery.outbox import Tone  # not at the top, so that submit need not wait
-
     is_doubtful = message.outcome is Outcome.SUCCESS and message.tone is Tone.ATTENTION
     return DOUBTFUL if is_doubtful else message.outcome
 

@@ -26,15 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
-    OutboxEntry,
-    Receipt,
-    Tone,
-    apply_receipt,
-    lose_track,
-    mark_attempt,
-)
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Tone
+from jobmon_core.domain.delivery.outbox import OutboxEntry, apply_receipt, lose_track, mark_attempt
 
 DIGEST_PACE_S = 15.0
 DIGEST_TIMEOUT_S = 20.0  # of an attempt to send a digest

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.delivery.card import Card, CardTone
-from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, rate, size
 from jobmon_core.domain.job.job_progress import JobProgress

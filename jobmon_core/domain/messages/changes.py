@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Change, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Change, Message, OutboxEntry
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy

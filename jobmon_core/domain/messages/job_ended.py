@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from jobmon_core.domain.before.pending.wait import is_worth_saying, wait_of, wait_text
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.humanize import count, duration, listed, size
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
 from jobmon_core.domain.job.efficiency.text import efficiency_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobmon_core.domain.backends import url_of, uses_slurm
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.ray_reasons import ray_problem
 from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message
 
 MAX_TITLE_CHARS = 200
 MAX_TEXT_CHARS = 3_500

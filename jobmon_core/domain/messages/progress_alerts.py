@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.backends import uses_slurm
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint, Verdict
 from jobmon_core.domain.job.tracking.model import WatchedJob

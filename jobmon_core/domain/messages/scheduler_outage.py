@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from jobmon_core.domain.backends import OutageWords
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.tracking.model import AccountingStatus, WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy

@@ -12,9 +12,9 @@ from jobmon_core.domain.delivery.reminders import after_ack
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.alert_settings import AlertSettings
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
+    from jobmon_core.domain.delivery.routing import ConfiguredChannel
     from jobmon_core.store.messages.alerts import AlertFiles
 
 
@@ -42,7 +42,7 @@ class AlertGate:
         if user.mutes:
             targets = targets_of(self.state_id, self.groups(message), message.kind)
             muted_until_s = user.muted_until_s(targets, now_s)
-        fingerprint = channel.settings.fingerprint
+        fingerprint = channel.channel.fingerprint
         is_limited = muted_until_s is not None or settings.limits_messages or entry.is_carrier
         if not (is_limited or self.files.has_history(fingerprint)):
             return replace(entry, held="", held_until_s=None)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.delivery.card import CardTone
-from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.delivery.outbox import Field
+from jobmon_core.domain.webhook import Mentions
 from jobmon_core.notify.clean_text import clean, cut_middle, is_visible, one_line
-from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.plain_text import delay, fit, timestamp
 
 if TYPE_CHECKING:

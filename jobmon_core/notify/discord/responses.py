@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.notify.base import AttemptResult
+from jobmon_core.domain.channels import AttemptResult, DeliveryOutcome, Receipt
 from jobmon_core.notify.clean_text import cut_middle, one_line
 from jobmon_core.notify.http_channel import DEAD, LATER, REFUSED, REPORT, seconds
 from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent, SendResult

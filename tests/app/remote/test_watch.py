@@ -13,8 +13,8 @@ import requests  # noqa: F401 - a helper, which is a fork, then need not load it
 
 from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, UnknownJob
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob

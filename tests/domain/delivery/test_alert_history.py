@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.channels import Level, Route
+from jobmon_core.domain.channels import Level, Route, Tone
 from jobmon_core.domain.delivery.alert_history import AlertHistory, admit
 from jobmon_core.domain.delivery.alert_rules import Situation
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.system.json_codec import from_json, to_json
 
 LIMITED = AlertSettings(per_hour=1)

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt
 from jobmon_core.domain.delivery.card_budget import (
     CardBudget,
     CardTurn,
     record_card_result,
     request_card_turn,
 )
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 
 DELIVERED = Receipt(DeliveryOutcome.DELIVERED)
 

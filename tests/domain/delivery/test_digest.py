@@ -6,16 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
-    Message,
-    OutboxEntry,
-    Receipt,
-    Tone,
-    apply_receipt,
-    mark_attempt,
-)
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, apply_receipt, mark_attempt
 from jobmon_core.domain.delivery.send_queue import (
     DIGEST_PACE_S,
     TAKEN_LIMIT_S,

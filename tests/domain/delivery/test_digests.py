@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.digests import digest_message
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.delivery.send_queue import Entry, Offer
+from jobmon_core.domain.webhook import Mentions
 from jobmon_core.notify.discord.payload import full, plain
-from jobmon_core.notify.discord.settings import Mentions
 from tests.support.discord_rules import faults
 
 FAILED = Message("1/end", Route.ERROR, Tone.FAILURE, "train (1) failed: CUDA out of memory", created_s=900)

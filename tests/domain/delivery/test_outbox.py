@@ -4,17 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
-    Message,
-    OutboxEntry,
-    Receipt,
-    Tone,
-    apply_receipt,
-    mark_attempt,
-    retry_wait_s,
-)
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, apply_receipt, mark_attempt, retry_wait_s
 
 MESSAGE = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
 ENTRY = OutboxEntry(MESSAGE)

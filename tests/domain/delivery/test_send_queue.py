@@ -1,17 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
 from jobmon_core.domain.delivery import send_queue
-from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
-    Message,
-    OutboxEntry,
-    Receipt,
-    Tone,
-    apply_receipt,
-)
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, apply_receipt
 from jobmon_core.domain.delivery.send_queue import PACE_S, SendQueue, record_result
 
 NOW = 1_000_000.0
@@ -34,7 +25,7 @@ OLD, YOUNG = message("z", 900_000), message("a", 950_000)
 
 def failed(queue: SendQueue, what: Message, receipt: Receipt, now_s: float) -> SendQueue:
     """The queue after an attempt that failed with a wait of 100 s."""
-    waiting = apply_receipt(OutboxEntry(what, attempts=1), replace(receipt, retry_after_s=100.0), now_s)
+    waiting = apply_receipt(OutboxEntry(what, attempts=1), receipt._replace(retry_after_s=100.0), now_s)
     return record_result(queue, waiting, receipt, now_s)
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.delivery.card import Card, CardTone
-from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind

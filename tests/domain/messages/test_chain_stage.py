@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.job_settings import ChainStage, JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line, MeasuredUse
 from jobmon_core.domain.messages.job_ended import job_ended_messages

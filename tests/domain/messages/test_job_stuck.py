@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Route, Tone
 from tests.support.play import Play, record, row, sacct_row
 
 

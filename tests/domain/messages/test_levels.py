@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.channels import Level, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.messages.levels import level_of

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Level, Route, Tone
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts

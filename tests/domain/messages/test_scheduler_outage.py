@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.decide import Step
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice, current_outage, may_notify
 from jobmon_core.domain.slurm.states import Outcome

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import DeliveryOutcome, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.notify.discord.settings import DiscordSettings
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 from tests.support.discord_form import SentFile
@@ -26,7 +25,7 @@ def entry(tmp_path: Path) -> OutboxEntry:
 
 
 def deliver(discord: FakeDiscord, entry: OutboxEntry) -> DeliveryOutcome:
-    channel = DiscordChannel(DiscordSettings(Webhook.parse(discord.error_url)), timeout_s=30.0)
+    channel = DiscordChannel(Webhook.parse(discord.error_url), timeout_s=30.0)
     return channel.deliver(entry).receipt.outcome
 
 

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import DeliveryOutcome, Route, Tone
 from jobmon_core.domain.delivery.card import Card, CardTone
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Field, Tone
+from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.channel import DiscordCards
-from jobmon_core.notify.discord.settings import DiscordSettings
+from jobmon_core.notify.discord.channel import DiscordChannel
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 from tests.support.fake_discord import FakeDiscord
@@ -18,18 +17,18 @@ ENDED = Card(Tone.SUCCESS, "train (12) completed in 3h 12m")
 SUPPRESS_NOTIFICATIONS = 4096
 
 
-def cards(discord: FakeDiscord, thread: str = "") -> DiscordCards:
-    return DiscordCards(DiscordSettings(Webhook.parse(discord.success_url + thread)), timeout_s=30.0)
+def cards(discord: FakeDiscord, thread: str = "") -> DiscordChannel:
+    return DiscordChannel(Webhook.parse(discord.success_url + thread), card_timeout_s=30.0)
 
 
 def posted(discord: FakeDiscord) -> str:
-    return cards(discord).post_card(CARD, NOW_S).message_id
+    return cards(discord).post_card(CARD, NOW_S)[1]
 
 
 def test_a_card_is_posted_silently_as_one_embed(discord: FakeDiscord) -> None:
-    result = cards(discord).post_card(CARD, NOW_S)
-    assert result.receipt.outcome is DeliveryOutcome.DELIVERED
-    assert result.message_id.isdigit()
+    receipt, message_id = cards(discord).post_card(CARD, NOW_S)
+    assert receipt.outcome is DeliveryOutcome.DELIVERED
+    assert message_id.isdigit()
     (payload,) = discord.received(Route.SUCCESS)
     assert payload["flags"] == SUPPRESS_NOTIFICATIONS
     assert "content" not in payload
@@ -53,7 +52,7 @@ def test_an_edit_replaces_the_content_of_the_same_message(discord: FakeDiscord) 
 
 def test_a_card_in_a_thread_is_edited_there(discord: FakeDiscord) -> None:
     in_thread = cards(discord, "?thread_id=42")
-    in_thread.edit_card(in_thread.post_card(CARD, NOW_S).message_id, ENDED, NOW_S)
+    in_thread.edit_card(in_thread.post_card(CARD, NOW_S)[1], ENDED, NOW_S)
     assert [attempt.path.partition("?")[2] for attempt in discord.attempts] == [
         "wait=true&thread_id=42",
         "thread_id=42",
@@ -91,8 +90,8 @@ def test_the_answer_to_an_edit_is_interpreted(
 @pytest.mark.parametrize("body", [b"{}", b"[]", b'{"id": 5}', b'{"id": "../../evil"}', b'{"id": "1"'])
 def test_a_response_without_a_message_id_gives_none(discord: FakeDiscord, body: bytes) -> None:
     discord.script(Scripted(200, body=body, saves=True))
-    result = cards(discord).post_card(CARD, NOW_S)
-    assert result.message_id == ""
+    _, message_id = cards(discord).post_card(CARD, NOW_S)
+    assert message_id == ""
 
 
 def test_a_card_is_within_the_limits_whatever_its_texts(discord: FakeDiscord) -> None:

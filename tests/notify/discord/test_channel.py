@@ -3,19 +3,11 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core import __version__
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import (
-    DeliveryOutcome,
-    Message,
-    OutboxEntry,
-    Tone,
-    apply_receipt,
-    mark_attempt,
-)
-from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import Channel
+from jobmon_core.domain.channels import DeliveryOutcome, Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, apply_receipt, mark_attempt
+from jobmon_core.domain.delivery.routing import Channel
+from jobmon_core.domain.webhook import Mentions, Webhook
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.notify.discord.settings import DiscordSettings, Mentions
 from jobmon_core.notify.test_message import worst_case_message
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
@@ -28,7 +20,7 @@ ENTRY = OutboxEntry(
 
 
 def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
-    return DiscordChannel(DiscordSettings(Webhook.parse(url), mentions or Mentions()), timeout_s=20.0)
+    return DiscordChannel(Webhook.parse(url), mentions or Mentions(), timeout_s=20.0)
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
@@ -125,6 +117,6 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
 
 def test_a_channel_is_named_without_its_secret() -> None:
     webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
-    channel: Channel = DiscordChannel(DiscordSettings(webhook))
+    channel: Channel = DiscordChannel(webhook)
     assert channel.name == "Discord (discord.com …8899)"
     assert "s3cret" not in repr(channel)

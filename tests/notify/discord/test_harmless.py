@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
+from jobmon_core.domain.webhook import Mentions
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.settings import Mentions
 
 _GITHUB = "ghp_" + "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8Yz1Ab2Cd3Ef"
 _BLANK = Message("8123/end", Route.ERROR, Tone.FAILURE, "train (8123) failed")

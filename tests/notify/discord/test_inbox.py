@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import DeliveryOutcome, Route, Tone
 from jobmon_core.domain.delivery.card import Card, CardTone
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.discord.channel import DiscordCards, DiscordChannel
+from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
-from jobmon_core.notify.discord.settings import DiscordSettings
 from jobmon_core.system.http import HttpRequest, HttpResponse
 from jobmon_core.system.http import send as send_request
 
@@ -45,7 +44,7 @@ def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, st
 
 
 def test_a_message_of_jobmon_arrives_on_its_route(inbox: Inbox) -> None:
-    channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
+    channel = DiscordChannel(Webhook.parse(inbox.error_url))
     receipt = channel.deliver(OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
     assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 60)
@@ -60,9 +59,9 @@ def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
 
 
 def test_a_card_is_edited_as_in_discord(inbox: Inbox) -> None:
-    cards = DiscordCards(DiscordSettings(Webhook.parse(inbox.success_url)))
-    posted = cards.post_card(Card(CardTone.RUNNING, "it is running"), 1_754_500_000)
-    receipt = cards.edit_card(posted.message_id, Card(Tone.SUCCESS, "it completed"), 1_754_500_060)
+    cards = DiscordChannel(Webhook.parse(inbox.success_url))
+    _, message_id = cards.post_card(Card(CardTone.RUNNING, "it is running"), 1_754_500_000)
+    receipt = cards.edit_card(message_id, Card(Tone.SUCCESS, "it completed"), 1_754_500_060)
     assert receipt.outcome is DeliveryOutcome.DELIVERED
     received = inbox.wait_for(2, 5)
     assert [each.is_edit for each in received] == [False, True]
@@ -129,7 +128,7 @@ def test_an_attached_file_is_named_with_its_size(inbox: Inbox, tmp_path: Path) -
     path = tmp_path / "12.diagnostics.txt"
     path.write_text("x" * 2048, encoding="ascii")
     message = Message("m", Route.ERROR, Tone.FAILURE, "train failed", attachment=str(path))
-    channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
+    channel = DiscordChannel(Webhook.parse(inbox.error_url))
     assert channel.deliver(OutboxEntry(message)).receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 60)
     assert received.payload["content"] == "❌ train failed"

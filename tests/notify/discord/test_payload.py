@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.logs.diagnosis.model import Quote
+from jobmon_core.domain.webhook import Mentions
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
 from tests.support.discord_markdown import parse
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults, total

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome
+from jobmon_core.domain.channels import DeliveryOutcome
 from jobmon_core.notify.discord.responses import flatten, interpret_response
 from jobmon_core.system.http import HttpResponse, MaybeSent, NotSent
 from tests.support import discord_answers as answers

@@ -8,15 +8,14 @@ from jobmon.views.top.session import Session
 from jobmon.views.top.state import Key
 from jobmon_core.app.live.jobs import LiveJobs
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import End, Source
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.notify.terminal.channel import TerminalChannel
-from jobmon_core.notify.terminal.settings import FEED, TerminalSettings
+from jobmon_core.notify.channels.terminal import FEED, Terminal
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.job_records import NOW_S, job_of
@@ -96,7 +95,7 @@ def test_the_errors_of_an_opened_job_are_shown_while_it_runs(tmp_path: Path) -> 
 
 def test_a_new_message_rings_once_and_is_shown_above_the_keys(tmp_path: Path) -> None:
     ctx = context(tmp_path)
-    feed = TerminalChannel(TerminalSettings(str(ctx.home.root / FEED)))
+    feed = Terminal(str(ctx.home.root / FEED))
     old = Message("1/end", Route.ERROR, Tone.FAILURE, "an old one", created_s=int(NOW_S) - 3600)
     feed.deliver(OutboxEntry(old))
     session = Session(LiveJobs(ctx), UNICODE)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Field, Message, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.humanize import count, duration, listed
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.many.groups.log_text import elapsed_text

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import JobState, Outcome

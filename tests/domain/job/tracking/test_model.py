@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.channels import Route, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob, worst
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome

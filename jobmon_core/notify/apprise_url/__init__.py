@@ -1,1 +1,0 @@
-"""Any other service, by the optional library Apprise."""

@@ -1,0 +1,46 @@
+"""The table of channel types. A new type is a module beside this file and a line in the table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.delivery.routing import ChannelType
+from jobmon_core.notify.discord import channel as discord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.domain.config_section import Section
+    from jobmon_core.domain.delivery.routing import Channel
+
+
+def _type_in(module: str) -> ChannelType:
+    """Return the type whose ``parse`` is in a module beside this file.
+
+    The module is imported at the call: every command that reads the configuration has this table, and few
+    users have more than one type of channel.
+    """
+
+    def parse(section: Section) -> Channel | None:
+        channel: Channel | None = import_module(f"{__name__}.{module}").parse(section)
+        return channel
+
+    return ChannelType(parse)
+
+
+CHANNEL_TYPES: Mapping[str, ChannelType] = {
+    "discord": ChannelType(discord.parse, discord.parse_own_section),
+    "slack": _type_in("slack"),
+    "email": _type_in("mail"),
+    "teams": _type_in("teams"),
+    "telegram": _type_in("telegram"),
+    "ntfy": _type_in("ntfy"),
+    "pagerduty": _type_in("pagerduty"),
+    "matrix": _type_in("matrix"),
+    "webhook": _type_in("webhook"),
+    "apprise": _type_in("apprise_url"),
+    "terminal": _type_in("terminal"),
+    "log": _type_in("log_file"),
+    "program": _type_in("program"),
+}

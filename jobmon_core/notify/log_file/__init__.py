@@ -1,1 +1,0 @@
-"""A file with one JSON object per message."""

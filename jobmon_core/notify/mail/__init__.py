@@ -1,1 +1,0 @@
-"""E-mail by SMTP."""

@@ -1,1 +1,0 @@
-"""ntfy topics, e.g. for a phone without an account."""

@@ -1,1 +1,0 @@
-"""PagerDuty's Events API."""

@@ -1,1 +1,0 @@
-"""Runs a program of the user for each message."""

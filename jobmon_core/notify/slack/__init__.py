@@ -1,1 +1,0 @@
-"""Slack's incoming webhooks."""

@@ -1,1 +1,0 @@
-"""Microsoft Teams, by a workflow that takes webhook requests."""

@@ -1,1 +1,0 @@
-"""The terminal: an open `jobmon top` rings and shows the message."""

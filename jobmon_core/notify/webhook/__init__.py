@@ -1,1 +1,0 @@
-"""A URL of the user's own, which gets each message as JSON."""
