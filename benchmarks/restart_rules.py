@@ -27,10 +27,10 @@ from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.decide import decide_restart
-from jobmon_core.domain.job.restart.end_facts import EndFacts, Requested
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.job.restart.rules import EndFacts, Requested
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines, clean_lines

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.routing import ChannelType
     from jobmon_core.domain.job.notes import JobNotes
-    from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.job.restart.model import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.node.hosts.settings import Host

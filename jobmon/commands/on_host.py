@@ -84,7 +84,7 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     from jobmon_core.app.remote.run_on_host import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
     from jobmon_core.app.runs.submit_request import SubmitRequest
-    from jobmon_core.domain.job.restart.settings import RunOptions
+    from jobmon_core.domain.job.job_settings import RunOptions
 
     _refuse(options, ("output", "error", "gpu_ids"))
     ctx = open_context()

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from jobmon_core.domain.job.job_settings import JobSettings
-    from jobmon_core.domain.job.restart.settings import RestartSettings
+    from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
 
 RESTART = "--restart"  # its value, if any, follows an equals sign
 SET_ASIDE = "--set-aside"
@@ -80,7 +79,7 @@ def restart_change(
         return None
     from dataclasses import replace  # here, because most jobs have no restarts, and the user waits
 
-    from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+    from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 
     whole = None
     if mode and mode.startswith("{"):

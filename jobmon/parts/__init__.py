@@ -10,7 +10,7 @@ from jobmon.parts.eta import Eta, ProgressEstimator, Slowdown
 from jobmon.parts.files import CheckpointStatus, DiskSpace, FileMonitor, OutputStatus
 from jobmon.parts.logs import LogError, LogParser
 from jobmon.parts.processes import LaunchCheck, ProcessMonitor, Worker
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.domain.logs.progress.model import Confidence
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.api.arguments import FileName
-    from jobmon_core.domain.artifacts.file_check import FileCheck
-    from jobmon_core.domain.artifacts.model import ListedFile
+    from jobmon_core.domain.artifacts.model import FileCheck, ListedFile
 
 _LOW_BYTES = 10 * 2**30
 _LOW_SHARE = 0.1

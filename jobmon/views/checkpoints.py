@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon.views.console import Console
-    from jobmon_core.app.artifacts.checkpoints import CheckpointList
+    from jobmon_core.app.artifacts.verify import CheckpointList
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
 
 _MAX_SHOWN = 20

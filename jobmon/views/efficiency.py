@@ -8,8 +8,15 @@ from jobmon.views.console import Style
 from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.domain.humanize import count, listed
-from jobmon_core.domain.job.efficiency.advice import advice
-from jobmon_core.domain.job.efficiency.text import UNKNOWN, cpu_text, gpu_text, memory_text, time_text, totals
+from jobmon_core.domain.job.efficiency.advice import (
+    UNKNOWN,
+    advice,
+    cpu_text,
+    gpu_text,
+    memory_text,
+    time_text,
+    totals,
+)
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.efficiency import RunEfficiency
-    from jobmon_core.domain.job.efficiency.text import Totals
+    from jobmon_core.domain.job.efficiency.advice import Totals
 
 _HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
 _STEPS = (Shrink(1, 8), Shrink(2, 9), Shrink(1, 4), Shrink(0, 8), Shrink(2, 4))

@@ -1,23 +1,198 @@
-"""Look at the outputs and checkpoints of a running job, if the user named folders or patterns for them."""
+"""Look at the outputs and checkpoints of a running job, where the user, its log or its script names them."""
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import checkpoint_folder, is_shared, named_path, own_files_of_runs
+from jobmon_core.analysis.job_logs import (
+    checkpoint_folder,
+    is_shared,
+    log_files,
+    named_path,
+    own_files_of_runs,
+    read_script,
+)
+from jobmon_core.domain.artifacts.found import likely_folders, paths_in_log, paths_in_script
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.own_files import Origin, OwnFiles
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
+from jobmon_core.domain.slurm.log_paths import literal
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
+from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jobmon_core.domain.artifacts.model import ListedFile, Listing
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+
+_PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
+_GROWN = 1.5  # logs are searched again once they are this many times as long: long ones rarely
+_MAX_FOLDERS = 8
+_MAX_LISTING_S = 2.0  # of one look: the helper process that also reads the logs has 20 s in all
+
+
+class Listings:
+    """The folders that were listed within one look, and how long that took."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin a look; ``clock`` returns seconds."""
+        self._clock, self._spent_s = clock, 0.0
+        self._listed: dict[tuple[str, tuple[str, ...], bool, frozenset[str]], Listing] = {}
+
+    @property
+    def is_time_left(self) -> bool:
+        """Whether another folder may be listed."""
+        return self._spent_s < _MAX_LISTING_S
+
+    def list_files(
+        self, folder: str, patterns: Iterable[str], *, folders: bool = False, without: Iterable[str] = ()
+    ) -> Listing:
+        """Return what `observe`'s `list_files` returned at the first call with these arguments."""
+        names, others = tuple(patterns), frozenset(without)
+        key = folder, names, folders, others
+        if key not in self._listed:
+            began_s = self._clock()
+            self._listed[key] = list_files(folder, names, folders=folders, without=others)
+            self._spent_s += self._clock() - began_s
+        return self._listed[key]
+
+
+def look_at_all_found(
+    job: WatchedJob,
+    tasks: Iterable[Task],
+    logs: Iterable[str],
+    known: Mapping[str, Artifacts],
+    now_s: float,
+    *,
+    listings: Listings,
+) -> Iterator[tuple[str, Artifacts, tuple[Event, ...]]]:
+    """Yield the key of each task, and what `look_at_found_outputs` returns for it.
+
+    ``known`` is what the previous look found, by key. Tasks for which no time is left are left out: they come
+    first the next time.
+    """
+    looks = [(task, known.get(task.key, Artifacts())) for task in tasks]
+    for task, before in sorted(looks, key=lambda look: look[1].looked_s):
+        if not listings.is_time_left:
+            return
+        yield task.key, *look_at_found_outputs(job, task, logs, before, now_s, listings=listings)
+
+
+def look_at_found_outputs(
+    job: WatchedJob,
+    task: Task,
+    logs: Iterable[str],
+    before: Artifacts,
+    now_s: float,
+    *,
+    listings: Listings,
+) -> tuple[Artifacts, tuple[Event, ...]]:
+    """Return what is in the folder that the log or the script names, and an event for a new checkpoint.
+
+    The arguments are those of `look_at_artifacts`. While no such folder is known, the result has no outputs.
+    """
+    folder = before.outputs.folder if before.outputs else ""
+    searched_bytes = before.searched_bytes
+    if not folder:
+        folder, searched_bytes = _search(job, task, searched_bytes, listings)
+    if not folder:
+        return Artifacts(searched_bytes=searched_bytes), ()
+    settings = replace(job.own_settings, output_dir=literal(folder))
+    found, events = look_at_artifacts(
+        replace(job, settings=settings),
+        task,
+        logs,
+        before,
+        now_s,
+        listing_of=listings.list_files,
+        origin=Origin.FOUND,
+    )
+    outputs = replace(found.outputs, is_found=True) if found.outputs else None
+    saved = replace(found.checkpoints, is_found=True) if found.checkpoints else None
+    return replace(found, outputs=outputs, checkpoints=saved, searched_bytes=searched_bytes), events
+
+
+def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings) -> tuple[str, int]:
+    """Return the folder in which the job has written, or "", and the size of the logs that were searched.
+
+    If no time is left to list all folders, the search counts all the same: it must not take the time of the
+    other tasks in each look.
+    """
+    paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
+    size_bytes = sum(map(_size, paths))
+    if size_bytes < max(1, _GROWN * searched_bytes) and not (task.end and size_bytes > searched_bytes):
+        return "", searched_bytes
+    own = own_files_of_runs(job, task, Origin.FOUND, are_shared=False)
+    if not own.can_be_seen:
+        return "", size_bytes
+    for folder in folders_named(job, task, searched_bytes):
+        if not listings.is_time_left:
+            break
+        if not is_general(folder, job.workdir) and _is_written(folder, own, listings):
+            return folder, size_bytes
+    return "", size_bytes
+
+
+def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: str = "") -> list[str]:
+    """Return the folders that the log or the script of a task names for what it writes, the likeliest first.
+
+    ``searched_bytes``: so much of the logs was searched before. ``script``: its text; if empty, the file is
+    read. They are absolute paths, of folders that need not exist.
+    """
+    paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
+    named = [*(_in_script(job, task, script) if not searched_bytes else ()), *_in_logs(paths, searched_bytes)]
+    folders = likely_folders(os.path.join(job.workdir, path) for path in named)[:_MAX_FOLDERS]  # noqa: PTH118 - texts
+    return [os.path.normpath(each) for each in folders if os.path.isabs(each)]  # noqa: PTH117 - as above
+
+
+def is_general(folder: str, workdir: str) -> bool:
+    """Whether a folder holds the work of many jobs: the working directory, the home, or one above them."""
+    place = os.path.join(os.path.realpath(folder), "")  # noqa: PTH118 - texts
+    own = (workdir, os.path.expanduser("~"), "/tmp")  # noqa: PTH111, S108 - nothing is written there
+    return any(os.path.join(os.path.realpath(each), "").startswith(place) for each in own)  # noqa: PTH118 - texts
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - as in job_logs
+    except (OSError, ValueError):
+        return 0
+
+
+def _in_logs(paths: Iterable[str], searched_bytes: int) -> Iterator[str]:
+    for path in paths:
+        if not searched_bytes:
+            yield from paths_in_log(read_head(path, _PART_BYTES).excerpt.texts)
+        yield from paths_in_log(read_tail(path, _PART_BYTES).excerpt.texts)
+
+
+def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:
+    job_id = str(task.raw_job_id or job.job_id)
+    variables = {
+        **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID"), job_id),
+        "SLURM_ARRAY_JOB_ID": str(job.job_id),
+        **({"SLURM_ARRAY_TASK_ID": task.key} if task.key.isdigit() else {}),
+        "SLURM_JOB_NAME": job.name,
+        # with --chdir, the folder of the submission is another one, which Slurm does not report; a wrong
+        # folder is not used, since nothing in it is new
+        **dict.fromkeys(("SLURM_SUBMIT_DIR", "PWD"), job.workdir),
+        "USER": job.user,
+        "HOME": os.path.expanduser("~"),  # noqa: PTH111 - pathlib's raises without a home
+    }
+    script = script or read_script(job.command if job.command.startswith("/") else "")
+    yield from paths_in_script(f"{job.command}\n{script}", variables)
+
+
+def _is_written(folder: str, own: OwnFiles, listings: Listings) -> bool:
+    """Whether a folder holds anything of this run."""
+    found = listings.list_files(folder, ("*", "*/"), folders=True)
+    return any(own.include(each.modified_s, each.owner) for each in found.files)
 
 
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:

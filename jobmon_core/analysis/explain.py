@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import modified_s
-from jobmon_core.analysis.matching import JobMatcher
+from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import advice_with_module, what_failed_in_log
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role
+from jobmon_core.domain.logs.diagnosis.patterns import (
+    GENERIC,
+    JOB_PATTERN,
+    OF_JOB,
+    Match,
+    Pattern,
+    Role,
+    Severity,
+)
 from jobmon_core.domain.logs.diagnosis.telling_lines import result_line
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.open_file import IN_THE_WAY
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
+from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_patterns
+from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 
 NOTHING_TO_READ = "nothing to read"  # the beginning of the note of a diagnosis without any log
 _ONLY_EARLIER = "holds only lines from before the job's start"
+_JOB_PRECEDENCE = 50  # as most patterns of known failures
+_MAX_TITLE = 60  # characters of a regex
 
 
 def explain(
@@ -207,3 +220,55 @@ def _head_before(tail: LogExcerpt) -> LogPart:
     head = read_head(tail.path)
     lines_before = None if tail.first_number is None else tail.first_number - 1
     return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
+
+
+class JobMatcher:
+    """Matches the shipped patterns, those of the user and those of one job."""
+
+    def __init__(self, user_patterns: Path | None, job_patterns: Sequence[Pattern] = ()) -> None:
+        """Load the patterns; those of the file ``user_patterns`` that have faults are skipped."""
+        # `faults` says why patterns are missing; empty if none are
+        self._matcher, self.faults = _load_matcher(user_patterns)
+        self._job_matcher = Matcher(job_patterns) if job_patterns else None
+
+    def matches(self, lines: LogLines) -> Sequence[Match]:
+        """Return the matches; of those of one line, the first counts."""
+        matches = self._matcher.find_matches(lines)
+        if self._job_matcher is None:
+            return matches
+        # a pattern of the job says less than one of a known failure, and more than any other
+        known = [m for m in matches if m.pattern.role is Role.ROOT and m.pattern.label != GENERIC]
+        return *known, *self._job_matcher.find_matches(lines), *matches
+
+
+@lru_cache(maxsize=1)
+def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
+    """Return a matcher, loaded once per process, and why patterns are missing from it."""
+    own = read_patterns(user_patterns) if user_patterns else PatternFile("")
+    try:
+        return Matcher(load_patterns(own.patterns)), own.note
+    except PatternsInvalid as error:
+        return Matcher(()), f"no patterns could be used: {error}"
+
+
+def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
+    """Return the error patterns that the user lists for one job.
+
+    One that is only a warning is never the cause. A match alone casts no doubt on a success; a diagnosis
+    mentions each that matches.
+    """
+    if settings is None:
+        return ()
+    return tuple(
+        Pattern(
+            id=f"{OF_JOB}{number}",
+            title=f"{JOB_PATTERN}{error.regex[:_MAX_TITLE]}",
+            severity=Severity.WARNING if error.is_warning else Severity.ERROR,
+            role=Role.ROOT,
+            regex=(error.regex,),
+            cause="The log matches an error pattern of the job configuration.",
+            advice="Read the matching line and those before it.",
+            precedence=_JOB_PRECEDENCE,
+        )
+        for number, error in enumerate(settings.error_patterns, 1)
+    )

@@ -50,7 +50,7 @@ def diagnoses_of(
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.worker_ends import with_workers  # not at the top: as in `explain_task`
+        from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
         from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
         patterns = user_patterns if user_patterns.exists() else None
@@ -85,8 +85,10 @@ def diagnoses_of(
 
 def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:
     """Return why a task ended as ``end`` says, by the logs of its latest run."""
-    from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
-    from jobmon_core.domain.job.error_patterns import job_patterns
+    from jobmon_core.analysis.explain import (
+        explain,  # not at the top: the idle monitor must stay small
+        job_patterns,
+    )
 
     return explain(
         evidence_of(end, job.backend),

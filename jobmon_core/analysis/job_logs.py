@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import Machine, is_local, machine_of_files
 from jobmon_core.domain.job.own_files import KILLED_TOLERANCE_S, TOLERANCE_S, Origin, OwnFiles
+from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.slurm.log_paths import (
     BY_SCRIPT,
     BY_SLURM,
@@ -22,9 +23,10 @@ from jobmon_core.domain.slurm.log_paths import (
     templates_from_record,
 )
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.rows import Record
@@ -36,6 +38,7 @@ MAX_NAMED = 64  # at most this many of the logs that the settings name are read
 _ANY = "\0"  # stands for any text; no path can contain it
 # jobs that ended by themselves: all others were killed, or it is not known
 _NOT_KILLED = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+_TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
 
 
 def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
@@ -262,3 +265,23 @@ def _first_node(nodes: str) -> str:
     if not bracket or "," in head:
         return head.split(",", 1)[0]
     return head + re.split("[],-]", ranges, maxsplit=1)[0]
+
+
+def earlier_logs_of(job: WatchedJob, helper: Helper, log: Callable[[str], None]) -> dict[str, EarlierLog]:
+    """Return, by path, what the logs of a job contain before it starts; log a failure."""
+
+    def read_all() -> dict[str, EarlierLog]:
+        from jobmon_core.observe.logs.read import read_tail  # not at the top: the monitor must stay small
+
+        logs = (
+            path for task in job.tasks.values() for path in (*log_files(job, task), *named_logs(job, task))
+        )
+        paths = dict.fromkeys(filter(None, logs))
+        found = {path: read_tail(path).excerpt.as_earlier_log() for path in paths}
+        return {path: earlier for path, earlier in found.items() if earlier}
+
+    try:
+        return helper.run(dict[str, EarlierLog], read_all, _TIMEOUT_S)
+    except HelperFailed as error:
+        log(f"the logs could not be read before the start: {error}")
+        return {}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.followed_task import STANDSTILL, ReadTask, TaskLook, running_since_s
 from jobmon_core.analysis.job_logs import is_shared, log_files, named_path
-from jobmon_core.analysis.progress_health import STANDSTILL, TaskLook, running_since_s
-from jobmon_core.analysis.worker_ends import errors_of_steps
+from jobmon_core.analysis.triage import errors_of_steps
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.messages.parts import with_own_cancel_command
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.log.fold import ReaderState
     from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -38,12 +39,13 @@ def run_started_s(task: Task) -> float:
     return float(task.start_s or running_since_s(task))
 
 
-def launch_facts(job: WatchedJob, task: Task, seen: TaskLook) -> LaunchFacts:
+def launch_facts(followed: ReadTask, look: TaskLook) -> LaunchFacts:
     """Return what is known about the start of a running task."""
-    settings, telemetry, now_s = job.own_settings, seen.telemetry, seen.now_s
+    job, task, telemetry, now_s = look.job, look.task, look.telemetry, look.now_s
+    settings = job.own_settings
     started_s = _counted_since_s(task)
     reports = _reports(telemetry, started_s, now_s) if telemetry else ()
-    progress = seen.progress.progress
+    progress = followed.progress
     folder, is_of_node = _output_folder(job, task, reports)
     facts = LaunchFacts(
         now_s,
@@ -56,11 +58,11 @@ def launch_facts(job: WatchedJob, task: Task, seen: TaskLook) -> LaunchFacts:
         why_no_report=telemetry.record.read().attempts.problem if telemetry and not reports else "",
         num_workers=None if job.is_array else settings.num_workers,  # each task may be one of them
         gpu_ids=settings.gpu_ids,
-        worker_logs=_worker_logs(job, task, settings, seen),
+        worker_logs=_worker_logs(job, task, settings, followed.reader),
         folder=folder,
         is_folder_of_node=is_of_node,
-        has_output=seen.progress.has_output if seen.progress.logs or settings.log_files else None,
-        outputs=seen.artifacts.outputs.count if seen.artifacts.outputs else None,
+        has_output=followed.has_output if followed.logs or settings.log_files else None,
+        outputs=look.artifacts.outputs.count if look.artifacts.outputs else None,
         is_at_end=progress is not None and bool(progress.fraction == 1.0 or progress.end_marker),
     )
     return _with_step_errors(facts, job, task)
@@ -85,16 +87,18 @@ def _with_step_errors(facts: LaunchFacts, job: WatchedJob, task: Task) -> Launch
     return replace(facts, step_errors=errors_of_steps(job, task))
 
 
-def _worker_logs(job: WatchedJob, task: Task, settings: JobSettings, seen: TaskLook) -> WorkerLogs | None:
+def _worker_logs(
+    job: WatchedJob, task: Task, settings: JobSettings, reader: ReaderState | None
+) -> WorkerLogs | None:
     """Return the logs of workers that the user named; None without any, or if other tasks share them.
 
     A folder alone names logs, but not necessarily one for each worker; with a `launch_timeout` it does.
     """
-    if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern):
+    if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern) or reader is None:
         return None
     main = log_files(job, task)
     sizes: Mapping[str, int] = {
-        each.path: each.size for each in seen.reader.files if each.path not in main and not each.problem
+        each.path: each.size for each in reader.files if each.path not in main and not each.problem
     }
     empty = tuple(path for path, size in sizes.items() if not size)
     is_of_workers = bool(settings.log_pattern) or settings.launch_timeout_s is not None
@@ -118,25 +122,23 @@ def _output_folder(
     return Folder(path, is_there, is_there and os.access(path, os.W_OK | os.X_OK)), False
 
 
-def verify_launch(
-    before: LaunchState | None, job: WatchedJob, task: Task, seen: TaskLook
-) -> tuple[LaunchState, tuple[Event, ...]]:
-    """Return what is known about the launch of a running task after one more look, and what is new.
+def look_at_launch(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task with what is known about its launch after one more look, and what is new.
 
-    ``before`` is the result of the last look; None without one. Without telemetry, only logs and folders are
-    judged.
+    Without telemetry, only logs and folders are judged.
     """
-    started_s = run_started_s(task)
-    before = before or _of_earlier_version(seen, started_s)
-    if before and before.started_s == started_s and not before.is_open:
-        return before, ()
-    state, events = launch_events(before, launch_facts(job, task, seen))
-    return state, tuple(replace(event, advice=with_own_cancel_command(event.advice, job)) for event in events)
+    started_s = run_started_s(look.task)
+    known = before.launch or _of_earlier_version(before, started_s)
+    if known and known.started_s == started_s and not known.is_open:
+        return replace(before, launch=known), ()
+    launch, events = launch_events(known, launch_facts(before, look))
+    advised = (replace(each, advice=with_own_cancel_command(each.advice, look.job)) for each in events)
+    return replace(before, launch=launch), tuple(advised)
 
 
-def _of_earlier_version(seen: TaskLook, started_s: float) -> LaunchState | None:
+def _of_earlier_version(followed: ReadTask, started_s: float) -> LaunchState | None:
     """Return the state of a run whose late output an earlier version of jobmon has reported."""
-    overdue_s = seen.progress.known_problems.overdue_start_s
+    overdue_s = followed.known_problems.overdue_start_s
     if overdue_s is None:
         return None
     missing = (Finding(Severity.CRITICAL, id=FIRST_OUTPUT),)

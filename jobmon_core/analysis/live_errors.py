@@ -7,7 +7,7 @@ text; only what it finds is analysed, as the logs of an ended job are.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,7 @@ from jobmon_core.observe.patterns.prefilter import may_show_failure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.analysis.followed_task import ReadTask, TaskLook
     from jobmon_core.domain.logs.progress.log.fold import ReaderState
 
 _MAX_SEARCHED = 64 * 1024  # bytes of a log in one look; of more new ones, the last are searched
@@ -45,132 +45,124 @@ class _NewText(NamedTuple):
     lines: int  # complete ones
 
 
-@dataclass(frozen=True, slots=True)
-class LiveErrors:
-    """Searches the logs of one task. The file ``user_patterns`` may be missing."""
+def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task after one more search of its logs for failures, and what is new."""
+    watch = before.errors
+    events: tuple[Event, ...] = ()
+    is_new_run = watch.run_started_s not in (None, look.task.start_s)
+    if is_new_run:
+        watch, events = new_run(watch, look.now_s)
+    known = {log.path: log for log in watch.logs}
+    logs, texts = [], dict[str, _NewText]()
+    for path in look.searched:
+        searched = known.get(path)
+        log, text = _read(look, searched or SearchedLog(path), may_be_old=is_new_run or searched is None)
+        logs.append(log)
+        if text:
+            texts[path] = text
+    watch = replace(watch, run_started_s=look.task.start_s, logs=tuple(logs))
+    watch, found = error_events(watch, _result(look, watch, texts, before.reader))
+    return replace(before, errors=watch), (*events, *found)
 
-    job: WatchedJob
-    task: Task
-    user_patterns: Path | None = None
 
-    def look(
-        self, watch: ErrorWatch, paths: Sequence[str], reader: ReaderState, now_s: float
-    ) -> tuple[ErrorWatch, tuple[Event, ...]]:
-        """Return what is known after one more look at the logs at these paths, and what is new.
+def _read(look: TaskLook, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, _NewText | None]:
+    """Return a log after its new text was read, and that text, or None if it has none."""
+    try:
+        with regular_file(log.path) as file:
+            inode = os.fstat(file.descriptor).st_ino
+            if file.size < log.size or log.inode not in (None, inode):
+                log, may_be_old = SearchedLog(log.path), False  # truncated, or another file
+            elif may_be_old and _is_of_earlier_run(look, log):
+                return _skipped(log, file.size, inode), None
+            if file.size == log.size:
+                return replace(log, inode=inode), None
+            start = max(log.offset, file.size - _MAX_SEARCHED)
+            data = file.read_at(start, file.size - start)
+    except Unreadable:
+        return log, None
+    end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+    offset = start + (end or len(data))
+    after = replace(log, offset=offset, size=start + len(data), inode=inode)
+    return after, _NewText(data, data.count(b"\n"))
 
-        ``reader`` holds the progress that these logs show.
-        """
-        events: tuple[Event, ...] = ()
-        is_new_run = watch.run_started_s not in (None, self.task.start_s)
-        if is_new_run:
-            watch, events = new_run(watch, now_s)
-        known = {log.path: log for log in watch.logs}
-        logs, texts = [], dict[str, _NewText]()
-        for path in paths:
-            before = known.get(path)
-            log, text = self._read(before or SearchedLog(path), may_be_old=is_new_run or before is None)
-            logs.append(log)
-            if text:
-                texts[path] = text
-        watch = replace(watch, run_started_s=self.task.start_s, logs=tuple(logs))
-        watch, found = error_events(watch, self._result(watch, texts, reader, now_s))
-        return watch, (*events, *found)
 
-    def _read(self, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, _NewText | None]:
-        """Return a log after its new text was read, and that text, or None if it has none."""
-        try:
-            with regular_file(log.path) as file:
-                inode = os.fstat(file.descriptor).st_ino
-                if file.size < log.size or log.inode not in (None, inode):
-                    log, may_be_old = SearchedLog(log.path), False  # truncated, or another file
-                elif may_be_old and self._is_of_earlier_run(log):
-                    return _skipped(log, file.size, inode), None
-                if file.size == log.size:
-                    return replace(log, inode=inode), None
-                start = max(log.offset, file.size - _MAX_SEARCHED)
-                data = file.read_at(start, file.size - start)
-        except Unreadable:
-            return log, None
-        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-        offset = start + (end or len(data))
-        after = replace(log, offset=offset, size=start + len(data), inode=inode)
-        return after, _NewText(data, data.count(b"\n"))
+def _is_of_earlier_run(look: TaskLook, log: SearchedLog) -> bool:
+    """Whether a log, at the first look of this run, holds text of an earlier one."""
+    return log.size > 0 or not own_files_here(look.job, look.task).include(modified_s(log.path))
 
-    def _is_of_earlier_run(self, log: SearchedLog) -> bool:
-        """Whether a log, at the first look of this run, holds text of an earlier one."""
-        return log.size > 0 or not own_files_here(self.job, self.task).include(modified_s(log.path))
 
-    def _result(
-        self, watch: ErrorWatch, texts: Mapping[str, _NewText], reader: ReaderState, now_s: float
-    ) -> SearchResult:
-        own = self._own_expressions() if texts else ()
-        failing = frozenset(path for path, text in texts.items() if may_show_failure(text.data, own))
-        analysed = {*failing}
-        if watch.suspect and watch.suspect.failure.log in texts:
-            analysed.add(watch.suspect.failure.log)
-        found = self._failure([log for log in watch.logs if log.path in analysed]) if analysed else None
-        is_needed = found or watch.suspect or any(not each.is_over for each in watch.reported)
-        current = self._progress_by_log(reader) if is_needed else {}
-        new_lines = {path: text.lines for path, text in texts.items()}
-        return SearchResult(now_s, new_lines, failing, found, current)
+def _result(
+    look: TaskLook, watch: ErrorWatch, texts: Mapping[str, _NewText], reader: ReaderState | None
+) -> SearchResult:
+    own = _own_expressions(look) if texts else ()
+    failing = frozenset(path for path, text in texts.items() if may_show_failure(text.data, own))
+    analysed = {*failing}
+    if watch.suspect and watch.suspect.failure.log in texts:
+        analysed.add(watch.suspect.failure.log)
+    found = _failure(look, [log for log in watch.logs if log.path in analysed]) if analysed else None
+    is_needed = found or watch.suspect or any(not each.is_over for each in watch.reported)
+    current = _progress_by_log(look, reader) if is_needed and reader else {}
+    new_lines = {path: text.lines for path, text in texts.items()}
+    return SearchResult(look.now_s, new_lines, failing, found, current)
 
-    def _own_expressions(self) -> tuple[str, ...]:
-        """Return the expressions of the user and of the job that may show a failure."""
-        settings = self.job.own_settings
-        of_job = [each.regex for each in settings.error_patterns if not each.is_warning]
-        if self.user_patterns is None or not self.user_patterns.exists():
-            return tuple(of_job)
-        from jobmon_core.observe.patterns.load import read_patterns  # rarely needed
 
-        own = read_patterns(self.user_patterns, check_examples=False).patterns
-        return (*of_job, *(regex for each in own if each.is_reported_early for regex in each.regex))
+def _own_expressions(look: TaskLook) -> tuple[str, ...]:
+    """Return the expressions of the user and of the job that may show a failure."""
+    settings = look.job.own_settings
+    of_job = [each.regex for each in settings.error_patterns if not each.is_warning]
+    if look.user_patterns is None or not look.user_patterns.exists():
+        return tuple(of_job)
+    from jobmon_core.observe.patterns.load import read_patterns  # rarely needed
 
-    def _failure(self, logs: Sequence[SearchedLog]) -> Failure | None:
-        """Return the failure that these logs show, if the program has not recovered from it."""
-        # not at the top: to load all this takes as long as a look at the logs
-        from jobmon_core.analysis.explain import with_what_failed
-        from jobmon_core.analysis.matching import JobMatcher
-        from jobmon_core.domain.job.error_patterns import job_patterns
-        from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
-        from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
-        from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
-        from jobmon_core.observe.logs.read import read_tail
+    own = read_patterns(look.user_patterns, check_examples=False).patterns
+    return (*of_job, *(regex for each in own if each.is_reported_early for regex in each.regex))
 
-        main = log_files(self.job, self.task)
-        # as for an ended job: stderr stands last, and is what counts
-        ordered = sorted(logs[:_MAX_ANALYSED_LOGS], key=lambda log: log.path in main)
-        excerpts = [
-            read_tail(log.path).excerpt.appended_to(log.earlier or self.job.earlier_logs.get(log.path))
-            for log in ordered
-        ]
-        lines = LogLines(excerpts)
-        user_patterns = self.user_patterns if self.user_patterns and self.user_patterns.exists() else None
-        matcher = JobMatcher(user_patterns, job_patterns(self.job.settings))
-        living = failure_so_far(LogAnalysis(matcher.matches(lines), lines))
-        if living is None:
-            return None
-        found = with_what_failed(living.diagnosis)
-        path, label = found.log_path, found.label or ""
-        event = Event(
-            0.0,
-            EventKind.ERROR,
-            found.headline if path in main else f"{Path(path).name}: {found.headline}",
-            subject=found.cause or "",
-            is_critical=label in _CRITICAL_LABELS,
-            advice=found.advice,
-            evidence=tuple(line.text[:_MAX_EVIDENCE] for line in found.evidence),
-            title=found.title,
-        )
-        return Failure(event, path, living.ended_process, living.may_be_consequence)
 
-    def _progress_by_log(self, reader: ReaderState) -> dict[str, float | None]:
-        """Return how far the program is by each log; a main log without progress has that of the task."""
-        by_log = {each.path: judge(each.shown) for each in reader.files}
-        main = log_files(self.job, self.task)
-        found = {
-            path: progress or (reader.progress if path in main else None) for path, progress in by_log.items()
-        }
-        return {path: progress.current if progress else None for path, progress in found.items()}
+def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
+    """Return the failure that these logs show, if the program has not recovered from it."""
+    # not at the top: to load all this takes as long as a look at the logs
+    from jobmon_core.analysis.explain import JobMatcher, job_patterns, with_what_failed
+    from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
+    from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+    from jobmon_core.observe.logs.read import read_tail
+
+    main = log_files(look.job, look.task)
+    # as for an ended job: stderr stands last, and is what counts
+    ordered = sorted(logs[:_MAX_ANALYSED_LOGS], key=lambda log: log.path in main)
+    excerpts = [
+        read_tail(log.path).excerpt.appended_to(log.earlier or look.job.earlier_logs.get(log.path))
+        for log in ordered
+    ]
+    lines = LogLines(excerpts)
+    user_patterns = look.user_patterns if look.user_patterns and look.user_patterns.exists() else None
+    matcher = JobMatcher(user_patterns, job_patterns(look.job.settings))
+    living = failure_so_far(LogAnalysis(matcher.matches(lines), lines))
+    if living is None:
+        return None
+    found = with_what_failed(living.diagnosis)
+    path, label = found.log_path, found.label or ""
+    event = Event(
+        0.0,
+        EventKind.ERROR,
+        found.headline if path in main else f"{Path(path).name}: {found.headline}",
+        subject=found.cause or "",
+        is_critical=label in _CRITICAL_LABELS,
+        advice=found.advice,
+        evidence=tuple(line.text[:_MAX_EVIDENCE] for line in found.evidence),
+        title=found.title,
+    )
+    return Failure(event, path, living.ended_process, living.may_be_consequence)
+
+
+def _progress_by_log(look: TaskLook, reader: ReaderState) -> dict[str, float | None]:
+    """Return how far the program is by each log; a main log without progress has that of the task."""
+    by_log = {each.path: judge(each.shown) for each in reader.files}
+    main = log_files(look.job, look.task)
+    found = {
+        path: progress or (reader.progress if path in main else None) for path, progress in by_log.items()
+    }
+    return {path: progress.current if progress else None for path, progress in found.items()}
 
 
 def _skipped(log: SearchedLog, size: int, inode: int) -> SearchedLog:

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, outputs_elsewhere, own_artifacts
+from jobmon_core.analysis.artifacts import (
+    Listings,
+    artifacts_key,
+    look_at_all_found,
+    look_at_artifacts,
+    outputs_elsewhere,
+    own_artifacts,
+)
+from jobmon_core.analysis.followed_task import ReadTask, TaskLook, look_at_pace
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
@@ -21,11 +29,9 @@ from jobmon_core.analysis.job_logs import (
     own_files,
     own_files_here,
 )
-from jobmon_core.analysis.launch_facts import verify_launch
-from jobmon_core.analysis.live_errors import LiveErrors
-from jobmon_core.analysis.outputs.find import Listings, look_at_all_found
-from jobmon_core.analysis.progress_health import TaskLook, with_known_problems
-from jobmon_core.analysis.triage import triage_task, with_explained_stalls
+from jobmon_core.analysis.launch_facts import look_at_launch
+from jobmon_core.analysis.live_errors import look_for_errors
+from jobmon_core.analysis.triage import look_at_measures, with_explained_stalls
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -36,10 +42,9 @@ from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Foll
 from jobmon_core.domain.logs.progress.history import add_sample, is_sound
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
-from jobmon_core.domain.logs.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
+from jobmon_core.domain.logs.progress.model import History, Progress, Sample, WorkerProgress
 from jobmon_core.domain.logs.progress.workers import worker_progress
 from jobmon_core.domain.node.launch.judge import without_repeats
-from jobmon_core.domain.node.triage.state import TriageState
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state
@@ -47,7 +52,7 @@ from jobmon_core.store.job_files import MAX_BYTES
 from jobmon_core.store.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -63,16 +68,22 @@ _MAX_TASKS = 32  # at most this many running tasks of a job are followed, and as
 _MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT, EventKind.LAUNCHED)
-_NO_ARTIFACTS, _NO_TRIAGE = Artifacts(), TriageState()
+_NO_ARTIFACTS = Artifacts()
+# each returns a task after one more look, and what is new
+_FOLLOWERS = (look_at_pace, look_for_errors, look_at_launch, look_at_measures)
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressState(JobProgress):
+class ProgressState:
     """The content of a progress file: a `JobProgress`, and the states from which the next look continues."""
 
-    readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
-    errors: dict[str, ErrorWatch] = field(default_factory=dict)  # by task key
+    updated_s: float = 0.0
+    tasks: dict[str, ReadTask] = field(default_factory=dict)  # by task key
+    events: tuple[Event, ...] = ()
+    artifacts: dict[str, Artifacts] = field(default_factory=dict)
     resume: ResumeState = field(default_factory=ResumeState)  # of an attempt of a lineage
+
+    upgraded = staticmethod(JobProgress.upgraded)
 
 
 class _LookInputs(NamedTuple):
@@ -127,67 +138,57 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
     logs = {task.key: _logs(job, task) for task in tasks}
     record = _with_artifacts(before, job, tasks, logs, look)
     for task in tasks:
-        record = _with_task(record, job, task, logs[task.key], look.now_s)
+        record = _with_task(record, task.key, _read(record, job, task, logs[task.key], look.now_s))
     searched = _logs_to_search(job, tasks, logs)
     for task in filter(_runs, tasks):
-        record = _with_run(record, job, task, searched[task.key], look)
-    record = _with_resume(_without_old_states(record), job, tasks, look)
+        record = _with_look(record, job, task, searched[task.key], look)
+    record = _with_resume(record, job, tasks, look)
     if record != before:
         file.write(replace(record, updated_s=look.now_s))
-    rechecks = (watch.recheck_s for watch in record.errors.values())
+    rechecks = (task.errors.recheck_s for task in record.tasks.values())
     return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
 
 
-def _with_run(
-    record: ProgressState, job: WatchedJob, task: Task, logs: Sequence[str], look: _LookInputs
+def _with_look(
+    record: ProgressState, job: WatchedJob, task: Task, searched: Sequence[str], look: _LookInputs
 ) -> ProgressState:
-    """Return the record after one more look at a running task: at errors, its launch and its measurements.
+    """Return the record after one more look at a running task.
 
-    ``logs`` are searched for errors. If the same look found a stall, the measurements may explain it: its
-    event then gets that reason.
+    If the same look found a stall, the measurements may explain it: its event then gets that reason.
     """
-    key, followed = task.key, record.tasks[task.key]
+    key = task.key
     seen = TaskLook(
         look.now_s,
-        followed,
-        _own_artifacts(record, job, task),
-        last_write_s(followed.logs),
+        job,
+        task,
+        own_artifacts(job, record.artifacts.get(key, _NO_ARTIFACTS)),
+        last_write_s(record.tasks[key].logs),
         look.telemetry_of(job.id, key) if look.telemetry_of else None,
-        record.readers[key],
+        searched,
+        look.user_patterns,
     )
-    before = record.errors.get(key, ErrorWatch())
-    watch, found = LiveErrors(job, task, look.user_patterns).look(before, logs, seen.reader, look.now_s)
-    record = _told(replace(record, errors={**record.errors, key: watch}), key, found)
-    launch, found = verify_launch(record.launches.get(key), job, task, seen)
-    record = _told(replace(record, launches={**record.launches, key: launch}), key, found)
-    if seen.telemetry is None:
-        return record
-    triage, found = triage_task(record.triage.get(key, _NO_TRIAGE), job, task, seen.telemetry, seen)
-    record = _told(replace(record, triage={**record.triage, key: triage}), key, found)
+    for follow in _FOLLOWERS:
+        followed, found = follow(record.tasks[key], seen)
+        record = _told(_with_task(record, key, followed), key, found)
     return replace(record, events=with_explained_stalls(record.events, look.now_s))
+
+
+def _with_task(record: ProgressState, key: str, followed: ReadTask) -> ProgressState:
+    """Return the record with a task, without all but the latest `_MAX_TASKS` that are not read any more.
+
+    A task that does not run now, e.g. because it is suspended, keeps its state for when it resumes.
+    """
+    tasks = {**record.tasks, key: followed}
+    over = [name for name, each in tasks.items() if each.reader is None]
+    for name in over[:-_MAX_TASKS]:
+        del tasks[name]
+    return replace(record, tasks=tasks)
 
 
 def _told(record: ProgressState, key: str, found: Iterable[Event]) -> ProgressState:
     """Return the record with what is new about the task with this key."""
     new = (replace(event, task=key) for event in found)
     return replace(record, events=_latest((*record.events, *without_repeats(new, record.events, key))))
-
-
-def _without_old_states(record: ProgressState) -> ProgressState:
-    """Return the record without the states of tasks that are not followed any more.
-
-    A task that does not run now, e.g. because it is suspended, keeps its state for when it resumes.
-    """
-    return replace(
-        record,
-        launches=_of_keys(record.launches, record.tasks),
-        triage=_of_keys(record.triage, record.tasks),
-        errors=_of_keys(record.errors, record.readers),
-    )
-
-
-def _of_keys(states: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
-    return {key: each for key, each in states.items() if key in keys}
 
 
 def _with_resume(
@@ -213,7 +214,8 @@ def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
     settings = job.own_settings
     is_wanted = settings.total_items is not None or settings.attempt is not None
     unread = {key for key, task in job.tasks.items() if task.end and not task.diagnosis and is_wanted}
-    to_finish = {*record.readers, *(unread - set(record.tasks))}
+    is_read = {key for key, each in record.tasks.items() if each.reader}
+    to_finish = {*is_read, *(unread - set(record.tasks))}
     ended = [task for task in job.tasks.values() if _is_over(task) and task.key in to_finish]
     running = [task for task in job.tasks.values() if not _is_over(task) and task.state.phase is Phase.ACTIVE]
     return ended + running[:_MAX_TASKS]
@@ -263,7 +265,8 @@ def _with_artifacts(
         return replace(record, artifacts=outputs_elsewhere(record.artifacts, elsewhere, look.now_s))
     known = [*logs.values(), *(each.logs for each in record.tasks.values())]
     all_logs = {path for paths in known for path in paths}
-    found = _of_keys(record.artifacts, {"", *record.tasks, *logs})
+    kept = {"", *record.tasks, *logs}
+    found = {key: each for key, each in record.artifacts.items() if key in kept}
     # tasks that share their folders have the same key, and need one look
     for key, task in {artifacts_key(job, task): task for task in tasks}.items():
         if key is not None:
@@ -278,41 +281,32 @@ def _with_artifacts(
     return replace(record, artifacts=found)
 
 
-def _with_task(
+def _read(
     record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
-) -> ProgressState:
-    """Return the record after one more look at the logs of a task."""
+) -> ReadTask:
+    """Return a task after one more look at its logs."""
     settings = settings_of_task(job)
-    known, patterns = record.readers.get(task.key), settings.progress_patterns
-    ended = task.end is not None
-    reader = read_progress(logs, known, patterns, ended=ended, worker_logs=job.worker_logs)
-    last_s = last_write_s(logs)
-    written_s = min(now_s, last_s or now_s)
+    known, has_ended = record.tasks.get(task.key, ReadTask()), task.end is not None
+    reader = read_progress(
+        logs, known.reader, settings.progress_patterns, ended=has_ended, worker_logs=job.worker_logs
+    )
+    written_s = min(now_s, last_write_s(logs) or now_s)
     files = own_files(job, task)
     progress = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
-    before = _of_unit(_of_this_run(record.tasks.get(task.key), task), progress)
+    before = _of_unit(_of_this_run(known, task), progress)
     is_of_this_run = own_files_here(job, task).include(written_s)
-    history = _grown(before.history, progress if is_of_this_run else None, written_s)
     main_logs = log_files(job, task)
     worker_logs = [path for path in logs if path not in main_logs or path in job.worker_logs]
-    workers = _workers(before.workers, worker_logs, reader, now_s)
-    has_output = is_of_this_run and any(log.size for log in reader.files)
-    after = replace(
-        before, progress=progress, logs=logs, history=history, workers=workers, has_output=has_output
+    return replace(
+        before,
+        progress=progress,
+        logs=logs,
+        history=_grown(before.history, progress if is_of_this_run else None, written_s),
+        workers=_workers(before.workers, worker_logs, reader, now_s),
+        has_output=is_of_this_run and any(log.size for log in reader.files),
+        reader=None if has_ended else reader,
+        errors=ErrorWatch() if has_ended else before.errors,
     )
-    events: tuple[Event, ...] = ()
-    if _runs(task):
-        seen = TaskLook(now_s, after, _own_artifacts(record, job, task), last_s)
-        after, events = with_known_problems(task, settings, seen)
-    readers = {**record.readers, task.key: reader}
-    if task.end is not None:
-        del readers[task.key]
-    tasks = _bounded({**record.tasks, task.key: after}, readers)
-    return _told(replace(record, tasks=tasks, readers=readers), task.key, events)
-
-
-def _own_artifacts(record: ProgressState, job: WatchedJob, task: Task) -> Artifacts:
-    return own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
 
 
 def settings_of_task(job: WatchedJob) -> JobSettings:
@@ -347,9 +341,8 @@ def _workers(
     }
 
 
-def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
+def _of_this_run(known: ReadTask, task: Task) -> ReadTask:
     """Return the progress of a task; if its history is of an earlier run or damaged, with an empty one."""
-    known = known or TaskProgress()
     samples = known.history.samples
     is_usable = samples and is_sound(known.history)
     if is_usable and (task.start_s is None or samples[-1].at_s >= task.start_s):
@@ -357,7 +350,7 @@ def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
     return replace(known, history=History(started_s=task.start_s))
 
 
-def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
+def _of_unit(known: ReadTask, progress: Progress | None) -> ReadTask:
     """Return the progress of a task; if it now counts in another unit, drop the samples in the old one.
 
     A change of unit is not a new run of the program, so no event reports a restart.
@@ -366,12 +359,6 @@ def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
         return known
     history = History(started_s=known.history.started_s)
     return replace(known, history=history, known_problems=replace(known.known_problems, run_started_s=None))
-
-
-def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:
-    """Return the followed tasks, and the latest `_MAX_TASKS` of those that are not followed any more."""
-    over = [key for key in tasks if key not in readers]
-    return {key: each for key, each in tasks.items() if key not in over[:-_MAX_TASKS]}
 
 
 def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -1,24 +1,37 @@
-"""Judge what agents measure of a running task, together with its progress, logs and outputs."""
+"""Judge what agents measure of a running task, and how its ended workers ended by their logs and srun."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.progress_health import TaskLook, running_since_s
+from jobmon_core.analysis.followed_task import running_since_s
+from jobmon_core.analysis.job_logs import log_files, modified_s, own_files
 from jobmon_core.analysis.stacks import read_stacks
-from jobmon_core.analysis.worker_ends import errors_of_steps, own_logs
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.workers import has_done_its_share, how_far_each_came
+from jobmon_core.domain.node.launch.checklist import step_errors
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.xids import xid_errors
+from jobmon_core.observe.progress.reader import read_progress
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from collections.abc import Iterable
+
+    from jobmon_core.analysis.followed_task import ReadTask, TaskLook
+    from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import TaskProgress
+    from jobmon_core.domain.node.telemetry.model import Worker
     from jobmon_core.domain.node.triage.state import TriageState
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -27,24 +40,27 @@ _MAX_NODES = 32
 _MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16
 _ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE)
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
+_MAX_LOGS = 16  # of ended workers
+_TAIL_BYTES = 2**16
 
 
-def triage_task(
-    state: TriageState, job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: TaskLook
-) -> tuple[TriageState, tuple[Event, ...]]:
-    """Return what to remember about a running task after one more look, and the events for what is new."""
-    thresholds = job.own_settings.thresholds
-    state = of_run(state, running_since_s(task))
-    if not is_due(state, seen.now_s, thresholds.must_last_s):
-        return state, ()
-    situation = situation_of(job, task, telemetry, seen)
-    if job.own_settings.stacks_on_stall:
-        state = _with_request(state, situation, seen.progress, telemetry)
+def look_at_measures(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task after one more look at what agents measured of it, and what is new."""
+    telemetry, settings = look.telemetry, look.job.own_settings
+    if telemetry is None:
+        return before, ()
+    state = of_run(before.triage, running_since_s(look.task))
+    if not is_due(state, look.now_s, settings.thresholds.must_last_s):
+        return replace(before, triage=state), ()
+    situation = situation_of(before, look, telemetry)
+    if settings.stacks_on_stall:
+        state = _with_request(state, situation, before, telemetry)
     situation = with_memory(situation, state, telemetry)
-    verdicts = advised_for(judge(situation), job.backend)
-    if not (situation.nodes or verdicts or state.held):
-        return state, ()  # without agent and without news, the progress file stays as it is
-    return triage_events(state, situation, verdicts)
+    verdicts = advised_for(judge(situation), look.job.backend)
+    events: tuple[Event, ...] = ()
+    if situation.nodes or verdicts or state.held:  # else the progress file stays as it is
+        state, events = triage_events(state, situation, verdicts)
+    return replace(before, triage=state), events
 
 
 def _with_request(
@@ -64,26 +80,27 @@ def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemet
     return replace(situation, since=since, stacks=stacks)
 
 
-def situation_of(job: WatchedJob, task: Task, telemetry: TaskTelemetry, seen: TaskLook) -> Situation:
+def situation_of(followed: TaskProgress, look: TaskLook, telemetry: TaskTelemetry) -> Situation:
     """Return what is known about a running task, without what `with_memory` adds."""
-    settings, followed, written_s = job.own_settings, seen.progress, seen.written_s
+    job, task, written_s = look.job, look.task, look.written_s
+    settings = job.own_settings
     started_s = running_since_s(task)
     limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None
     nodes = _nodes(telemetry, started_s)
     ended = [each for node in nodes for each in node.latest.workers if each.status in _ENDED]
     return Situation(
-        now_s=seen.now_s,
+        now_s=look.now_s,
         started_s=started_s,
         nodes=nodes,
         progress=followed.progress,
         history=followed.history,
-        estimate=estimate_or_printed(followed.history, followed.progress, seen.now_s),
+        estimate=estimate_or_printed(followed.history, followed.progress, look.now_s),
         limit_s=limit_s,
         # the tasks of an array may share the workers of the job
         num_workers=settings.num_workers if len(job.tasks) == 1 and not job.is_array else None,
         has_output=followed.has_output,
-        log_idle_s=None if written_s is None else max(0.0, seen.now_s - max(written_s, started_s)),
-        artifacts=seen.artifacts,
+        log_idle_s=None if written_s is None else max(0.0, look.now_s - max(written_s, started_s)),
+        artifacts=look.artifacts,
         thresholds=settings.thresholds,
         xids=xid_errors(),
         own_logs=own_logs(job, task, ended),
@@ -125,3 +142,53 @@ def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  
     if reason and event.kind is EventKind.STALLED:
         return replace(event, advice=reason.advice, evidence=reason.evidence, title=reason.title)
     return replace(event, is_quiet=True) if event is reason and is_stalled else event
+
+
+def own_logs(job: WatchedJob, task: Task, ended: Iterable[Worker]) -> dict[str, bool]:
+    """Return for the own log of each ended worker whether it shows that the worker had done its share.
+
+    A log that cannot be read, that is the job's own or that was last written before the worker started is
+    left out.
+    """
+    patterns = job.own_settings.progress_patterns
+    main = log_files(job, task) if not job.worker_logs else ()
+    own = own_files(job, task)
+    paths = dict.fromkeys(
+        worker.log
+        for worker in ended
+        if worker.log and worker.log not in main
+        if replace(own, started_s=worker.started_s).include(modified_s(worker.log))
+    )
+    found = {}
+    for path in list(paths)[:_MAX_LOGS]:
+        reader = read_progress((path,), None, patterns, _MAX_BYTES, ended=True)
+        if not reader.files[0].problem:
+            lines = read_tail(path, _TAIL_BYTES).excerpt.texts
+            found[path] = has_done_its_share(reader.progress, lines)
+    return found
+
+
+def errors_of_steps(job: WatchedJob, task: Task) -> dict[int, str]:
+    """Return what srun says about failed ranks at the ends of the task's logs, in lines of this run."""
+    found: dict[int, str] = {}
+    for path in dict.fromkeys(log_files(job, task)):
+        if path and path != os.devnull:
+            excerpt = read_tail(path, _TAIL_BYTES).excerpt
+            found |= step_errors(excerpt.appended_to(job.earlier_logs.get(path)).texts)
+    return found
+
+
+def with_workers(
+    diagnosis: Diagnosis, end: End, followed: TaskProgress | None, telemetry: TaskTelemetry
+) -> Diagnosis:
+    """Return the diagnosis; unless the task succeeded, with how far each of its workers came."""
+    if followed is None or end.outcome is Outcome.SUCCESS:
+        return diagnosis
+    ended = [worker for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers]
+    exits = {
+        Path(worker.log).name: exit_phrase(worker.exit_code, worker.signal)
+        for worker in ended
+        if worker.log and (worker.exit_code is not None or worker.signal)
+    }
+    found = how_far_each_came(followed.workers, exits)
+    return replace(diagnosis, work="; ".join(filter(None, (diagnosis.work, found))))

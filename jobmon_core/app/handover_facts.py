@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.artifacts.checkpoints import checkpoints_of
+from jobmon_core.app.artifacts.verify import checkpoints_of
 from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, may_still_run, overview, worst_task
@@ -19,8 +19,8 @@ from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.handover import Dependency, dependencies
-from jobmon_core.domain.many.provenance.arguments import without_values
 from jobmon_core.domain.many.provenance.model import ScriptKind
+from jobmon_core.domain.many.provenance.script_references import without_values
 from jobmon_core.domain.messages.chain_stage import resume_command
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.domain.job.restart.model import Verdict
-from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.domain.job.tracking.conclude import (
     conclude,
     grace_deadline_s,

@@ -84,7 +84,7 @@ def with_proof(helper: Helper, clock: Clock, job: WatchedJob, answer: RecordAnsw
         return answer
 
     def look() -> DoneLook:
-        from jobmon_core.analysis.outputs.done import look_for_done  # only in a child
+        from jobmon_core.analysis.done import look_for_done  # only in a child
 
         return look_for_done(job, next(iter(job.tasks.values())))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.restart.settings import AttemptPlace
+    from jobmon_core.domain.job.job_settings import AttemptPlace
     from jobmon_core.domain.job.tracking.model import WatchedJob
 
     Log = Callable[[str], None]
@@ -43,9 +43,11 @@ _CLOCK_SKEW_S = 60.0  # between this host and the one that dates ends
 
 
 def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
-    from jobmon_core.analysis.restarts.decision import decision_about  # only in the helper
-    from jobmon_core.analysis.restarts.facts import Submitted
-    from jobmon_core.domain.job.restart.processes_left import why_alive
+    from jobmon_core.analysis.restarts.decision import (
+        Submitted,
+        decision_about,  # only in the helper
+    )
+    from jobmon_core.domain.job.restart.model import why_alive
 
     submission = ctx.lineages.submission(lineage.id).read()
     record = ctx.run_record(job.id).taken()  # where restarts are only observed, there is no more

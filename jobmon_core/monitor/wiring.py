@@ -232,7 +232,7 @@ class MonitorFactory:
         return {}
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
-        from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts
+        from jobmon_core.analysis.job_logs import earlier_logs_of  # needed only before a job starts
 
         return earlier_logs_of(job, self._helper, log)
 

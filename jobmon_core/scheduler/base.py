@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.before.checks.facts import SubmissionAnswer
     from jobmon_core.domain.before.pending.model import Partition, PendingFacts
-    from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+    from jobmon_core.domain.job.restart.model import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.health.model import ClusterResources

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job.job_settings import RunOptions  # noqa: TC001 - see RecordedSubmission
 from jobmon_core.domain.job.restart.model import Lineage
-from jobmon_core.domain.job.restart.settings import RunOptions  # noqa: TC001 - see RecordedSubmission
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import private_folder, remove_file
 from jobmon_core.system.lock import lock

@@ -1,7 +1,8 @@
 """Convert records (frozen dataclasses, named tuples) to JSON and back; check values against the type hints.
 
 Written by hand because any library for this would increase a monitor's memory by a seventh. Unknown keys are
-ignored; a field without a key takes its default. ``JSON_KEYS`` of a class maps renamed fields to their keys.
+ignored; a field without a key takes its default. ``JSON_KEYS`` of a class maps renamed fields to their keys;
+``upgraded`` of a class turns the JSON object of an earlier version into that of this one.
 Hints may be scalars, enums, ranges, records, ``T | None``, ``tuple[T, ...]`` and ``dict[str, T]``.
 """
 
@@ -85,7 +86,7 @@ def _builder(kind: Any) -> _Builder:
     if origin is dict:
         return partial(_build_dict, _builder(typing.get_args(kind)[1]))
     if _defaults(kind) is not None:
-        return partial(_build_record, kind)
+        return partial(_build_upgraded if hasattr(kind, "upgraded") else _build_record, kind)
     if issubclass(kind, Enum):
         return partial(kind)
     return _BUILDERS.get(kind, partial(_checked, kind))
@@ -120,6 +121,10 @@ def _build_record(kind: Any, data: Any) -> Any:
             except _ERRORS as error:
                 raise _below(f".{key}", error) from error
     return kind(**values)
+
+
+def _build_upgraded(kind: Any, data: Any) -> Any:
+    return _build_record(kind, kind.upgraded(_checked(dict, data)))
 
 
 def _build_float(data: Any) -> float:

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import psutil
 
+from jobmon_core.analysis.followed_task import ReadTask, TaskLook
 from jobmon_core.analysis.launch_facts import launch_facts
-from jobmon_core.analysis.progress_health import TaskLook
-from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.launch.model import GPU_LOAD, GPU_SHARING, GPUS, LaunchFacts
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import RankGroup
@@ -52,8 +50,8 @@ class Bench:
     def facts(self) -> LaunchFacts:
         """Return the facts of a look at the time of the latest report."""
         now_s = self.telemetry.report("n1").latest.at_s
-        seen = TaskLook(now_s, TaskProgress(), Artifacts(), telemetry=self.telemetry)
-        return launch_facts(self.job, self.job.tasks[""], seen)
+        look = TaskLook(now_s, self.job, self.job.tasks[""], telemetry=self.telemetry)
+        return launch_facts(ReadTask(), look)
 
     def items(self) -> dict[str, Finding]:
         return {item.id: item for item in follow(self.facts())[0].items}

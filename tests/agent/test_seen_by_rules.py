@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.agent.report_files import ReportFiles
-from jobmon_core.analysis.progress_health import TaskLook
+from jobmon_core.analysis.followed_task import TaskLook
 from jobmon_core.analysis.triage import situation_of
-from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.job.job_progress import FollowedTask
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.model import AgentReport, Memory, WorkerStatus
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.state import Thresholds
@@ -52,5 +51,5 @@ def test_what_lasts_for_a_minute_is_seen_at_each_moment(
 def judge_at(folder: Path, settings: JobSettings, now_s: float) -> tuple[Event, ...]:
     task = Task("", JobState.RUNNING, "RUNNING", start_s=int(START_S))
     job = WatchedJob("slurm-1-x", 1, START_S, tasks={"": task}, settings=settings)
-    seen = TaskLook(now_s, TaskProgress(), Artifacts())
-    return judge(situation_of(job, task, TaskTelemetry(folder), seen))
+    look = TaskLook(now_s, job, task)
+    return judge(situation_of(FollowedTask(), look, TaskTelemetry(folder)))

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.analysis.explain import explain, explain_files
-from jobmon_core.domain.job.error_patterns import job_patterns
+from jobmon_core.analysis.explain import explain, explain_files, job_patterns
 from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState

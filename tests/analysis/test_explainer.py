@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.explainer import diagnoses_of, evidence_of, unique_job_id, with_progress
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, EarlierLog
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.model import Node, Sample
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.telemetry import TaskTelemetry
@@ -145,7 +144,7 @@ def test_of_more_workers_than_are_read_the_sum_proves_nothing() -> None:
 
 
 def test_a_count_that_never_moved_may_be_that_of_an_earlier_run_in_the_same_log() -> None:
-    once = TaskProgress(SHORT.progress, replace(SHORT.history, samples=SHORT.history.samples[-1:]))
+    once = FollowedTask(SHORT.progress, replace(SHORT.history, samples=SHORT.history.samples[-1:]))
     appended = replace(one_job(FAILURE), earlier_logs={"/w/train.log": EarlierLog(900, "0")})
     assert with_progress(NOTHING_FOUND, appended, FAILURE, once).work == ""
     assert with_progress(NOTHING_FOUND, one_job(FAILURE), FAILURE, once).work != ""

@@ -12,7 +12,7 @@ from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.node.launch.model import OUTPUT_FOLDER
+from jobmon_core.domain.node.launch.model import OUTPUT_FOLDER, LaunchState
 from jobmon_core.domain.node.telemetry.model import AgentReport, Folder, Node, RankGroup, Sample, Worker
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.json_file import JsonFile
@@ -25,6 +25,13 @@ ALL = (0, 1, 2, 3)
 @pytest.fixture
 def job(tmp_path: Path) -> FollowedJob:
     return FollowedJob(tmp_path)
+
+
+def launch(job: FollowedJob) -> LaunchState:
+    """Return what is saved about the launch of the only task."""
+    known = job.saved.tasks[""].launch
+    assert known
+    return known
 
 
 def reported(
@@ -53,7 +60,7 @@ def test_all_workers_of_a_step_make_one_line_and_no_message(job: FollowedJob) ->
     job.later(5, "step 1/100\n")
     events = looks(job, 12, *ALL)
     assert [event.text for event in events] == ["launched: 4/4 workers"]
-    assert job.saved.launches[""].verdict is Severity.INFO
+    assert launch(job).verdict is Severity.INFO
     assert with_progress_alerts(job.job, events, job.now_s).outbox == ()
     assert looks(job, 5, 0, 1) == events, "what ends later is not about the launch"
 
@@ -77,20 +84,20 @@ def test_a_job_that_ends_within_the_window_is_not_judged(job: FollowedJob) -> No
     looks(job, 8, 0, 1)
     job.job = replace(job.job, tasks={"": replace(RUNNING, state=JobState.COMPLETING)})
     assert looks(job, 30, 0) == ()
-    assert job.saved.launches[""].verdict is Severity.PENDING
+    assert launch(job).verdict is Severity.PENDING
 
 
 def test_nodes_that_do_not_report_leave_the_workers_unknown(job: FollowedJob) -> None:
     job.job = replace(job.job, tasks={"": replace(RUNNING, nodes="n[1-2]")})
     job.later(5, "step 1/100\n")
     assert looks(job, 40, 0, 1) == ()
-    assert job.saved.launches[""].verdict is Severity.UNKNOWN
+    assert launch(job).verdict is Severity.UNKNOWN
 
 
 def test_the_output_folder_is_judged_as_the_node_sees_it(tmp_path: Path) -> None:
     job = FollowedJob(tmp_path, JobSettings(output_dir=str(tmp_path)))
     looks(job, 3, *ALL)
-    (item,) = [item for item in job.saved.launches[""].items if item.id == OUTPUT_FOLDER]
+    (item,) = [item for item in launch(job).items if item.id == OUTPUT_FOLDER]
     assert item.severity is Severity.INFO, "as this host sees it"
     events = looks(job, 20, *ALL, folders=(Folder(str(tmp_path), exists=True),))
     assert events[0].text == "launch failed, 1m after its start: the output folder cannot be written"

@@ -96,7 +96,7 @@ def test_an_error_of_a_rank_is_reported_with_its_lines_and_what_to_do(job: Job) 
     assert event.title == "Out of GPU memory"
     assert "torch.OutOfMemoryError" in event.evidence[-1]
     assert "batch size" in event.advice
-    assert job.record.errors[""].suspect is None
+    assert job.record.tasks[""].errors.suspect is None
 
 
 def test_a_survived_error_is_not_reported(job: Job) -> None:

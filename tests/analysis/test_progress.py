@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_the_tasks_of_a_large_array_are_followed_in_turn(tmp_path: Path) -> None
         run.look(*array(range(first, first + 20)))
         assert {str(key) for key in range(first, first + 20)} <= run.record.tasks.keys()
     assert len(run.record.tasks) <= 64
-    assert len(run.record.readers) <= 32
+    assert sum(task.reader is not None for task in run.record.tasks.values()) <= 32
 
 
 def test_an_invalid_pattern_of_one_job_does_not_affect_the_others(run: Run) -> None:
@@ -211,3 +212,15 @@ def test_the_outputs_of_a_job_on_another_machine_are_never_looked_for_here(run: 
 
     assert (counts(), counts(listing), counts()) == ([], [(2000, 10**6)], [])
     assert counts(is_elsewhere=False) == [(1, 14)]
+
+
+def test_a_progress_file_of_version_0_8_is_read(run: Run) -> None:
+    """It kept what is known of a task in five dictionaries."""
+    file, before = run.folder / "progress.json", run.record
+    data = json.loads(file.read_text())
+    parts = {"launch": "launches", "triage": "triage", "reader": "readers", "errors": "errors"}
+    for new, old in parts.items():
+        data[old] = {key: task.pop(new) for key, task in data["tasks"].items() if new in task}
+    assert data["launches"].keys() == data["readers"].keys() == data["errors"].keys() == {""}
+    file.write_text(json.dumps(data))
+    assert run.record == before

@@ -6,12 +6,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from jobmon_core.analysis.triage import errors_of_steps
 from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.node.telemetry.model import AgentReport, Sample, WorkerStatus
 from jobmon_core.domain.node.triage.stacks import NodeStacks, Stack
 from jobmon_core.domain.node.triage.state import Thresholds
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.store.telemetry import HISTORY, LATEST
 from jobmon_core.system.json_codec import to_json
@@ -102,11 +106,11 @@ def test_the_verdicts_of_a_run_do_not_outlive_it(tmp_path: Path) -> None:
     job = MeasuredJob(tmp_path)
     dead = sample([worker(0), worker(1, 0, status=WorkerStatus.DEAD)])
     job.measured(dead, 20)
-    assert job.saved.triage[""].held.keys() == {"dead-worker"}
+    assert job.saved.tasks[""].triage.held.keys() == {"dead-worker"}
     again = replace(job.job.tasks[""], start_s=int(job.now_s))
     job.job = replace(job.job, tasks={"": again})
     job.measured(sample(), 10)
-    assert job.saved.triage[""].held == {}
+    assert job.saved.tasks[""].triage.held == {}
 
 
 def test_the_job_configuration_sets_when_a_verdict_is_due(tmp_path: Path) -> None:
@@ -176,3 +180,15 @@ def test_why_there_are_no_stacks_is_only_shown(tmp_path: Path) -> None:
     event = job.measured(sample(), 5, steps=False)[-1]
     assert (event.subject, event.is_quiet) == ("stacks-at-stall", True)
     assert "py-spy is not installed" in event.text
+
+
+def test_what_srun_printed_for_an_earlier_run_in_the_same_log_does_not_count(tmp_path: Path) -> None:
+    log = tmp_path / "shared.out"
+    earlier = "srun: error: n1: task 2: Exited with exit code 7"
+    log.write_text(f"{earlier}\nsrun: error: n1: task 3: Killed\n")
+    known = LogExcerpt(str(log), (earlier,)).as_earlier_log()
+    assert known is not None
+    job = WatchedJob("slurm-12-x", 12, 0.0, logs=LogPaths(str(log), str(log), BY_USER))
+    assert sorted(errors_of_steps(job, Task(""))) == [2, 3]
+    told = WatchedJob("slurm-12-x", 12, 0.0, logs=job.logs, earlier_logs={str(log): known})
+    assert sorted(errors_of_steps(told, Task(""))) == [3]

@@ -17,8 +17,8 @@ from jobmon.ray_compat import (
     get_current_step,
     monitor_job,
 )
+from jobmon_core.app.ray_job.look import Memory, look
 from jobmon_core.domain.errors import JobmonError, UnknownJob
-from jobmon_core.domain.job.restart.ray_stagnation import Memory, look
 from jobmon_core.domain.node.health.pods import GpuProcess, parse_node_gpus
 from jobmon_core.domain.node.telemetry.model import Gpu
 from tests.support.fake_ray import FakeRay, ray_job

@@ -9,7 +9,7 @@ import pytest
 
 from jobmon import api
 from jobmon_core.context import Context
-from jobmon_core.domain.job.restart.settings import RestartMode
+from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.store.home import Home
 from tests.support.checkpoint_layouts import torch_file
 from tests.support.lineages import (

@@ -11,13 +11,12 @@ import pytest
 from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.domain.job.tracking.user_override import UserOverride
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.model import AgentReport, Memory
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
@@ -459,7 +458,7 @@ def test_a_loss_that_is_nan_is_not_called_healthy(bench: Bench) -> None:
     bench.watched(RUNNING)
     bench.slurm.queue = [(row("12", "RUNNING"),)]
     nan = Event(START_S, EventKind.DIVERGED, "the loss is nan")
-    bench.ctx.progress_file("slurm-12-x").write(JobProgress(START_S, {"": TaskProgress()}, (nan,)))
+    bench.ctx.progress_file("slurm-12-x").write(JobProgress(START_S, {"": FollowedTask()}, (nan,)))
     live = bench.ask("12").live
     assert live
     assert (live.findings[0].name, live.findings[0].text) == ("diverged", "the loss is nan")

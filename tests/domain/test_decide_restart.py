@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.decide import Deliver, Step, decide, wake_s
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import AttemptPlace
 from jobmon_core.domain.job.tracking.clock_skew import clamp_to_now
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.job.tracking.reopen import reopened

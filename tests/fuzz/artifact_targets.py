@@ -6,9 +6,8 @@ import json
 import shutil
 
 from jobmon_core.domain.artifacts.completeness import Completeness, Depth, compare
-from jobmon_core.domain.artifacts.file_check import FileVerdict
 from jobmon_core.domain.artifacts.found import saved_paths
-from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.model import FileVerdict, ListedFile
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import WHOLE, check_file
 from tests.fuzz.choices import Choices

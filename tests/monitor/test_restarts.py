@@ -12,9 +12,8 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, Verdict
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.slurm.states import JobState, Outcome

@@ -120,7 +120,7 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
 
 
 def test_what_a_monitor_imports_before_a_job_starts_leaves_the_model_of_progress_out() -> None:
-    code = "import sys, jobmon_core.analysis.earlier_logs; print(*sys.modules)"
+    code = "import sys, jobmon_core.analysis.job_logs; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"jobmon_core.domain.logs.progress.model", "jobmon_core.domain.artifacts"} & set(
         done.stdout.split()

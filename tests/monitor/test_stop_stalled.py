@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import Lineage
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, Event, EventKind
 from jobmon_core.monitor.stop_stalled import stop_if_stalled

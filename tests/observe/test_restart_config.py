@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.observe.job_config import read_job_config
 from tests.support.blocking_files import STRANGER
 

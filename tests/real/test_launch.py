@@ -40,8 +40,8 @@ def _submit(user: User, name: str, body: str, num_workers: str = "null") -> int:
 
 
 def _verdict(user: User, job_id: int) -> Severity | None:
-    launches = Context.open(user.environment).progress_file(user.job(job_id).id).read().launches
-    return launches[""].verdict if "" in launches else None
+    tasks = Context.open(user.environment).progress_file(user.job(job_id).id).read().tasks
+    return tasks[""].launch.verdict if "" in tasks and tasks[""].launch else None
 
 
 def test_a_missing_worker_and_one_that_dies_at_once_are_reported_and_healthy_jobs_are_not(

@@ -14,10 +14,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.job.restart.model import Verdict
-from jobmon_core.domain.job.restart.processes_left import ProcessesLeft, why_alive
-from jobmon_core.domain.job.restart.settings import AttemptPlace
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
+from jobmon_core.domain.job.restart.model import ProcessesLeft, Verdict, why_alive
 from tests.support.fake_discord import FakeDiscord
 from tests.support.ssh_jobs import WAIT
 from tests.support.ssh_server import Box, unusable

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from jobmon_core.context import Context
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
+from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import ProgressFile
 from jobmon_core.store.remove_job import remove_job_files
@@ -35,7 +35,7 @@ def test_a_progress_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_a_number_is_kept(tmp_path: Path) -> None:
     file = ProgressFile(tmp_path / "12.json")
-    file.write(JobProgress(1.0, {"": TaskProgress(Progress(loss=math.nan, grad_norm=math.inf))}))
+    file.write(JobProgress(1.0, {"": FollowedTask(Progress(loss=math.nan, grad_norm=math.inf))}))
     progress = file.read().tasks[""].progress
     assert progress
     assert progress.loss is not None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.context import Context
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.lineages import RecordedSubmission

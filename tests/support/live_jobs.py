@@ -16,7 +16,7 @@ from jobmon_core.domain.artifacts.model import (
     OutputFile,
     Outputs,
 )
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import (
@@ -25,7 +25,6 @@ from jobmon_core.domain.logs.progress.model import (
     History,
     Progress,
     Sample,
-    TaskProgress,
 )
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.job_records import NOW_S, PENDING, job_of
@@ -57,7 +56,7 @@ def progress_of(
     unit: str = "step",
     loss: float | None = 0.35,
     now_s: float = NOW_S,
-) -> TaskProgress:
+) -> FollowedTask:
     """Return a progress that advanced evenly, apart from small waves, with a loss that fell."""
     samples = []
     for number in range(61):
@@ -67,7 +66,7 @@ def progress_of(
         samples.append(Sample(now_s - elapsed_s * (1 - share), max(0.0, min(waved, current)), fallen))
     samples[-1] = replace(samples[-1], current=current)
     latest = Progress(current, total, unit, loss=loss, learning_rate=1e-5 if loss else None)
-    return TaskProgress(latest, History(now_s - elapsed_s, tuple(samples)))
+    return FollowedTask(latest, History(now_s - elapsed_s, tuple(samples)))
 
 
 def jobs(count: int, now_s: float = NOW_S) -> Iterator[tuple[WatchedJob, JobProgress]]:

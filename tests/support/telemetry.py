@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.report import ReportData
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.report.series import Window
 from jobmon_core.domain.job.report.usage import NodeHistory, gpu_uses, node_use
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.history import add_sample
-from jobmon_core.domain.logs.progress.model import History, Progress, TaskProgress
+from jobmon_core.domain.logs.progress.model import History, Progress
 from jobmon_core.domain.logs.progress.model import Sample as ProgressSample
 from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -216,7 +216,7 @@ def eventful_job(*, ended: bool = True) -> tuple[WatchedJob, JobProgress]:
     history = eventful_history()
     last = history.samples[-1]
     progress = Progress(round(last.current), 80_000, "step", 3, 4, loss=last.loss, learning_rate=1.9e-5)
-    followed = TaskProgress(progress, history, ("/scratch/me/slurm-8123.out",), has_output=True)
+    followed = FollowedTask(progress, history, ("/scratch/me/slurm-8123.out",), has_output=True)
     return job, JobProgress(float(end_s), {"": followed}, eventful_events())
 
 

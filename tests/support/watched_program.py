@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from jobmon_core.analysis.progress import ProgressState, follow_progress
+from jobmon_core.domain.job.job_progress import FollowedTask
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
@@ -60,7 +60,7 @@ class Watched:
     @property
     def seen(self) -> tuple[int, int]:
         """How many samples of the progress and of the agent there are."""
-        known = JsonFile(self.folder / "progress.json", ProgressState).read().tasks.get("", TaskProgress())
+        known = JsonFile(self.folder / "progress.json", ProgressState).read().tasks.get("", FollowedTask())
         return len(known.history.samples), len(TaskTelemetry(self.folder / "telemetry").history("n1"))
 
     def look(self) -> list[Event]:

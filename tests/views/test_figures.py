@@ -9,9 +9,9 @@ from jobmon.views.figures import ending, eta, remaining
 from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.figures import loss, percentage, units
-from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress, TaskProgress
+from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task
@@ -45,7 +45,7 @@ def test_what_is_finished_is_counted_in_its_unit() -> None:
 
 def live(estimate: Estimate, progress: Progress | None) -> LiveTask:
     task = next(live_tasks(status_of(job_of(running_task())), JobProgress(), NOW_S))
-    return replace(task, estimate=estimate, progress=TaskProgress(progress))
+    return replace(task, estimate=estimate, progress=FollowedTask(progress))
 
 
 def test_the_remaining_time_has_a_range() -> None:

@@ -10,7 +10,7 @@ from jobmon.views.top.job_page import JobPage
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, GPUS, WORKERS, LaunchState
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -36,7 +36,7 @@ FAILED = LaunchState(NOW_S - 90, verdict=Severity.CRITICAL, items=(MISSING,))
 
 
 def progress(state: LaunchState) -> JobProgress:
-    return JobProgress(launches={"": state})
+    return JobProgress(tasks={"": FollowedTask(launch=state)})
 
 
 def live(state: LaunchState) -> LiveTask:

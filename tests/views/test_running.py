@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from jobmon.views.running import array_rows, job_progress, progress_rows
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import TaskProgress, WorkerProgress
+from jobmon_core.domain.logs.progress.model import WorkerProgress
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of, succeeded
 from tests.support.live_jobs import progress_of, running_task
@@ -26,11 +26,11 @@ def running(*keys: str) -> JobStatus:
     return status_of(replace(job_of(), tasks={key: running_task(key) for key in keys}))
 
 
-def text(progress: TaskProgress, *events: Event) -> str:
+def text(progress: FollowedTask, *events: Event) -> str:
     return job_progress(running(""), JobProgress(NOW_S, {"": progress}, events), NOW_S)
 
 
-def of_array(tasks: dict[str, TaskProgress], *events: Event) -> str:
+def of_array(tasks: dict[str, FollowedTask], *events: Event) -> str:
     return job_progress(running(*tasks), JobProgress(NOW_S, tasks, events), NOW_S)
 
 
@@ -72,7 +72,7 @@ def test_a_job_of_which_one_worker_has_written_nothing_has_output() -> None:
 
 
 def test_several_tasks_show_the_range_of_their_shares() -> None:
-    tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
+    tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": FollowedTask()}
     assert job_progress(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S) == "20% to 90%"
 
 
@@ -86,7 +86,7 @@ def test_the_problems_of_several_tasks_are_counted_before_the_range() -> None:
 
 
 def test_what_is_about_one_task_of_an_array_begins_with_its_id() -> None:
-    one_known = {"1": TaskProgress(), "2": progress_of(67_300, 100_000), "3": TaskProgress()}
+    one_known = {"1": FollowedTask(), "2": progress_of(67_300, 100_000), "3": FollowedTask()}
     assert of_array(one_known).startswith("12_2: 67.3%, 1h 1")
     assert of_array(one_known, replace(STALLED, task="2")) == "12_2: stalled, 67.3%"
     assert of_array(one_known, replace(STALLED, task="1")).startswith("1 stalled, 12_2: 67.3%, ")
@@ -103,7 +103,7 @@ def test_tasks_that_are_equally_far_show_their_share_once() -> None:
 
 
 def test_an_array_shows_how_far_its_tasks_are_and_which_one_ends_last() -> None:
-    tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
+    tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": FollowedTask()}
     followed = [*live_tasks(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S)]
     rows = dict(array_rows(followed, NOW_S))
     assert rows["progress"] == "20% to 90% (2 of 3 running tasks)"
@@ -116,7 +116,7 @@ def test_an_array_shows_how_far_its_tasks_are_and_which_one_ends_last() -> None:
 
 
 def test_a_job_whose_logs_show_nothing_says_nothing() -> None:
-    assert text(TaskProgress()) == ""
+    assert text(FollowedTask()) == ""
     assert job_progress(running(""), None, NOW_S) == ""
 
 
@@ -150,6 +150,6 @@ def test_the_progress_of_a_running_job_says_how_old_it_is() -> None:
 
 def test_a_job_that_has_written_nothing_says_so_in_status_and_show() -> None:
     event = Event(NOW_S - 60, EventKind.NO_OUTPUT, "started 5m 00s ago, but its logs have no output yet")
-    assert text(TaskProgress(), event) == "no output"
-    (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": TaskProgress()}, (event,)), NOW_S)
+    assert text(FollowedTask(), event) == "no output"
+    (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": FollowedTask()}, (event,)), NOW_S)
     assert dict(progress_rows(live, NOW_S))["events"].endswith(event.text)

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import is_confirmed, open_context, require_terminal, result_text
 from jobmon.commands.groups.editing import submit_all
 from jobmon.errors import say
-from jobmon_core.app.groups.change_jobs import Change, change_jobs
-from jobmon_core.app.groups.jobs import alive_jobs, failed_indices, failed_runs, pending_jobs, runs_of
+from jobmon_core.app.groups.jobs import (
+    Change,
+    alive_jobs,
+    change_jobs,
+    failed_indices,
+    failed_runs,
+    pending_jobs,
+    runs_of,
+)
 from jobmon_core.app.groups.submit_runs import Run, SubmitRuns
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.errors import JobmonError

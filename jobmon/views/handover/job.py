@@ -13,8 +13,8 @@ from jobmon_core.app.jobs.find import Group, group_of
 from jobmon_core.app.jobs.overview import in_order, may_still_run
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.many.provenance.arguments import without_values
 from jobmon_core.domain.many.provenance.model import ScriptKind
+from jobmon_core.domain.many.provenance.script_references import without_values
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import in_markdown, one_line
 

@@ -10,8 +10,14 @@ from jobmon.views.report.chart import Chart, Line, Mark
 from jobmon.views.telemetry.figures import percent, power
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.job.report import usage
-from jobmon_core.domain.job.report.series import downsampled, envelope, scaled
-from jobmon_core.domain.job.report.timeline import loss_summary, progress_series, throughput_series
+from jobmon_core.domain.job.report.series import (
+    downsampled,
+    envelope,
+    loss_summary,
+    progress_series,
+    scaled,
+    throughput_series,
+)
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import loss
 

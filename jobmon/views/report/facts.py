@@ -16,7 +16,7 @@ from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.job.report.timeline import loss_summary
+from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
 from jobmon_core.domain.logs.progress.estimate import estimate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.app.jobs.report import ReportData
-    from jobmon_core.domain.job.report.timeline import LossSummary
+    from jobmon_core.domain.job.report.series import LossSummary
     from jobmon_core.domain.job.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.logs.progress.events.event import Event
 

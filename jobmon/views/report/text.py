@@ -10,8 +10,7 @@ from jobmon.views.model import stamp
 from jobmon.views.report import facts
 from jobmon.views.table import Shrink, table_lines
 from jobmon.views.top.drawing import sparkline
-from jobmon_core.domain.job.report.series import tabulated
-from jobmon_core.domain.job.report.timeline import loss_summary, throughput_series
+from jobmon_core.domain.job.report.series import loss_summary, tabulated, throughput_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.job.efficiency.measured import measured_use
-from jobmon_core.domain.job.report.usage import NodeHistory
+from jobmon_core.domain.job.report.usage import NodeHistory, measured_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

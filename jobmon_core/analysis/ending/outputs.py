@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.checkpoints import CheckpointSearch, checkpoints_of_task
+from jobmon_core.analysis.done import look_for_done
 from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
@@ -16,9 +18,7 @@ from jobmon_core.analysis.job_logs import (
     own_files_of_runs,
     start_of_run_s,
 )
-from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, checkpoints_of_task
-from jobmon_core.analysis.outputs.done import look_for_done
-from jobmon_core.domain.artifacts.verification.judge import Expected, Found, Judgement, judge_outputs
+from jobmon_core.domain.artifacts.verify_outputs import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
-    from jobmon_core.domain.artifacts.file_check import FileCheck
-    from jobmon_core.domain.artifacts.model import Listing
+    from jobmon_core.domain.artifacts.model import FileCheck, Listing
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob

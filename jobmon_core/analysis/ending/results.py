@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import modified_s, named_path
-from jobmon_core.domain.artifacts.verification.quote import quote_text
+from jobmon_core.domain.artifacts.quote import quote_text
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.read import read_head, read_tail

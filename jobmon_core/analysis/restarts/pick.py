@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import glob
 import os
+import re
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.checkpoints import CheckpointSearch, folder_of, looks_for_checkpoints
 from jobmon_core.analysis.job_logs import own_files_of_runs
-from jobmon_core.analysis.outputs.checkpoints import CheckpointSearch, looks_for_checkpoints
-from jobmon_core.analysis.outputs.elsewhere import folder_of
-from jobmon_core.analysis.restarts.facts import steps_to_do
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.own_files import KILLED_TOLERANCE_S, TOLERANCE_S
 from jobmon_core.domain.job.restart.decide import is_beyond
 from jobmon_core.domain.job.restart.model import Lineage, PickedCheckpoint
@@ -30,15 +31,19 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
     from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.scheduler.base import MachineFolders
 
 _NO_LINEAGE = Lineage()
 _ROOT = 0
+STEPS = ("step", "it")  # units of work that the numbers of checkpoints count, too
 _ELSEWHERE = (0, 0)  # device and inode of a checkpoint on another machine
 _CLOCKS_S = 5.0
 # a copy without a number, e.g. ``last.ckpt``, is written with the numbered one of the same save
 _SAME_SAVE_S = 60.0
+_ASIDE = re.compile(r"\.incomplete-\d+$")
 
 
 class OwnCheckpoint(NamedTuple):
@@ -80,11 +85,23 @@ def pick(
     search = CheckpointSearch(job, task, progress, now_s, script, machine=machine)
     every = [each for each in own_checkpoints(search, lineage) if each.found.is_complete]
     complete = [each for each in (as_picked(own, machine) for own in every) if each]
-    total = steps_to_do(task, progress)
+    total = _steps_to_do(task, progress)
     if found := _newest([each for each in complete if not is_beyond(each, total)]) or _newest(complete):
         return found
     resumed = _resumed_from(job, lineage)
     return resumed if resumed and is_still(resumed, machine) else None
+
+
+def _steps_to_do(task: Task, progress: JobProgress) -> float | None:
+    """Return how many steps there are, as the log says; None if it does not, or counts something else."""
+    work = work_of(task, progress)
+    return work.total if work and work.unit in STEPS else None
+
+
+def work_of(task: Task, progress: JobProgress) -> Progress | None:
+    """Return how far the task came; None if its log does not show it."""
+    followed = progress.tasks.get(task.key)
+    return followed.progress if followed else None
 
 
 def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
@@ -221,3 +238,60 @@ def _raise(error: OSError) -> None:
 def _is_own(path: str) -> bool:
     """Whether the user or root owns a file, the link at its place included."""
     return all(status.st_uid in (os.geteuid(), _ROOT) for status in (os.lstat(path), os.stat(path)))  # noqa: PTH116 - as above
+
+
+def set_aside(
+    job: WatchedJob,
+    progress: JobProgress,
+    lineage: Lineage,
+    decision: Decision,
+    now_s: float,
+    *,
+    script: str = "",
+) -> tuple[str, ...]:
+    """If the user wants it, rename the incomplete checkpoints above the picked one; return the new paths.
+
+    Args:
+        job: the attempt, which has ended; its number becomes a part of the new names.
+        progress: what its monitor has seen.
+        lineage: the lineage of the attempt.
+        decision: with the picked checkpoint, and the proof that the attempt is dead; without a proof,
+            nothing is renamed.
+        now_s: the time, Unix seconds.
+        script: the text of its script; if empty, the file is read.
+
+    Raises:
+        StorageFailed: a checkpoint cannot be renamed.
+    """
+    place, moved = job.attempt, list[str]()
+    if place is None or not lineage.settings.set_aside or not decision.proof:
+        return ()
+    (task,) = job.tasks.values()
+    search = CheckpointSearch(job, task, progress, now_s, script)
+    for path, found in list(own_checkpoints(search, lineage)):
+        is_incomplete = found.is_complete is False  # one that may be complete is left alone
+        if not is_incomplete or _ASIDE.search(path) or not _is_above(found, decision.checkpoint):
+            continue
+        aside = f"{path}.incomplete-{place.number}"
+        if _may_be_renamed(path) and not os.path.lexists(aside):
+            try:
+                os.rename(path, aside)  # noqa: PTH104 - as in the modules that read logs: paths are strings
+            except OSError as error:
+                raise StorageFailed(f"{path} cannot be renamed: {error.strerror}") from error
+            moved.append(aside)
+    return tuple(moved)
+
+
+def _is_above(found: Checkpoint, picked: PickedCheckpoint | None) -> bool:
+    """Whether a checkpoint is of a higher step than the picked one, or newer."""
+    return picked is None or (found.step or 0) > (picked.step or 0) or found.saved_s > picked.saved_s
+
+
+def _may_be_renamed(path: str) -> bool:
+    """Whether the user owns a file or folder that is no link, and lies on the disk of its parent folder."""
+    try:
+        status, parent = os.lstat(path), os.lstat(os.path.dirname(path))  # noqa: PTH120 - texts
+    except OSError:  # it is gone, or a name that several files begin with: a program finds no such checkpoint
+        return False
+    is_plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return is_plain and status.st_uid == os.geteuid() and status.st_dev == parent.st_dev

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, own_files
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs, step_of
-from jobmon_core.domain.artifacts.paths import without_digits
+from jobmon_core.domain.artifacts.model import without_digits
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.job.restart.resumed import (
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.artifacts.model import ListedFile
+    from jobmon_core.domain.job.job_settings import AttemptPlace
     from jobmon_core.domain.job.restart.model import Lineage
-    from jobmon_core.domain.job.restart.settings import AttemptPlace
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.store.lineages import LineageStore
 

@@ -14,8 +14,7 @@ from jobmon_core.observe.artifacts.listing import disk_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.artifacts.file_check import FileCheck
-    from jobmon_core.domain.artifacts.model import Disk
+    from jobmon_core.domain.artifacts.model import Disk, FileCheck
 
 
 def files_of(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:

@@ -19,8 +19,7 @@ from jobmon_core.domain.before.checks.check_all import check_all
 from jobmon_core.domain.before.checks.facts import Facts, PastRun, PathFact, PathKind, Setup
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
-from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.job.restart.settings import RestartMode
+from jobmon_core.domain.job.job_settings import JobSettings, RestartMode
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.artifacts.listing import disk_of

@@ -9,8 +9,8 @@ from jobmon_core.analysis.ending.measured_use import node_histories
 from jobmon_core.app.jobs.find import all_jobs, find_job, last_change_s
 from jobmon_core.app.jobs.overview import in_order, lineages_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.job.efficiency.measured import measured_use
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.report.usage import measured_use
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, Unreachable

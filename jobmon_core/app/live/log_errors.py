@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.matching import JobMatcher
+from jobmon_core.analysis.explain import JobMatcher, job_patterns
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.job.error_patterns import job_patterns
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import without_prefix
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.jobs.find import Group, group_of
 from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
 ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list
-_NO_PROGRESS = TaskProgress()
+_NO_PROGRESS = FollowedTask()
 _NO_ESTIMATE = Estimate()
 _NO_ARTIFACTS = Artifacts()
 _NEARLY_ALL = 0.999
@@ -120,7 +120,7 @@ def live_tasks(
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
             agents.get(task.key, _NO_AGENTS),
-            progress.launches.get(task.key),
+            followed.launch,
         )
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.artifacts import own_artifacts
+from jobmon_core.analysis.followed_task import TaskLook
 from jobmon_core.analysis.job_logs import last_write_s
-from jobmon_core.analysis.progress_health import TaskLook
 from jobmon_core.analysis.triage import situation_of, with_memory
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.tasks import ongoing_now
+from jobmon_core.domain.job.job_progress import FollowedTask
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.messages.progress_alerts import headline, usual_advice
 from jobmon_core.domain.node.triage.judge import (
     advised_for,
@@ -21,7 +21,6 @@ from jobmon_core.domain.node.triage.judge import (
     verdict_without_problems,
     worst_first,
 )
-from jobmon_core.domain.node.triage.state import TriageState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,16 +45,15 @@ class LiveVerdict:
 def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
     """Return what is wrong with a running task, by its latest figures; works without agent and monitor."""
     known = ctx.progress_file(job.id).read()
-    followed = known.tasks.get(task.key) or TaskProgress()
+    followed = known.tasks.get(task.key) or FollowedTask()
     logs = followed.logs or tuple(known_files(job, task))
     written_s = last_write_s(logs)
     has_output = followed.has_output or (written_s or 0.0) > (task.start_s or 0.0)
     followed = replace(followed, has_output=has_output)
     artifacts = own_artifacts(job, known.artifacts_of(task.key))
-    seen = TaskLook(ctx.clock.now(), followed, artifacts, written_s)
+    look = TaskLook(ctx.clock.now(), job, task, artifacts, written_s)
     telemetry = ctx.telemetry(job.id, task.key)
-    before = known.triage.get(task.key) or TriageState()
-    situation = with_memory(situation_of(job, task, telemetry, seen), before, telemetry)
+    situation = with_memory(situation_of(followed, look, telemetry), followed.triage, telemetry)
     judged = advised_for(judge(situation), job.backend)
     findings = all_problems(judged, ongoing_now(known, task, ctx.clock.now()), job.backend) or (
         verdict_without_problems(situation),

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.done import look_for_done
 from jobmon_core.analysis.ending.outputs import own_outputs
 from jobmon_core.analysis.ending.results import read_results
-from jobmon_core.analysis.outputs.done import look_for_done
 from jobmon_core.app.jobs.find import Group as JobGroup
 from jobmon_core.app.jobs.find import Selection, by_id, find_job, group_of, select
 from jobmon_core.app.jobs.overview import config_fault, in_order, is_waiting, overview

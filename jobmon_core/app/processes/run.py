@@ -16,7 +16,7 @@ from jobmon_core.app.restarts.first_attempt import first_attempt
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
-from jobmon_core.domain.job.restart.settings import RunOptions
+from jobmon_core.domain.job.job_settings import RunOptions
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, EventKind
 from jobmon_core.domain.messages.job_ended import job_ended_messages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explain import explain
 from jobmon_core.analysis.explainer import evidence_of
-from jobmon_core.analysis.restarts.facts import LAST_LINES, Submitted, facts_of_end
+from jobmon_core.analysis.restarts.decision import LAST_LINES, Submitted, facts_of_end
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.backends import RAY
 from jobmon_core.domain.errors import JobmonError
@@ -19,7 +19,7 @@ from jobmon_core.scheduler.ray.ray_job import read_job
 if TYPE_CHECKING:
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.restart.end_facts import EndFacts
+    from jobmon_core.domain.job.restart.rules import EndFacts
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _OUTCOMES = {

@@ -21,6 +21,7 @@ from jobmon_core.app.ray_job.look import answered, is_stalled
 from jobmon_core.app.remote.ray_cluster import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.job.job_settings import MAX_DELAY_S, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.decide import decide_restart, due_s
 from jobmon_core.domain.job.restart.model import Attempt, Lineage, Verdict
 from jobmon_core.domain.job.restart.ray_attempts import (
@@ -30,7 +31,6 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     lineage_id,
     lost_package,
 )
-from jobmon_core.domain.job.restart.settings import MAX_DELAY_S, RestartMode, RestartSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.restart_rules import restart_rules

@@ -16,6 +16,7 @@ from jobmon_core.app.groups.edit import join_group
 from jobmon_core.app.remote.watch import Started, new_job
 from jobmon_core.app.restarts.first_attempt import refuse_unstoppable
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
+from jobmon_core.domain.job.job_settings import AttemptPlace, RestartMode
 from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.next_submission import resume_words
 from jobmon_core.domain.job.restart.ray_attempts import (
@@ -25,7 +26,6 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     with_working_dir,
     working_dir,
 )
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter

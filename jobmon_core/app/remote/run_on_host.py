@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings, RunOptions
     from jobmon_core.domain.job.restart.next_submission import NextAttempt
-    from jobmon_core.domain.job.restart.settings import RunOptions
     from jobmon_core.lifecycle.start import MonitorStarter
 
 

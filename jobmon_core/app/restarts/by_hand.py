@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.restarts.facts import proof_of_death
+from jobmon_core.analysis.restarts.decision import proof_of_death
 from jobmon_core.analysis.restarts.pick import as_picked, checkpoint_at, pick
 from jobmon_core.app.groups.edit import update
 from jobmon_core.app.jobs.find import find_job
@@ -18,6 +18,7 @@ from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.backends import is_ray, submit_words
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import (
     BY_HAND,
     Attempt,
@@ -25,11 +26,10 @@ from jobmon_core.domain.job.restart.model import (
     Lineage,
     PickedCheckpoint,
     Verdict,
+    why_alive,
 )
-from jobmon_core.domain.job.restart.processes_left import why_alive
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
 from jobmon_core.domain.many.groups.model import Group
-from jobmon_core.domain.many.provenance.arguments import without_values
+from jobmon_core.domain.many.provenance.script_references import without_values
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.scheduler.backends import cancel_command
 from jobmon_core.store.lineages import RecordedSubmission, lineage_id_of

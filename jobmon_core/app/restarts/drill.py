@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.restarts.pick import is_still, pick
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.domain.job.restart.model import Verdict
-from jobmon_core.domain.job.restart.settings import RestartMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,9 @@ from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.before.batch_script.request import Request, read_request
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.next_submission import NextAttempt, export_option, variables_of
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode, RestartSettings
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.submission import read_file
 from jobmon_core.scheduler.backends import find_backend

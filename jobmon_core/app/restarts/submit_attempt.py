@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.restarts.pick import is_still
-from jobmon_core.analysis.restarts.set_aside import set_aside
+from jobmon_core.analysis.restarts.pick import is_still, set_aside
 from jobmon_core.app.processes.run import command_submitter
 from jobmon_core.app.remote.ray_cluster import submit_next_to_ray
 from jobmon_core.app.remote.run_on_host import run_on_host
@@ -41,6 +40,7 @@ from jobmon_core.domain.job.restart.model import (
     SubmissionResult,
     Submitting,
     Verdict,
+    why_alive,
 )
 from jobmon_core.domain.job.restart.next_submission import (
     NextAttempt,
@@ -48,7 +48,6 @@ from jobmon_core.domain.job.restart.next_submission import (
     resume_words,
     variables_of,
 )
-from jobmon_core.domain.job.restart.processes_left import why_alive
 from jobmon_core.domain.messages.restart import origin_text
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
@@ -62,7 +61,7 @@ from jobmon_core.system.helper import HelperFailed
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.restart.settings import AttemptPlace, RunOptions
+    from jobmon_core.domain.job.job_settings import AttemptPlace, RunOptions
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.job.tracking.new_job import NewJob
     from jobmon_core.store.lineages import RecordedSubmission

@@ -18,8 +18,7 @@ from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.overview import worst_task
 from jobmon_core.app.runs.record import scheduler_script
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.many.provenance.compare import compare, script_path
-from jobmon_core.domain.many.provenance.log_kinds import new_kinds
+from jobmon_core.domain.many.provenance.compare import compare, new_kinds, script_path
 from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.read import read_head, read_tail

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
-from jobmon_core.domain.many.provenance.arguments import exported, without_values
 from jobmon_core.domain.many.provenance.compare import script_path
 from jobmon_core.domain.many.provenance.model import RunRecord, Script, ScriptKind
 from jobmon_core.domain.many.provenance.script_references import (
+    exported,
     loaded_modules,
     named_files,
     python_prefix,
     variable_digests,
+    without_values,
 )
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown, script_directives

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.app.sbatch_arguments import split
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StateUnreadable, StorageFailed
-from jobmon_core.domain.job.restart.trackers import tracker_variables
+from jobmon_core.domain.job.restart.next_submission import tracker_variables
 from jobmon_core.observe.logs.read import read_head
 from jobmon_core.store.home import COPY_PREFIX
 from jobmon_core.system.environment import own_secrets

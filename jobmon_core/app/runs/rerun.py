@@ -15,9 +15,14 @@ from jobmon_core.app.sbatch_arguments import readable, split
 from jobmon_core.domain.backends import is_ray, submit_words, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.many.provenance.arguments import COMMENT, EXPORT, without_hidden, without_values
 from jobmon_core.domain.many.provenance.compare import changed_lines, script_path, unified
 from jobmon_core.domain.many.provenance.model import MAX_SCRIPT_BYTES, RunRecord, Script, ScriptKind, digest
+from jobmon_core.domain.many.provenance.script_references import (
+    COMMENT,
+    EXPORT,
+    without_hidden,
+    without_values,
+)
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.observe.git import git_state

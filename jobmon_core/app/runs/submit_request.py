@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.job.job_settings import ChainStage, JobSettings
-    from jobmon_core.domain.job.restart.settings import RunOptions
+    from jobmon_core.domain.job.job_settings import ChainStage, JobSettings, RunOptions
 
 
 class SubmitRequest(NamedTuple):

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from jobmon_core.domain.artifacts.file_check import FileCheck
-from jobmon_core.domain.artifacts.model import ListedFile
+from jobmon_core.domain.artifacts.model import FileCheck, ListedFile
 
 _TEMPORARY = re.compile(r"(?:^|/)\.[^/]+\.\w{6}$|\.(?:part|partial|tmp|filepart|crdownload)$")
 _QUIET_S = 60.0  # a file that was modified less long ago may still be being copied

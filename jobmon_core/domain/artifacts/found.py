@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from jobmon_core.domain.artifacts.paths import name_of, parent_of
+from jobmon_core.domain.artifacts.model import name_of, parent_of
 
 _SAVED_PATH = (
     r"""['"`]?(?P<path>(?:/|\.{1,2}/|\w[\w.=@+-]*/)[^\s'"`,;:()]+|[\w.=@+-]+\.(?:pth|pt|ckpt|keras|h5)"""

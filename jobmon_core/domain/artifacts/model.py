@@ -1,4 +1,4 @@
-"""The outputs and checkpoints of a job, and the room on their disk, as of one look at their folders.
+"""Files that a job writes, as of one look: outputs, checkpoints, room on their disk, whether one is whole.
 
 Times are Unix seconds, sizes are bytes. None means "not known".
 """
@@ -6,6 +6,7 @@ Times are Unix seconds, sizes are bytes. None means "not known".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 _IDLE_AFTER_S = 60.0
 _OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint is overdue
@@ -142,3 +143,63 @@ class Artifacts:
         outputs = self.outputs
         written = [(outputs.fast_enough or outputs.total).modified_s] if outputs and outputs.count else []
         return max([*written, *([saved.modified_s] if saved else [])], default=None)
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path."""
+    return path.rpartition("/")[2]
+
+
+def without_digits(name: str) -> str:
+    """Return a name without its numbers: the same for all files of one kind."""
+    return "".join(letter for letter in name if not letter.isdecimal())
+
+
+def parent_of(path: str) -> str:
+    """Return the folder of a path; ``.`` if it has none."""
+    before, slash, _ = path.rpartition("/")
+    return before or slash or "."
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix of a file's name with its dot, in lower case; empty if it has none."""
+    stem, dot, suffix = name_of(path).rpartition(".")
+    return f".{suffix.lower()}" if dot and stem else ""
+
+
+class FileVerdict(StrEnum):
+    """What is known of a file's content."""
+
+    VALID = "valid"
+    EMPTY = "empty"  # it has no bytes
+    TRUNCATED = "truncated"  # its end is missing
+    CORRUPT = "corrupt"
+    UNKNOWN = "unknown"  # no format that jobmon can check, or a program still writes it
+    UNREADABLE = "unreadable"  # missing, no permission, or not a regular file
+
+
+# parts of `FileCheck.why` and `Checkpoint.why` that mark weak evidence, which is no damage
+UNEVEN_ROWS = "columns in"  # of a table: many programs write such tables
+SMALLER = "smaller than usual"  # of a checkpoint: the last one often holds less
+
+_BAD = (FileVerdict.EMPTY, FileVerdict.TRUNCATED, FileVerdict.CORRUPT)
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """The verdict on one file. None means "not known"."""
+
+    path: str
+    format: str  # e.g. "json", "torch"; empty if it is not known
+    verdict: FileVerdict
+    why: str = ""  # completes a sentence that starts with the path, e.g. "ends inside its array"
+    records: int | None = None  # rows, lines or elements of the outermost array, counted exactly
+    size_bytes: int = 0
+    columns: int | None = None
+    note: str = ""  # what is odd about a valid file, e.g. "column loss: 40% of 1,000 values are NaN"
+    is_sampled: bool = False  # parts were not read, so that damage in them is not known
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the file is certainly not whole."""
+        return self.verdict in _BAD

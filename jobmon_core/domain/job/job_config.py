@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings
+from jobmon_core.domain.job.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings, RestartMode
 from jobmon_core.domain.job.restart.config import DISTINCT_KEYS, read_restart
-from jobmon_core.domain.job.restart.settings import RestartMode
 from jobmon_core.domain.logs.progress.log.formats import (
     MAX_METRICS,
     UNITS,

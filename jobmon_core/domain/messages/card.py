@@ -16,7 +16,7 @@ from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Field
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, rate, size
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.ongoing import brought_up_to, ongoing_events, unusual_pause_s
@@ -25,7 +25,6 @@ from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.node.launch.judge import launched_text
-from jobmon_core.domain.node.launch.model import LaunchState
 from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.summary import GpuSummary, fullest_memory, gpu_summary, is_current
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
@@ -36,7 +35,7 @@ _FULL, _EMPTY = "█", "░"
 _MAX_PROBLEMS = 3
 # the estimated end is rounded to minutes, and to five minutes if it is an hour ahead or more
 _MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
-_NO_PROGRESS, _NO_LAUNCH = TaskProgress(), LaunchState()
+_NO_PROGRESS = FollowedTask()
 
 
 class _Known(NamedTuple):
@@ -97,7 +96,7 @@ def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
     return Card(
         Tone.ATTENTION if problems else CardTone.RUNNING,
         f"{title} {_doing(task)}",
-        text="\n".join((*_progress_lines(followed.progress), *_launch(known.progress, task), *problems)),
+        text="\n".join((*_progress_lines(followed.progress), *_launch(followed), *problems)),
         fields=(*parts, *where_fields(job, task.nodes)),
     )
 
@@ -153,11 +152,10 @@ def _problems(progress: JobProgress, task: Task, now_s: float, prefix: str = "")
     return [f"⚠️ {prefix}{event.text}" for event in current]
 
 
-def _launch(progress: JobProgress, task: Task) -> Iterator[str]:
+def _launch(followed: FollowedTask) -> Iterator[str]:
     """Yield a line once the launch of a task has passed its checks."""
-    state = progress.launches.get(task.key, _NO_LAUNCH)
-    if state.verdict is Severity.INFO:
-        yield launched_text(state.items)
+    if followed.launch and followed.launch.verdict is Severity.INFO:
+        yield launched_text(followed.launch.items)
 
 
 def _progress_lines(progress: Progress | None) -> Iterator[str]:

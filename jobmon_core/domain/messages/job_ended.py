@@ -10,8 +10,8 @@ from jobmon_core.domain.before.pending.wait import is_worth_saying, wait_of, wai
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.humanize import count, duration, listed, size
+from jobmon_core.domain.job.efficiency.advice import efficiency_line
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.job.efficiency.text import efficiency_line
 from jobmon_core.domain.job.tracking.cause_groups import CauseGroup, cause_groups
 from jobmon_core.domain.job.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED

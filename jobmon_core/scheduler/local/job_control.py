@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.job.restart.processes_left import LINEAGE_VARIABLE, ProcessesLeft
+from jobmon_core.domain.job.restart.model import LINEAGE_VARIABLE, ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import QueuedJob

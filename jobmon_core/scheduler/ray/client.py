@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable
-from jobmon_core.domain.job.restart.processes_left import ProcessesLeft
+from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.node.hosts.judge import is_another_machine
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import FileEnds

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.restarts.pick import is_still, pick
-from jobmon_core.analysis.restarts.set_aside import set_aside
-from jobmon_core.domain.job.job_progress import JobProgress
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.analysis.restarts.pick import is_still, pick, set_aside
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartSettings
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
-from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
+from jobmon_core.domain.logs.progress.model import Progress
 from tests.support.checkpoint_layouts import LAYOUTS, hf_trainer, plain_torch, saved_at, torch_dcp, torch_file
 from tests.support.lineages import START_S, timed_job
 
@@ -46,7 +44,7 @@ class Ended:
 
     def pick(self) -> PickedCheckpoint | None:
         job, shown = self.job, Progress(current=12.0, total=self.total)
-        progress = JobProgress(tasks={"": TaskProgress(shown)})
+        progress = JobProgress(tasks={"": FollowedTask(shown)})
         return pick(job, job.tasks[""], progress, NOW_S, lineage=self.lineage)
 
     @property

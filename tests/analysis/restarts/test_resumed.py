@@ -14,10 +14,9 @@ import pytest
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.analysis.restarts.resumed import AttemptLook, follow_attempt
 from jobmon_core.domain.channels import Level, Route
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.resumed import ResumeState, step_in
-from jobmon_core.domain.job.restart.settings import AttemptPlace
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.artifacts.checkpoints import checkpoints_of
-from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify
+from jobmon_core.app.artifacts.verify import Wanted, checkpoints_of, folders_of, verify
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, ListedFile, Outputs

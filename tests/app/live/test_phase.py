@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.app.live.tasks import JobPhase, phase_of
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import End, EndInquiry, Source, Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, PENDING, job_of
@@ -20,14 +19,14 @@ RUNNING = job_of(running_task())
 STALLED = Event(NOW_S - 60, EventKind.STALLED, "no progress for 12m")
 
 
-def phase(job: WatchedJob, followed: TaskProgress | None = None, *events: Event) -> JobPhase | None:
+def phase(job: WatchedJob, followed: FollowedTask | None = None, *events: Event) -> JobPhase | None:
     progress = JobProgress(NOW_S, {"": followed} if followed else {}, events)
     return phase_of(JobStatus(job, Health.ALIVE, None), progress, NOW_S)
 
 
 def test_a_running_job_launches_until_it_writes_then_runs_and_completes_when_all_is_done() -> None:
     assert phase(RUNNING) is JobPhase.LAUNCHING
-    assert phase(RUNNING, TaskProgress(has_output=True)) is JobPhase.RUNNING
+    assert phase(RUNNING, FollowedTask(has_output=True)) is JobPhase.RUNNING
     assert phase(RUNNING, progress_of(10, 100)) is JobPhase.RUNNING
     assert phase(RUNNING, progress_of(100, 100)) is JobPhase.COMPLETING
 

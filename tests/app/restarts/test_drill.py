@@ -12,9 +12,8 @@ import pytest
 from jobmon_core.app.restarts.drill import drill, drillable
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import AttemptPlace, RestartMode
 from jobmon_core.store.home import Home
 from tests.support.checkpoint_layouts import hf_trainer, saved_at
 from tests.support.clock import FakeClock

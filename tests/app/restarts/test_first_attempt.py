@@ -11,8 +11,7 @@ from jobmon_core.app.restarts.first_attempt import first_attempt
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import Invalid
-from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings, RunOptions
+from jobmon_core.domain.job.job_settings import JobSettings, RestartMode, RestartSettings, RunOptions
 from jobmon_core.store.home import Home
 
 

@@ -13,6 +13,7 @@ import pytest
 from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.app.runs.recorded import become_like
 from jobmon_core.context import Context
+from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import (
     Attempt,
     Decision,
@@ -21,7 +22,6 @@ from jobmon_core.domain.job.restart.model import (
     Submitting,
     Verdict,
 )
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import CutOffSubmission, JobControl, Untraceable

@@ -10,7 +10,7 @@ import pytest
 from jobmon_core.app.runs.record import record_run
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.context import Context
-from jobmon_core.domain.job.restart.settings import RunOptions
+from jobmon_core.domain.job.job_settings import RunOptions
 from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import RunRecordFile

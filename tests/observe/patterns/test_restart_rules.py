@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from jobmon_core.domain.job.restart.end_facts import Condition
 from jobmon_core.domain.job.restart.model import Verdict
+from jobmon_core.domain.job.restart.rules import Condition
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.restart_rules import parse_rules, restart_rules
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job.restart.processes_left import ProcessesLeft, why_alive
+from jobmon_core.domain.job.restart.model import ProcessesLeft, why_alive
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.scheduler.local.job_control import processes_left

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.job.restart.processes_left import why_alive
+from jobmon_core.domain.job.restart.model import why_alive
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray import submission as submit

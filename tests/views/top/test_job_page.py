@@ -10,7 +10,7 @@ from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
@@ -19,7 +19,6 @@ from jobmon_core.domain.logs.progress.model import (
     Estimate,
     Progress,
     Sample,
-    TaskProgress,
     WorkerProgress,
 )
 from jobmon_core.lifecycle.health import Health
@@ -32,7 +31,7 @@ EXPECTED = JobSettings(num_workers=5, log_pattern="worker_*.log")
 LOG = OutputText("/scratch/me/train.log", tuple(f"line {number}" for number in range(100)))
 
 
-def tasks(*followed: TaskProgress, events: tuple[Event, ...] = ()) -> list[LiveTask]:
+def tasks(*followed: FollowedTask, events: tuple[Event, ...] = ()) -> list[LiveTask]:
     keys = [str(number) for number in range(len(followed))] if len(followed) > 1 else [""]
     job = job_of(*(running_task(key) for key in keys))
     progress = JobProgress(NOW_S, dict(zip(keys, followed, strict=True)), events)
@@ -170,7 +169,7 @@ def test_logs_that_belong_to_no_known_rank_have_a_section_of_their_own() -> None
 
 def test_counters_inside_the_progress_are_shown() -> None:
     progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000, metrics={"acc": 0.5})
-    (live,) = tasks(TaskProgress(progress))
+    (live,) = tasks(FollowedTask(progress))
     assert value(page(live), "Now") == "epoch 2/3, batch 300/1,000"
     assert value(page(live), "Metrics") == "acc 0.5"
 
@@ -282,7 +281,7 @@ def test_a_job_that_does_not_run_says_why() -> None:
 
 
 def test_a_job_without_a_monitor_says_what_to_do() -> None:
-    (live,) = tasks(TaskProgress())
+    (live,) = tasks(FollowedTask())
     lines = page(replace(live, status=status_of(live.job, Health.DEAD)))
     assert "`jobmon recover`" in lines[0]
     assert value(lines, "Progress") == "none in the log yet"

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
-from jobmon_core.domain.artifacts.checkpoints import ray_train
-from jobmon_core.domain.artifacts.checkpoints.markers import missing_marker, wanted_texts
+from jobmon_core.domain.artifacts.checkpoints.missing import missing_marker, missing_part, wanted_texts
 from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Checkpoint, Evidence
-from jobmon_core.domain.artifacts.checkpoints.parts import missing_part
-from jobmon_core.domain.artifacts.file_check import SMALLER, FileCheck, FileVerdict
-from jobmon_core.domain.artifacts.model import ListedFile
-from jobmon_core.domain.artifacts.paths import without_digits
+from jobmon_core.domain.artifacts.checkpoints.recognize import (
+    RAY_TRAIN,
+    reported_step,
+)
+from jobmon_core.domain.artifacts.model import SMALLER, FileCheck, FileVerdict, ListedFile, without_digits
 from jobmon_core.domain.humanize import size
 
 _HINTS = {
@@ -46,7 +46,7 @@ _MAX_OTHERS = 20  # a checkpoint is compared with at most so many others
 # these rename a checkpoint when it is finished, or only then write the index that names it
 _RENAMED = ("gromacs", "flax", "orbax", "tensorflow")
 # `missing_marker` has found the file that these write last
-_MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate", ray_train.FRAMEWORK)
+_MARKED = ("hf_trainer", "torch_dcp", "megatron", "verl", "accelerate", RAY_TRAIN)
 _TEMPORARY_NAME = "has a temporary name: the save did not finish"
 
 __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_texts"]
@@ -90,7 +90,7 @@ def judge(
         is_complete, why = _verdict(candidate, others, evidence)
         if not is_complete and is_running and now_s - candidate.saved_s < _WRITTEN_S:
             is_complete, why = False, "is being written"
-        step = candidate.step if candidate.step is not None else ray_train.reported_step(candidate, evidence)
+        step = candidate.step if candidate.step is not None else reported_step(candidate, evidence)
         found.append(
             Checkpoint(
                 candidate.path, candidate.framework, step, is_complete, why, candidate.size_bytes,

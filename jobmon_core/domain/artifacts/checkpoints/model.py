@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jobmon_core.domain.artifacts.file_check import FileCheck
-from jobmon_core.domain.artifacts.model import ListedFile
-from jobmon_core.domain.artifacts.paths import name_of
+from jobmon_core.domain.artifacts.model import FileCheck, ListedFile, name_of
 
 
 class Candidate(NamedTuple):

@@ -5,15 +5,14 @@ The conventions were read in the source of each framework, or seen by running it
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from jobmon_core.domain.artifacts.checkpoints import ray_train
-from jobmon_core.domain.artifacts.checkpoints.model import Candidate
-from jobmon_core.domain.artifacts.model import ListedFile
-from jobmon_core.domain.artifacts.paths import name_of
+from jobmon_core.domain.artifacts.checkpoints.model import Candidate, Evidence
+from jobmon_core.domain.artifacts.model import ListedFile, name_of
 
 # names that a framework, a copy or an editor gives to what it has not finished
 _TEMPORARY = re.compile(
@@ -36,9 +35,16 @@ _SAVED_NAME = re.compile(
     r"(?:step|iter|epoch|checkpoint|ckpt|model|last|best|latest|final|weights|state|snapshot)", re.IGNORECASE
 )
 
+# of Ray Train, as in ``ray/train/v2/_internal/execution/checkpoint`` and ``storage.py`` of Ray 2.60
+RAY_TRAIN = "ray_train"
+SNAPSHOT = "checkpoint_manager_snapshot.json"
+_RAY_TRAIN_FOLDER = r"checkpoint_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.\d{1,6}"
+_RAY_TRAIN_NAME = re.compile(_RAY_TRAIN_FOLDER)
+_STEP_METRICS = ("global_step", "step", "training_iteration", "epoch")
+
 # the first rule that matches tells the framework of a folder: (framework, its name, a file in it)
 _FOLDERS = (
-    (ray_train.FRAMEWORK, ray_train.FOLDER, r".*"),
+    (RAY_TRAIN, _RAY_TRAIN_FOLDER, r".*"),
     ("orbax", r"\d+", r"(?:[\w.-]+/)?(?:_CHECKPOINT_METADATA|_METADATA|manifest\.ocdbt)"),
     ("orbax", r".*", r"_CHECKPOINT_METADATA|manifest\.ocdbt"),
     (
@@ -178,7 +184,7 @@ def _candidate(path: str, framework: str, files: Sequence[ListedFile], *, is_fol
 
 def step_of(name: str) -> int | None:
     """Return the step, iteration or epoch in a name, e.g. 200 in ``epoch=1-step=200.ckpt``."""
-    if ray_train.is_folder_name(name):
+    if is_of_ray_train(name):
         return None
     found = _PREFERRED.search(name) or _STEP.search(name) or _NUMBER.search(name)
     return int(found[1]) if found else None
@@ -189,3 +195,37 @@ def counts_epochs(path: str) -> bool:
     name = _plain(name_of(path))
     found = None if _PREFERRED.search(name) else _STEP.search(name)
     return found is not None and found[0].lower().startswith("epoch")
+
+
+def is_of_ray_train(name: str) -> bool:
+    """Return whether a folder has the name of such a checkpoint: a time, whose numbers are no step."""
+    return _RAY_TRAIN_NAME.fullmatch(name) is not None
+
+
+def snapshot_path(candidate: Candidate) -> str:
+    """Return the path of the file that names the checkpoints of a run."""
+    return f"{candidate.parent}/{SNAPSHOT}" if candidate.parent else SNAPSHOT
+
+
+def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
+    """Return why a checkpoint does not count; Ray names it in the file once all workers have reported it."""
+    text = evidence.texts.get(snapshot_path(candidate))
+    if text is None:
+        return f"is not named in {SNAPSHOT}, which is missing or unreadable"
+    return "" if candidate.name in _ray_metrics(text) else f"is not named in {SNAPSHOT}"
+
+
+def reported_step(candidate: Candidate, evidence: Evidence) -> int | None:
+    """Return the step that the program reported with a checkpoint; None if it reported none."""
+    metrics = _ray_metrics(evidence.texts.get(snapshot_path(candidate), "")).get(candidate.name, {})
+    steps = (metrics.get(name) for name in _STEP_METRICS)
+    return next((step for step in steps if isinstance(step, int) and not isinstance(step, bool)), None)
+
+
+def _ray_metrics(text: str) -> dict[str, dict[str, object]]:
+    """Return the metrics of the checkpoints that the file names, by the names of their folders."""
+    try:
+        results = json.loads(text)["checkpoint_results"]
+        return {each["checkpoint_dir_name"]: dict(each.get("metrics") or {}) for each in results}
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return {}

@@ -16,8 +16,7 @@ from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import Request
 from jobmon_core.domain.before.pending.model import Partition
-from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.job.restart.settings import RestartSettings
+from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
 
 
 class PathKind(StrEnum):

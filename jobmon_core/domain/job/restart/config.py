@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from jobmon_core.domain.config_section import Section
-from jobmon_core.domain.job.restart.settings import FIRST_DELAY_S, MAX_DELAY_S, RestartMode, RestartSettings
+from jobmon_core.domain.job.job_settings import FIRST_DELAY_S, MAX_DELAY_S, RestartMode, RestartSettings
 
 # what the rules charge a restart to, in the order of their table
 BUDGETS: Final = ("preempted", "node", "time", "hang", "crash", "memory", "exit")

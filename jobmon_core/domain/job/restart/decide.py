@@ -15,10 +15,9 @@ from typing import Final
 
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.job.restart.end_facts import Condition, EndFacts
+from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.rules import Resource, Rule, first_fit
-from jobmon_core.domain.job.restart.settings import RestartMode
+from jobmon_core.domain.job.restart.rules import Condition, EndFacts, Resource, Rule, first_fit
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.patterns import label_of
 

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from jobmon_core.domain.job.job_settings import AttemptPlace
 from jobmon_core.domain.job.restart.next_submission import variables_of
-from jobmon_core.domain.job.restart.settings import AttemptPlace
 
 LINEAGE_KEY = "jobmon_lineage"  # in the metadata of an attempt
 NAME_KEY = "jobmon_name"  # likewise: the name by which the user follows it

@@ -13,9 +13,8 @@ from typing import ClassVar
 from jobmon_core.domain.backends import DEFAULT_BACKEND, scheduler_phrase
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.restart.model import Decision
-from jobmon_core.domain.job.restart.settings import AttemptPlace
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import KILLED_FOR_MEMORY, Diagnosis, EarlierLog
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of

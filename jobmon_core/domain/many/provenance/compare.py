@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
@@ -15,7 +16,7 @@ from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
@@ -24,6 +25,14 @@ MAX_NAMED = 3  # in a brief
 _MAX_LINES = 40  # of one aspect
 _MAX_BRIEFS, _MAX_LINE = 5, 300  # in the summary: how many, and its characters
 _MAX_CHARACTERS = 200_000  # of both texts together; difflib takes quadratic time
+_MAX_KIND_CHARACTERS = 300  # of a line that count for its kind
+_MIN_LETTERS = 3
+# what differs from run to run: paths, numbers with or without letters around, names of days and months
+_VARIABLE = re.compile(
+    r"[~.\w-]*/[^\s'\"]*|\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b"
+    r"|\b(?=[a-z]*\d)[0-9a-f]{6,}\b|\w*\d\w*"
+)
+_SEPARATORS = re.compile(r"[\W_]+")
 
 
 class Aspect(StrEnum):
@@ -282,3 +291,20 @@ def script_path(job: WatchedJob, record: RunRecord | None) -> str:
         return record.script.path
     path = job.command.partition(" ")[0]  # Slurm shows the arguments of the script behind its path
     return path if path.startswith("/") else ""
+
+
+def kind_of(line: str) -> str:
+    """Return the words of a line without what differs from run to run; empty if none are left."""
+    words = _SEPARATORS.sub(" ", _VARIABLE.sub(" ", line[:_MAX_KIND_CHARACTERS].lower())).strip()
+    return words if len(words) >= _MIN_LETTERS else ""
+
+
+def new_kinds(lines: Iterable[str], known: Iterable[str], at_most: int) -> tuple[list[str], int]:
+    """Return the first line of each kind that no line of ``known`` has, and how many more kinds there are."""
+    seen = {kind_of(line) for line in known}
+    first: dict[str, str] = {}
+    for line in lines:
+        if (kind := kind_of(line)) and kind not in seen:
+            first.setdefault(kind, line)
+    found = list(first.values())
+    return found[:at_most], max(0, len(found) - at_most)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats import archives, arrays, hdf5, parquet
 from jobmon_core.observe.artifacts.formats.csv_table import check_csv
 from jobmon_core.observe.artifacts.formats.json_file import check_json, check_json_lines

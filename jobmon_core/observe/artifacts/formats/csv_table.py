@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.artifacts.file_check import UNEVEN_ROWS
+from jobmon_core.domain.artifacts.model import UNEVEN_ROWS
 from jobmon_core.observe.artifacts.formats.json_file import all_lines, lines_between, reject_nul_bytes
 from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.job.efficiency.advice import advice
-from jobmon_core.domain.job.efficiency.measured import measured_use
-from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.job.efficiency.text import (
+from jobmon_core.domain.job.efficiency.advice import (
+    advice,
     cpu_text,
     efficiency_line,
     gpu_text,
@@ -18,7 +16,8 @@ from jobmon_core.domain.job.efficiency.text import (
     time_text,
     totals,
 )
-from jobmon_core.domain.job.report.usage import NodeHistory
+from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.report.usage import NodeHistory, measured_use
 from jobmon_core.domain.job.tracking.model import End, Source
 from jobmon_core.domain.node.telemetry.model import Gpu, Memory, Sample
 from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Usage

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.decide import (
     MAX_PER_HOUR,
     decide_restart,
@@ -16,9 +17,8 @@ from jobmon_core.domain.job.restart.decide import (
     earliest_s,
     made_progress,
 )
-from jobmon_core.domain.job.restart.end_facts import EndFacts, Requested
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
-from jobmon_core.domain.job.restart.settings import RestartMode, RestartSettings
+from jobmon_core.domain.job.restart.rules import EndFacts, Requested
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.observe.patterns.restart_rules import restart_rules
 

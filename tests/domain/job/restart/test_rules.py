@@ -6,9 +6,8 @@ import pytest
 
 from benchmarks.restart_rules import THE_USERS
 from jobmon_core.domain.job.restart.config import BUDGETS
-from jobmon_core.domain.job.restart.end_facts import Condition, EndFacts
 from jobmon_core.domain.job.restart.model import Verdict
-from jobmon_core.domain.job.restart.rules import Rule, first_fit
+from jobmon_core.domain.job.restart.rules import Condition, EndFacts, Rule, first_fit
 from jobmon_core.domain.logs.diagnosis import exit_causes
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED, Cause
 from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, INCOMPLETE, LOST_WORKER, MISSING_OUTPUTS

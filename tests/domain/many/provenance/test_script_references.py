@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.many.provenance.log_kinds import kind_of, new_kinds
+from jobmon_core.domain.many.provenance.compare import kind_of, new_kinds
 from jobmon_core.domain.many.provenance.script_references import (
+    exported,
     loaded_modules,
     named_files,
     python_prefix,
     variable_digests,
+    without_hidden,
+    without_values,
 )
 
 VARIABLES = {
@@ -85,3 +88,27 @@ def test_lines_that_differ_in_numbers_paths_and_times_are_of_one_kind() -> None:
     assert new_kinds(new, good, 10) == (["NaN in gradient of layer 3"], 0)
     assert new_kinds(["one a", "two b", "three c"], [], 2) == (["one a", "two b"], 1)
     assert kind_of("=" * 10_000) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("--export=ALL,MY_PIN=hunter2,LR=1 a.sh", "--export=ALL,MY_PIN=[hidden],LR=[hidden] a.sh"),
+        ("--export ALL,A='hunter,hunter2',B a.sh", "--export ALL,A=[hidden],B a.sh"),
+        ("--export=A='hunter2,x a.sh", "--export=A=[hidden] a.sh"),
+        ('--exp=A=x"1,hunter2",B=2 a.sh', "--exp=A=[hidden],B=[hidden] a.sh"),
+        ("--export=NONE -J x a.sh", "--export=NONE -J x a.sh"),
+        ("--comment=hunter2 a.sh", "--comment=[hidden] a.sh"),
+        ("-t 5 --comment hunter2 a.sh", "-t 5 --comment [hidden] a.sh"),
+        ("--export-file=env a.sh --export=A=1", "--export-file=env a.sh --export=A=1"),
+    ],
+)
+def test_the_values_that_a_command_line_exports_and_its_comment_are_not_kept(words: str, kept: str) -> None:
+    assert " ".join(without_values(words.split(" "))) == kept
+
+
+def test_what_was_hidden_can_be_told_from_what_was_kept() -> None:
+    words = ["--export", "ALL,A=1", "-t", "5", "--comment=x", "--export=B"]
+    assert exported([*words, "a.sh"]) == {"A": "1"}
+    kept = without_values(words)
+    assert without_hidden(kept) == (["-t", "5", "--export=B"], {"export", "comment"})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.artifacts.file_check import FileVerdict
+from jobmon_core.domain.artifacts.model import FileVerdict
 from jobmon_core.observe.artifacts.formats.check import check_file
 
 RECORDED = Path(__file__).parents[3] / "recordings" / "files"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.artifacts.file_check import FileCheck, FileVerdict
+from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats.check import WHOLE, check_file
 from jobmon_core.observe.artifacts.formats.hdf5 import lookup3
 

@@ -9,7 +9,7 @@ import csv
 import json
 from collections.abc import Sequence
 
-from jobmon_core.domain.artifacts.paths import suffix_of
+from jobmon_core.domain.artifacts.model import suffix_of
 
 MAX_LINES, _MAX_LINE = 14, 110
 _MAX_ROWS, _MAX_COLUMNS, _MAX_CELL = 10, 6, 32

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.artifacts.verification.quote import MAX_LINES, quote_text
+from jobmon_core.domain.artifacts.quote import MAX_LINES, quote_text
 
 
 def quoted(name: str, text: str, *, is_whole: bool = True) -> list[str]:

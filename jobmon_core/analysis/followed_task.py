@@ -1,64 +1,76 @@
-"""What a look at a running task shows: whether it writes, moves, keeps its speed, ends before its limit."""
+"""What one look at a running task begins with; and whether the task moves, and ends before its time limit."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.job.job_progress import FollowedTask
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
+from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_state
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.artifacts.model import Artifacts
+    from collections.abc import Sequence
+
     from jobmon_core.domain.job.job_settings import JobSettings
-    from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import History, LimitOutlook, TaskProgress
     from jobmon_core.store.telemetry import TaskTelemetry
 
 STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
-_NO_READER = ReaderState()
+_NO_ERRORS = ErrorWatch()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask(FollowedTask):
+    """A followed task, with the states from which the next look continues."""
+
+    reader: ReaderState | None = None  # None: its logs are not read any more
+    errors: ErrorWatch = _NO_ERRORS
 
 
 class TaskLook(NamedTuple):
-    """What one look at a running task knows of it; times are Unix seconds."""
+    """One look at a running task; times are Unix seconds."""
 
     now_s: float
-    progress: TaskProgress
-    artifacts: Artifacts  # those that no other task of its array writes
+    job: WatchedJob
+    task: Task
+    artifacts: Artifacts = Artifacts()  # those that no other task of its array writes
     written_s: float | None = None  # the last write to its logs; None if there are none
     telemetry: TaskTelemetry | None = None  # what agents report
-    reader: ReaderState = _NO_READER
+    searched: Sequence[str] = ()  # the logs in which failures are searched
+    user_patterns: Path | None = None  # the file of the user's failure patterns, which may be missing
 
 
-def with_known_problems(
-    task: Task, settings: JobSettings, look: TaskLook
-) -> tuple[TaskProgress, tuple[Event, ...]]:
-    """Return the progress of a running task with its known problems, and what is new in this look."""
-    followed = look.progress
-    known = followed.known_problems
-    events: tuple[Event, ...] = ()
-    if followed.progress:
-        written_s = min(look.now_s, look.written_s or look.now_s)
-        idle_s = look.now_s - max(written_s, look.artifacts.written_s or 0.0, running_since_s(task))
-        seen = Observation(
-            look.now_s,
-            followed.progress,
-            followed.history,
-            _outlook(followed, task, look.now_s),
-            _idle_sign(followed.history, settings, idle_s, look.artifacts),
-            idle_s,
-            settings.stall_timeout_s,
-            settings.restart.stall_limit_s if settings.restart and settings.attempt else None,
-            settings.slowdown_percent,
-            any(worker_state(each, look.now_s) is WorkerState.FINISHED for each in followed.workers.values()),
-        )
-        known, events = progress_events(known, seen)
-    return replace(followed, known_problems=known), events
+def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task with its known problems, and what is new in this look."""
+    if before.progress is None:
+        return before, ()
+    settings = look.job.own_settings
+    written_s = min(look.now_s, look.written_s or look.now_s)
+    idle_s = look.now_s - max(written_s, look.artifacts.written_s or 0.0, running_since_s(look.task))
+    seen = Observation(
+        look.now_s,
+        before.progress,
+        before.history,
+        _outlook(before, look.task, look.now_s),
+        _idle_sign(before.history, settings, idle_s, look.artifacts),
+        idle_s,
+        settings.stall_timeout_s,
+        settings.restart.stall_limit_s if settings.restart and settings.attempt else None,
+        settings.slowdown_percent,
+        any(worker_state(each, look.now_s) is WorkerState.FINISHED for each in before.workers.values()),
+    )
+    known, events = progress_events(before.known_problems, seen)
+    return replace(before, known_problems=known), events
 
 
 def running_since_s(task: Task) -> float:

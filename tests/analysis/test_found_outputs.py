@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon.views.artifacts import artifacts_json, artifacts_rows
-from jobmon_core.analysis.outputs.find import Listings, look_at_all_found, look_at_found_outputs
+from jobmon_core.analysis.artifacts import Listings, look_at_all_found, look_at_found_outputs
 from jobmon_core.analysis.progress import ProgressState, follow_progress
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.artifacts import folders_named, is_general
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     is_shared,
@@ -13,20 +15,21 @@ from jobmon_core.analysis.job_logs import (
     named_path,
     own_files_of_runs,
 )
-from jobmon_core.analysis.outputs.elsewhere import folder_of
-from jobmon_core.analysis.outputs.find import folders_named, is_general
-from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+from jobmon_core.domain.artifacts.checkpoints.model import Evidence, FoundCheckpoints
 from jobmon_core.domain.artifacts.found import saved_paths
-from jobmon_core.domain.artifacts.paths import parent_of
+from jobmon_core.domain.artifacts.model import parent_of
 from jobmon_core.domain.backends import Machine
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.own_files import Origin
-from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
+from jobmon_core.observe.artifacts.find_checkpoints import evidence_here, find_checkpoints
+from jobmon_core.observe.artifacts.formats.check import check_source
+from jobmon_core.observe.artifacts.formats.source import Ends
 from jobmon_core.observe.logs.read import read_tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import MachineFolders
@@ -42,6 +45,7 @@ _ELSEWHERE = {
     Machine.UNKNOWN: "the job may run on another machine; if this one sees the folder of its checkpoints, "
     "name it with `checkpoint_dir` in its jobmon.yaml",
 }
+_MAX_TEXTS = 8
 
 
 class CheckpointSearch(NamedTuple):
@@ -134,3 +138,36 @@ def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
     ]
     for path in reversed(saved_paths(lines)[-_MAX_MENTIONS:]):
         yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts
+
+
+class FolderToSearch(NamedTuple):
+    """A folder, and how `find_checkpoints` gets at its files."""
+
+    path: str  # absolute
+    listed: Listing | None = None  # None: they are on this machine
+    evidence: Callable[[str, Sequence[str], Sequence[str]], Evidence] = evidence_here
+
+
+def folder_of(machine: MachineFolders | None, folder: str) -> FolderToSearch:
+    """Return a folder of another machine; of this one without ``machine``.
+
+    Raises:
+        SchedulerUnavailable: the machine does not answer.
+    """
+    if machine is None:
+        return FolderToSearch(folder)
+    there = machine.files_below(folder)
+    return FolderToSearch(there.folder, there, partial(_evidence_there, machine))
+
+
+def _evidence_there(
+    machine: MachineFolders, folder: str, texts: Sequence[str], checked: Sequence[str]
+) -> Evidence:
+    """As `evidence_here`; of many files, only the first are read, and only their ends."""
+    paths = {f"{folder}/{name}": name for name in (*texts[:_MAX_TEXTS], *checked)}
+    ends = {paths[path]: each for path, each in machine.ends_of(list(paths)).items()}
+    whole = {name: each.tail for name, each in ends.items() if len(each.tail) == each.size_bytes}
+    return Evidence(
+        {name: whole[name].decode("utf-8", "replace") for name in texts if name in whole},
+        {name: check_source(name, Ends(*ends[name]), 0) for name in checked if name in ends},
+    )

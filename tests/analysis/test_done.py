@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.outputs.done import look_for_done
+from jobmon_core.analysis.done import look_for_done
 from jobmon_core.app.processes.watch import with_log_sizes
 from jobmon_core.domain.job.job_settings import Done, JobSettings
 from jobmon_core.domain.job.tracking.done import GRACE_S, DoneLook, record_by_files
