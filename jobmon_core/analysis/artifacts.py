@@ -190,7 +190,6 @@ def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:
 
 
 def _is_written(folder: str, own: OwnFiles, listings: Listings) -> bool:
-    """Whether a folder holds anything of this run."""
     found = listings.list_files(folder, ("*", "*/"), folders=True)
     return any(own.include(each.modified_s, each.owner) for each in found.files)
 

@@ -130,7 +130,6 @@ def _folders(search: CheckpointSearch) -> Iterator[str]:
 
 
 def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
-    """Yield the folders in which the logs of a task say that it saved checkpoints, the latest first."""
     lines = [
         line
         for path in dict.fromkeys(filter(None, log_files(job, task)))

@@ -64,16 +64,8 @@ def explain(
     read: stdout, then the logs of single ranks, then the beginnings of long logs. Of a successful job, only
     the ends of stderr and stdout are read, because they hold its result.
 
-    Args:
-        evidence: what Slurm reports about the run.
-        stdout_path: the expanded path; empty if it is unknown.
-        stderr_path: likewise; empty if stderr goes to the same file as stdout.
-        user_patterns: the patterns of this file that have faults are skipped; the note says how many.
-        job_id: to find the logs of single ranks by their names; see ``rank_logs``.
-        earlier: what the logs held before the job started, by path; it is no evidence.
-        named_logs: further logs of this run, by path; they are read like those of single ranks.
-        job_patterns: error patterns of this job alone.
-        own: the files of this run; of single ranks, no others are read. None: its time is not known.
+    Paths are expanded; an empty one is unknown, an empty ``stderr_path`` the same as stdout. ``earlier`` is
+    what the logs held before the start; of single ranks, only files of ``own`` are read.
     """
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
     analyser = _Analyser(evidence, user_patterns, earlier, job_patterns, own)
@@ -98,8 +90,6 @@ def explain_files(
 
 
 class _Analyser:
-    """The log parts read so far, and their analysis."""
-
     def __init__(
         self,
         evidence: SlurmEvidence,
@@ -161,7 +151,6 @@ class _Analyser:
         self._parts[:0] = [_head_before(part.excerpt) for part in incomplete]
 
     def _titles(self, pattern_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return the titles of patterns, except those that only report that a process ended."""
         patterns = (match.pattern for match in self._analysis.matches)
         titles = {pattern.id: pattern.title for pattern in patterns if pattern.role is not Role.SYMPTOM}
         return tuple(dict.fromkeys(titles[each] for each in pattern_ids if each in titles))
@@ -209,7 +198,6 @@ def with_what_failed(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _redacted(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the secrets in its log lines hidden."""
     texts = redacted_lines(tuple(line.text for line in diagnosis.evidence))
     evidence = (replace(line, text=text) for line, text in zip(diagnosis.evidence, texts, strict=True))
     return replace(diagnosis, evidence=tuple(evidence))
@@ -243,7 +231,6 @@ class JobMatcher:
 
 @lru_cache(maxsize=1)
 def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
-    """Return a matcher, loaded once per process, and why patterns are missing from it."""
     own = read_patterns(user_patterns) if user_patterns else PatternFile("")
     try:
         return Matcher(load_patterns(own.patterns)), own.note

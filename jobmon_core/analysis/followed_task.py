@@ -88,7 +88,6 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
 
 
 def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
-    """Return how long nothing was written, as a text, if that is long enough for a stall; else empty."""
     patience_s = settings.stall_timeout_s or stall_after_s(history)
     if idle_s < patience_s:
         return ""

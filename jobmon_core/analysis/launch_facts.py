@@ -75,7 +75,6 @@ def _counted_since_s(task: Task) -> float:
 
 
 def _reports(telemetry: TaskTelemetry, started_s: float, now_s: float) -> tuple[AgentReport, ...]:
-    """Return the reports about this run that are recent and from agents that have not ended."""
     found = (telemetry.report(node) for node in telemetry.nodes()[:_MAX_NODES])
     return tuple(each for each in found if each.latest.at_s > started_s and is_current(each, now_s))
 
@@ -108,7 +107,6 @@ def _worker_logs(
 def _output_folder(
     job: WatchedJob, task: Task, reports: tuple[AgentReport, ...]
 ) -> tuple[Folder | None, bool]:
-    """Return the output folder that the user named, and whether a node, not this host, looked at it."""
     if not job.own_settings.output_dir:
         return None, False
     path = named_path(job, task, job.own_settings.output_dir)

@@ -66,7 +66,6 @@ def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[E
 
 
 def _read(look: TaskLook, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, _NewText | None]:
-    """Return a log after its new text was read, and that text, or None if it has none."""
     try:
         with regular_file(log.path) as file:
             inode = os.fstat(file.descriptor).st_ino
@@ -87,7 +86,6 @@ def _read(look: TaskLook, log: SearchedLog, *, may_be_old: bool) -> tuple[Search
 
 
 def _is_of_earlier_run(look: TaskLook, log: SearchedLog) -> bool:
-    """Whether a log, at the first look of this run, holds text of an earlier one."""
     return log.size > 0 or not own_files_here(look.job, look.task).include(modified_s(log.path))
 
 
@@ -119,7 +117,6 @@ def _own_expressions(look: TaskLook) -> tuple[str, ...]:
 
 
 def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
-    """Return the failure that these logs show, if the program has not recovered from it."""
     # not at the top: to load all this takes as long as a look at the logs
     from jobmon_core.analysis.explain import JobMatcher, job_patterns, with_what_failed
     from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
@@ -156,7 +153,6 @@ def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
 
 
 def _progress_by_log(look: TaskLook, reader: ReaderState) -> dict[str, float | None]:
-    """Return how far the program is by each log; a main log without progress has that of the task."""
     by_log = {each.path: judge(each.shown) for each in reader.files}
     main = log_files(look.job, look.task)
     found = {

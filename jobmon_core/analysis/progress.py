@@ -87,8 +87,6 @@ class ProgressState:
 
 
 class _LookInputs(NamedTuple):
-    """What the caller passes to one look at the jobs."""
-
     now_s: float
     user_patterns: Path | None
     telemetry_of: TelemetryOf | None
@@ -186,7 +184,6 @@ def _with_task(record: ProgressState, key: str, followed: ReadTask) -> ProgressS
 
 
 def _told(record: ProgressState, key: str, found: Iterable[Event]) -> ProgressState:
-    """Return the record with what is new about the task with this key."""
     new = (replace(event, task=key) for event in found)
     return replace(record, events=_latest((*record.events, *without_repeats(new, record.events, key))))
 
@@ -194,7 +191,6 @@ def _told(record: ProgressState, key: str, found: Iterable[Event]) -> ProgressSt
 def _with_resume(
     record: ProgressState, job: WatchedJob, tasks: Sequence[Task], look: _LookInputs
 ) -> ProgressState:
-    """Return the record after one more look at whether an attempt of a lineage has resumed."""
     place = job.attempt
     if place is None or look.lineages is None or len(tasks) != 1:
         return record
@@ -230,7 +226,6 @@ def _is_over(task: Task) -> bool:
 
 
 def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    """Return the known paths of a task's logs, without /dev/null."""
     paths = (*log_files(job, task), *logs_of_run(job, task))
     return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
@@ -260,7 +255,6 @@ def _with_artifacts(
     logs: Mapping[str, Sequence[str]],
     look: _LookInputs,
 ) -> ProgressState:
-    """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
     if (elsewhere := look.files_elsewhere(job)) is not None:
         return replace(record, artifacts=outputs_elsewhere(record.artifacts, elsewhere, look.now_s))
     known = [*logs.values(), *(each.logs for each in record.tasks.values())]
@@ -284,7 +278,6 @@ def _with_artifacts(
 def _read(
     record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
 ) -> ReadTask:
-    """Return a task after one more look at its logs."""
     settings = settings_of_task(job)
     known, has_ended = record.tasks.get(task.key, ReadTask()), task.end is not None
     reader = read_progress(
@@ -331,7 +324,6 @@ def with_known_total(
 def _workers(
     before: Mapping[str, WorkerProgress], paths: Sequence[str], reader: ReaderState, now_s: float
 ) -> dict[str, WorkerProgress]:
-    """Return the workers that have written anything, by the names of their logs."""
     logs = [(Path(each.path).name, each) for each in reader.files if each.path in paths and each.size]
     return {
         name: worker_progress(
@@ -342,7 +334,6 @@ def _workers(
 
 
 def _of_this_run(known: ReadTask, task: Task) -> ReadTask:
-    """Return the progress of a task; if its history is of an earlier run or damaged, with an empty one."""
     samples = known.history.samples
     is_usable = samples and is_sound(known.history)
     if is_usable and (task.start_s is None or samples[-1].at_s >= task.start_s):

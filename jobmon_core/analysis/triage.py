@@ -109,7 +109,6 @@ def situation_of(followed: TaskProgress, look: TaskLook, telemetry: TaskTelemetr
 
 
 def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
-    """Return what the agents on all nodes measured of this run."""
     names = telemetry.nodes()[:_MAX_NODES]
     max_bytes = max(_MIN_NODE_BYTES, _MAX_BYTES // max(1, len(names)))
     nodes = []

@@ -62,15 +62,8 @@ def decision_about(
 ) -> Decision:
     """Return what follows the end of an attempt.
 
-    Args:
-        job: the attempt; its only task has ended and been diagnosed.
-        lineage: of this attempt.
-        others: the other lineages of the user.
-        progress: of the job, read up to the ends of its logs.
-        submitted: how it was submitted; without a script, that of the job is read.
-        now_s: the time, Unix seconds.
-        machine: asks the machine of the job, if its files cannot be read here.
-        alive: why the next attempt must wait although the end is proved, see `why_alive`; empty: it need not.
+    Its only task has been diagnosed; ``progress`` is read up to the ends of its logs. ``alive`` says why the
+    next attempt must wait although the end is proved, see `why_alive`.
 
     Raises:
         ValueError: it is no attempt of a lineage, or has not ended.
@@ -119,7 +112,6 @@ def _unseen(job: WatchedJob, task: Task) -> str:
 
 
 def _partition(job: WatchedJob) -> Partition | None:
-    """Ask the scheduler about the partition of a job; None if it does not answer, or has none."""
     queries = find_backend(job.backend).submission_queries
     cluster = job.cluster if job.remote else ""
     return queries.partition(Runner(), job.partition, cluster) if queries and job.partition else None
@@ -133,15 +125,7 @@ class Submitted(NamedTuple):
 
 
 def end_facts(job: WatchedJob, task: Task, end: End, progress: JobProgress, submitted: Submitted) -> EndFacts:
-    """Return what is known about the end of an attempt.
-
-    Args:
-        job: the attempt.
-        task: its only task, which has been diagnosed.
-        end: of this task.
-        progress: of the job, read up to the ends of its logs.
-        submitted: how it was submitted.
-    """
+    """Return what is known about the end of an attempt."""
     work = work_of(task, progress)
     lines = [
         line
@@ -221,7 +205,6 @@ def _requested(end: End, submitted: Submitted) -> Requested:
 
 
 def _cause(found: Diagnosis | None, end: End) -> str:
-    """Return the cause in a diagnosis; empty for a failure of which only consequences are known."""
     is_known = found is not None and (found.label is not None or end.outcome is Outcome.SUCCESS)
     return (found.cause or "") if found and is_known else ""
 
@@ -256,7 +239,6 @@ def _proof_of_slurm(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
 
 
 def _failed_node(end: End, cause: str, lines: Sequence[str]) -> str:
-    """Return the node that the log names as failed, else the only node of a job whose node failed."""
     if not cause.startswith(("node_fail", "gpu_hardware")):
         return ""
     named = {match[1] for line in lines for match in _FAILED_NODE.finditer(line)}

@@ -70,14 +70,8 @@ def pick(
     attempt resumed from one, no later one of an earlier attempt counts: that one was incomplete, or the user
     chose to go back.
 
-    Args:
-        job: the attempt, which has ended: a checkpoint that is being written is not recognized as such.
-        task: its only task.
-        progress: what its monitor has seen.
-        now_s: the time, Unix seconds.
-        script: the text of its script; if empty, the file is read.
-        lineage: the lineage of the attempt; without it, only checkpoints of the attempt itself count.
-        machine: asks the machine of the job, if its files cannot be read here; it lists no stranger's files.
+    The attempt has ended: a checkpoint that is being written is not recognized as such. Without ``lineage``,
+    only checkpoints of the attempt itself count; ``machine`` lists no stranger's files.
 
     Returns:
         None if no checkpoint is certainly complete, or if it is not known where the job saves them.
@@ -93,7 +87,6 @@ def pick(
 
 
 def _steps_to_do(task: Task, progress: JobProgress) -> float | None:
-    """Return how many steps there are, as the log says; None if it does not, or counts something else."""
     work = work_of(task, progress)
     return work.total if work and work.unit in STEPS else None
 
@@ -236,7 +229,6 @@ def _raise(error: OSError) -> None:
 
 
 def _is_own(path: str) -> bool:
-    """Whether the user or root owns a file, the link at its place included."""
     return all(status.st_uid in (os.geteuid(), _ROOT) for status in (os.lstat(path), os.stat(path)))  # noqa: PTH116 - as above
 
 
@@ -251,14 +243,7 @@ def set_aside(
 ) -> tuple[str, ...]:
     """If the user wants it, rename the incomplete checkpoints above the picked one; return the new paths.
 
-    Args:
-        job: the attempt, which has ended; its number becomes a part of the new names.
-        progress: what its monitor has seen.
-        lineage: the lineage of the attempt.
-        decision: with the picked checkpoint, and the proof that the attempt is dead; without a proof,
-            nothing is renamed.
-        now_s: the time, Unix seconds.
-        script: the text of its script; if empty, the file is read.
+    The attempt has ended; without a proof of that in the decision, nothing is renamed.
 
     Raises:
         StorageFailed: a checkpoint cannot be renamed.
@@ -283,7 +268,6 @@ def set_aside(
 
 
 def _is_above(found: Checkpoint, picked: PickedCheckpoint | None) -> bool:
-    """Whether a checkpoint is of a higher step than the picked one, or newer."""
     return picked is None or (found.step or 0) > (picked.step or 0) or found.saved_s > picked.saved_s
 
 

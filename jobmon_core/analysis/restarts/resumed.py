@@ -118,7 +118,6 @@ def follow_attempt(
 
 
 def _note(look: AttemptLook, first: Progress, events: Iterable[Event], lineages: LineageStore) -> None:
-    """Note the first step in the lineage, and after the end the last; a start from scratch ends it."""
     shown = (first, look.followed.progress or first)
     begin, end = (int(step_in(each, look.unit) or 0) or None for each in shown)
     why = next((each.text for each in events if each.kind is EventKind.NOT_RESUMED and each.is_critical), "")
@@ -136,7 +135,6 @@ def _note(look: AttemptLook, first: Progress, events: Iterable[Event], lineages:
 def _earlier(
     look: AttemptLook, lineage: Lineage, progress_file: Callable[[str], Path]
 ) -> Iterator[TaskProgress]:
-    """Yield the progress of the earlier attempts, the newest first."""
     for attempt in reversed([each for each in lineage.attempts if each.number < look.place.number]):
         record = JsonFile(progress_file(attempt.state_id), JobProgress, MAX_BYTES).read()
         yield from record.tasks.values()

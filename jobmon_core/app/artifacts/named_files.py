@@ -58,7 +58,6 @@ def disks_of(patterns: Iterable[str]) -> dict[str, Disk]:
 
 
 def _folder(pattern: str) -> str:
-    """Return the deepest existing folder above the first part of a glob that contains a wildcard."""
     folder = os.path.dirname(pattern)  # noqa: PTH120 - a text: a Path has no empty one
     while folder.strip("/") and (glob.has_magic(folder) or not os.path.isdir(folder)):  # noqa: PTH112 - Path.is_dir raises without permission
         folder = os.path.dirname(folder)  # noqa: PTH120 - as above

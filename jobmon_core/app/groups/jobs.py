@@ -144,6 +144,5 @@ def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Ite
 
 
 def _own_commands(jobs: Sequence[WatchedJob]) -> str:
-    """Return how the user can cancel jobs that jobmon cannot, as the rest of a sentence."""
     commands = [cancel_command(job) for job in jobs]
     return f"; run `{' ; '.join(commands)}`" if all(commands) else ""

@@ -101,7 +101,6 @@ def _run(name: str, run: PlannedRun, folder: str, backend: str) -> Run:
 
 
 def _planned(group: Group, runs: Mapping[str, PlannedRun | JobRef]) -> Group:
-    """Return the group with the runs of a file that are not submitted yet."""
     members = {}
     for name, run in runs.items():
         member = group.members.get(name, Member())
@@ -169,7 +168,6 @@ class SubmitRuns:
         return RunResult(run.name, problem, is_submitted=False)
 
     def _pass_on(self, reply: Reply, run: Run) -> None:
-        """Print the messages of a submission, except routine ones and those that an earlier run printed."""
         for text in reply.told:
             if text not in self._told and not text.startswith(_ROUTINE):
                 self._told.add(text)
@@ -179,15 +177,12 @@ class SubmitRuns:
         return self.ctx.groups.load(self.group).members.get(run.name, Member())
 
     def _save(self, run: Run, change: Callable[[Member], Member]) -> Member:
-        """Change the member of a run; return it."""
-
         def changed(group: Group) -> Group:
             return group.with_member(run.name, change(group.members.get(run.name, Member())))
 
         return update(self.ctx, self.group, changed).members[run.name]
 
     def _in_helper(self, run: Run) -> Reply:
-        """Submit a run; runs in the helper process."""
         told: list[str] = []
         try:
             with in_recorded_folder(self.ctx, run.recorded) as arguments:
@@ -210,7 +205,6 @@ class SubmitRuns:
             told.append(f"job {job.job_id} is submitted, but not recorded in group {self.group}: {error}")
 
     def _resolved(self, run: Run, member: Member) -> tuple[Member, str]:
-        """Find out what became of a submission that was cut off; return the member, and a problem."""
         member = self._when_helper_ended(run, member)
         if member.submitting_since_s is None:
             return member, ""
@@ -257,7 +251,6 @@ def _is_submitted(member: Member, run: Run) -> bool:
 
 
 def _with_submission(member: Member, now_s: float) -> Member:
-    """Return a member that this process is about to submit."""
     return replace(
         member,
         submitting_since_s=now_s,

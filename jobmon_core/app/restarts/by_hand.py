@@ -109,7 +109,6 @@ def _notes(job: WatchedJob, lineage: Lineage | None) -> Iterator[str]:
 
 
 def _program(job: WatchedJob, kept: RecordedSubmission) -> tuple[str, ...]:
-    """Return the command that submits what follows it, as the user wrote it."""
     if is_ray(job.backend):
         return (*submit_words(job.backend), "--", job.command)
     if kept.run is None:
@@ -190,7 +189,6 @@ def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, 
 
 
 def _new_lineage(ctx: Context, job: WatchedJob) -> Lineage:
-    """Return a lineage for a job without one, with the job as attempt 0; nothing restarts it by itself."""
     asked = (job.settings.restart if job.settings else None) or RestartSettings()
     settings = replace(asked, mode=RestartMode.OFF)
     (task,) = job.tasks.values()

@@ -80,7 +80,6 @@ def _checkpoint(ctx: Context, lineage_id: str, at_step: int) -> PickedCheckpoint
 
 
 def _result(lineage: Lineage) -> tuple[bool, str] | None:
-    """Return whether the second attempt resumed, and what to say; None as long as that is not known."""
     first, second = lineage.attempt(0), lineage.attempt(1)
     if second and second.first_step is not None and second.resume and second.resume.step is not None:
         has_resumed = second.first_step >= _NEAR * second.resume.step

@@ -138,7 +138,6 @@ def _script_text(operands: Sequence[str]) -> str | None:
 
 
 def _stdin_text() -> str:
-    """Return the script on stdin, and leave it there for sbatch."""
     with os.fdopen(os.dup(_STDIN), "rb") as stream:
         content = stream.read()
     replace_stdin(content)
@@ -171,7 +170,6 @@ def _record(
     tell: Callable[[str], None],
     job: NewJob,
 ) -> None:
-    """Record the lineage of a job that was submitted just now; a failure here does not affect the job."""
     place, restart = settings.attempt, settings.restart
     if place is None or restart is None:
         return

@@ -67,7 +67,6 @@ def _job(ctx: Context, state_id: str) -> WatchedJob | None:
 
 
 def _completed(ctx: Context, attempt: Attempt, job: WatchedJob) -> Attempt:
-    """Return an attempt with its times, and with the last step that its log showed, where it lacks them."""
     task = next(iter(job.tasks.values()), None)
     end, last_step = task.end if task else None, attempt.last_step
     followed = ctx.progress_file(job.id).read().tasks.get(task.key) if task and last_step is None else None

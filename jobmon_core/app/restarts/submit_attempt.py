@@ -90,8 +90,6 @@ def submit_attempt(ctx: Context, lineage_id: str, number: int) -> SubmissionResu
 
 @dataclass(slots=True)
 class _SubmitAttempt:
-    """The work of `submit_attempt`, for a caller that holds the lock."""
-
     ctx: Context
     lineage: Lineage
     number: int
@@ -119,7 +117,6 @@ class _SubmitAttempt:
         return result or self._obstacle() or self._submitted()
 
     def _obstacle(self) -> SubmissionResult | None:
-        """Return what speaks against a submission now; None if nothing does."""
         if self.lineage.ended_s is not None:
             return SubmissionResult(why=self.lineage.ended_why)
         if (at_s := due_s(self.ctx.lineages.readable(), self.now_s)) > self.now_s:
@@ -137,7 +134,6 @@ class _SubmitAttempt:
         return None
 
     def _already_submitted(self, attempt: Attempt) -> SubmissionResult:
-        """Return the attempt, having started its monitor if the one that submitted it did not get there."""
         with suppress(StateUnreadable, AlreadyWatched):
             if job_status(self.ctx, self.ctx.store.load(attempt.state_id)).health is Health.DEAD:
                 MonitorStarter(self.ctx).start([attempt.state_id])
@@ -146,7 +142,6 @@ class _SubmitAttempt:
     # what became of an earlier submission
 
     def _resolved(self, submitting: Submitting) -> SubmissionResult | None:
-        """Return the job of a submission that was cut off, or what to do; None if it made none."""
         if helper_runs(submitting.session, submitting.host):  # where files have no locks
             return self._later(_RESOLVE_S, "it is being submitted")
         found = self._find(submitting)
@@ -183,7 +178,6 @@ class _SubmitAttempt:
         return job.settings is not None and job.settings.attempt == self._place()
 
     def _adopted(self, ref: JobRef) -> SubmissionResult:
-        """Record a job that was submitted, and watch it if no monitor does."""
         for each in self.ctx.store.find(ref):
             if self._is_this_attempt(each):
                 self._record_id(each.id, str(ref))
@@ -237,7 +231,6 @@ class _SubmitAttempt:
         return SubmissionResult(job=known.job if known else "")
 
     def _in_helper(self) -> Reply:
-        """Submit; runs in the helper."""
         try:
             recorded = self._recorded()
             become_like(recorded)
@@ -248,7 +241,6 @@ class _SubmitAttempt:
         return reply_to(lambda: self._submission(recorded))
 
     def _submission(self, recorded: RecordedSubmission) -> Submission:
-        """Submit what was recorded; the logs of a command are appended to."""
         attempt, run = self._next_attempt(recorded), recorded.run
         script = replace(recorded, script=None) if self.lineage.settings.current_script else recorded
         with with_script(self.ctx, script, self._arguments(recorded)) as arguments:
@@ -280,7 +272,6 @@ class _SubmitAttempt:
         return recorded
 
     def _arguments(self, recorded: RecordedSubmission) -> tuple[str, ...]:
-        """Return the user's arguments of sbatch, with the words that tell the script where to resume."""
         path = self.decision.checkpoint.path if self.decision.checkpoint else ""
         return (*recorded.arguments, *resume_words(self.lineage.settings.resume_arg, path))
 
@@ -299,7 +290,6 @@ class _SubmitAttempt:
         return NextAttempt(self._settings(), tuple(options), variables, self._record)
 
     def _settings(self) -> JobSettings:
-        """Return what the user says about the job, as for the attempt before."""
         job = self._previous_job()
         settings = (job.settings if job else None) or JobSettings()
         # the stages of a chain that wait for an attempt do not follow the next one
@@ -351,7 +341,6 @@ def _ignore(_text: str) -> None:
 
 
 def _words(output: bytes) -> str:
-    """Return what sbatch said on stderr, on one line."""
     lines = (line.strip() for line in output.decode(errors="replace").splitlines())
     texts = (line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines if line)
     return "; ".join(dict.fromkeys(texts))[:_MAX_CHARS]

@@ -92,12 +92,7 @@ def compare(
 ) -> Completeness:
     """Return the verdict on a folder with what differs from its source, at the depth of the verdict.
 
-    Args:
-        found: the verdict so far.
-        own: the files of the folder, by name.
-        source: those of its source, by name.
-        now_s: the time, Unix seconds.
-        other_content: names of files whose content was compared, and differs.
+    ``other_content`` are names of files whose content was compared, and differs.
     """
     changed = set(other_content)
     different = [

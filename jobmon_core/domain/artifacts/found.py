@@ -148,7 +148,6 @@ def _plausible(path: str, *, is_named: bool = False) -> str:
 
 
 def _expanded(text: str, known: Mapping[str, str]) -> str:
-    """Return a text with the known variables replaced by their values, without the quotes around it."""
     return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), text).strip("\"'")
 
 

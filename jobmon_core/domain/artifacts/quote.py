@@ -21,10 +21,7 @@ _GAP = "…"
 def quote_text(name: str, lines: Sequence[str], *, is_whole: bool) -> str:
     """Return what a file says, in at most 14 short lines.
 
-    Args:
-        name: of the file; its suffix says how to read it.
-        lines: those of the file, without secrets. Of a large file, the first and the last ones.
-        is_whole: whether these are all its lines.
+    ``lines`` are without secrets; of a large file, the first and the last ones.
     """
     suffix = suffix_of(name)
     shown: list[str] | None = None
@@ -36,7 +33,6 @@ def quote_text(name: str, lines: Sequence[str], *, is_whole: bool) -> str:
 
 
 def _last(lines: Sequence[str]) -> list[str]:
-    """Return the last lines, without empty ones."""
     return [line.rstrip() for line in lines if line.strip()][-MAX_LINES:]
 
 
@@ -60,7 +56,6 @@ def _table(lines: Sequence[str], *, is_whole: bool) -> list[str] | None:
 
 
 def _aligned(cell: str, column: Sequence[str]) -> str:
-    """Return a cell as wide as its column, whose first cell is its title; numbers are flushed right."""
     width = max(map(len, column))
     return cell.rjust(width) if all(map(_is_number, column[1:])) else cell.ljust(width)
 
@@ -76,7 +71,6 @@ def _is_number(cell: str) -> bool:
 
 
 def _object(text: str) -> list[str] | None:
-    """Return a line for each key of a JSON object; None if it is none, or a large one."""
     try:
         value = json.loads(text, parse_float=_verbatim, parse_int=_verbatim, parse_constant=_verbatim)
         if not isinstance(value, dict) or not 0 < len(value) <= _MAX_KEYS:
@@ -90,12 +84,10 @@ def _object(text: str) -> list[str] | None:
 
 
 def _verbatim(digits: str) -> str:
-    """Return a number as it is written."""
     return digits
 
 
 def _value(item: object) -> str:
-    """Return a value on one line, its numbers as they are written."""
     if isinstance(item, str):
         return " ".join(item.split())
     if isinstance(item, dict):

@@ -78,8 +78,6 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What is missing, and how to say it."""
-
     what_failed: str = ""
     detail: str = ""
 
@@ -145,7 +143,6 @@ def _gap(shards: ShardSet, found: Found) -> _Gap:
 
 
 def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
-    """Return the numbers of files that have the pattern of a set."""
     before, _, after = shards.pattern.partition("*")
     names = (file.name for file in files if file.name.startswith(before) and file.name.endswith(after))
     middles = (name[len(before) : len(name) - len(after)] for name in names)

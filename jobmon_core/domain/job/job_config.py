@@ -86,11 +86,8 @@ def parse_job_config(
 ) -> JobConfig:
     """Check a job configuration.
 
-    Args:
-        data: the content of the file; a value is a dict, list, string, number or boolean.
-        source: the path of the file.
-        absolute: returns the absolute path of a folder that the file names.
-        compile_regex: raises ValueError if a regex is invalid.
+    ``absolute`` makes the path of a folder absolute; ``compile_regex`` raises ValueError if a regex is
+    invalid.
 
     Raises:
         ConfigInvalid: lists every fault and shows no secret.
@@ -108,8 +105,6 @@ def _no_file(path: str) -> str:
 
 
 class _Parser:
-    """Reads one configuration from top to bottom."""
-
     def __init__(
         self, top: Section, absolute: Callable[[str], str], compile_regex: Callable[[str], re.Pattern[bytes]]
     ) -> None:
@@ -214,7 +209,6 @@ class _Parser:
         return tuple(patterns)
 
     def _regex(self, section: Section, key: str, text: str) -> re.Pattern[bytes] | None:
-        """Return the compiled regex; None without a text, or after reporting a fault."""
         if not text:
             return None
         try:

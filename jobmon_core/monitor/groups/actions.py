@@ -74,7 +74,6 @@ def _saved(ctx: Context, group: Group) -> Group:
 
 
 def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
-    """Start Python with these arguments; it outlives this process."""
     # it starts in another folder, in which a relative $JOBMON_HOME would name another home
     environment = {**user_environment(ctx.environment), HOME_VARIABLE: str(ctx.home.root)}
     try:

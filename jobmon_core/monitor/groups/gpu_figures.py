@@ -54,7 +54,6 @@ def _written(job: WatchedJob, task: Task) -> GpuFigures | None:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """Return the last lines of a CSV file by the names in its header."""
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES).split(b"\n", 1)[0].decode("utf-8", "replace")
         file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))

@@ -140,7 +140,6 @@ class GroupKeeper:
         perform_saved(self.ctx, group, views)
 
     def _with_newest_attempts(self, group: Group) -> Group:
-        """Return the group, saved, with the next attempt in place of each member that was restarted."""
         newest = dict[str, "Member"]()
         for name, member in group.members.items():
             view = self._view(member)
@@ -153,7 +152,6 @@ class GroupKeeper:
         return group
 
     def _view(self, member: Member) -> MemberView:
-        """Return what is known about a member; its state file is read again only if it has changed."""
         from jobmon_core.domain.many.groups.member_view import UNREADABLE, UNWATCHED, MemberView, view_of
         from jobmon_core.store.jobs import Unreadable
 
@@ -172,7 +170,6 @@ class GroupKeeper:
         return known[1]
 
     def _gpu_figures(self, group: Group, views: Mapping[str, MemberView]) -> dict[str, GpuFigures]:
-        """Return the latest GPU figures of running members, read in a child process."""
         running = {name: member.state_id for name, member in group.members.items() if not views[name].is_over}
 
         def read() -> dict[str, GpuFigures]:
@@ -214,7 +211,6 @@ def _due_s(group: Group, own_state_ids: Collection[str]) -> float:
 
 
 def _is_unfinished(group: Group) -> bool:
-    """Whether a saved poll still has something to be done."""
     return bool(group.log.pending or group.unsent or group.hold or group.then_is_due)
 
 

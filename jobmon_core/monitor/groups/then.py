@@ -35,7 +35,6 @@ def main() -> None:
 
 
 def _run(ctx: Context, group: Group) -> str:
-    """Run the program; return how it ended."""
     argv, name = group.settings.then, group.name
     output = ctx.home.logs / f"group-{name}.then.log"
     summary = ctx.groups.summary_path(name)

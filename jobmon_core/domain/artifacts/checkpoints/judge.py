@@ -72,12 +72,7 @@ def judge(
 ) -> tuple[Checkpoint, ...]:
     """Return the verdict on each checkpoint.
 
-    Args:
-        candidates: sorted by `newest_first`.
-        evidence: what was read of them.
-        folder: the folder that was searched, an absolute path.
-        now_s: the time.
-        is_running: whether the program that writes them runs.
+    ``candidates`` are sorted by `newest_first`; ``folder`` is the absolute path that was searched.
     """
     comparable: defaultdict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate in candidates:
@@ -114,7 +109,6 @@ def _verdict(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
 
 
 def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return what is wrong with a file of the checkpoint; empty if nothing is."""
     for file in candidate.files:
         check = evidence.checks.get(file.name)
         if check and check.is_bad:

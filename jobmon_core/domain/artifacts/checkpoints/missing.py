@@ -172,7 +172,6 @@ def missing_part(candidate: Candidate, others: list[Candidate], evidence: Eviden
 
 
 def _missing_of_total(names: set[str]) -> str:
-    """Find a gap where the names say how many parts there are."""
     for (stem, end, total), numbers in sorted(_numbered(_SHARD, names).items()):
         begin = 0 if 0 in numbers else 1
         if (missing := _first_gap(numbers, begin, total)) is not None:
@@ -184,7 +183,6 @@ def _missing_of_total(names: set[str]) -> str:
 
 
 def _numbered(rule: re.Pattern[str], names: set[str]) -> dict[tuple[str, str, int], set[int]]:
-    """Return the numbers of the parts by stem, end and total number."""
     groups: defaultdict[tuple[str, str, int], set[int]] = defaultdict(set)
     for name in names:
         if found := rule.fullmatch(name):
@@ -197,7 +195,6 @@ def _first_gap(numbers: set[int], begin: int, total: int) -> int | None:
 
 
 def _missing_of_index(candidate: Candidate, names: set[str], evidence: Evidence) -> str:
-    """Find a shard that the index names, and that does not exist."""
     for name in sorted(names):
         text = evidence.texts.get(f"{candidate.path}/{name}")
         if not name.endswith(_INDEX) or text is None:
@@ -242,7 +239,6 @@ def _missing_rank(names: set[str], others: list[set[str]]) -> str:
 
 
 def _missing_pair(candidate: Candidate, names: set[str]) -> str:
-    """Find the missing half of a checkpoint of TensorFlow."""
     if candidate.framework != "tensorflow":
         return ""
     if not any(name.endswith(".index") for name in names):

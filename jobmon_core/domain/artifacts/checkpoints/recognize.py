@@ -103,7 +103,6 @@ def recognize(files: Iterable[ListedFile], pattern: str = "") -> list[Candidate]
 
 
 def _matching(files: Iterable[ListedFile], pattern: str, known: Sequence[str]) -> Iterator[Candidate]:
-    """Yield the files and folders whose paths a glob matches, unless they are or hold one that is known."""
     grouped: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files if pattern else ():
         path = "/".join(file.name.split("/")[: pattern.count("/") + 1])
@@ -148,7 +147,6 @@ def _framework_of(folder: str, prefix: str, files: Sequence[ListedFile]) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what marks it as temporary."""
     if copied := _RSYNC.fullmatch(name):
         name = copied[1]
     return _ADDED.sub("", name)
@@ -223,7 +221,6 @@ def reported_step(candidate: Candidate, evidence: Evidence) -> int | None:
 
 
 def _ray_metrics(text: str) -> dict[str, dict[str, object]]:
-    """Return the metrics of the checkpoints that the file names, by the names of their folders."""
     try:
         results = json.loads(text)["checkpoint_results"]
         return {each["checkpoint_dir_name"]: dict(each.get("metrics") or {}) for each in results}

@@ -46,15 +46,8 @@ def decide_restart(
 ) -> Decision:
     """Return what follows the end of the attempt with this number.
 
-    Args:
-        lineage: with this attempt and all before it.
-        number: of the attempt that ended.
-        end: what is known of its end.
-        checkpoint: the newest complete one; None: there is none.
-        others: the other lineages of the user.
-        rules: in their order; the last one must fit every end.
-        now_s: the time.
-        jitter: a random number from 0 to 1, which spreads the delay.
+    ``checkpoint`` is the newest complete one. The last of the ``rules`` must fit every end. ``jitter``, 0 to
+    1, spreads the delay.
     """
     settings = lineage.settings
     case = _case_of(lineage, number, end, checkpoint)
@@ -142,8 +135,6 @@ def is_beyond(checkpoint: PickedCheckpoint, total: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _Case:
-    """One end to decide about."""
-
     lineage: Lineage
     number: int
     end: EndFacts
@@ -225,7 +216,6 @@ class _Case:
         return tuple(f"{name}={value}" for name, value in options.items())
 
     def _growth(self, rule: Rule) -> Mapping[str, str]:
-        """Return the option by which the next attempt requests more; empty if it does not or cannot."""
         requested, settings = self.end.requested, self.lineage.settings
         if rule.grow is Resource.MEMORY:
             mib = _grown(requested.memory_bytes, settings.grow_memory, requested.max_memory_bytes, _MIB)
@@ -252,7 +242,6 @@ def _case_of(lineage: Lineage, number: int, end: EndFacts, checkpoint: PickedChe
 
 
 def _progress_of(attempt: Attempt) -> bool | None:
-    """Return whether an earlier attempt made progress; None also if nothing was decided after it."""
     if attempt.decision is None:
         return None
     return made_progress(attempt.resume, attempt.decision.checkpoint, attempt.started_s)
@@ -269,7 +258,6 @@ def _delay_s(first_s: float, max_s: float, doublings: int, jitter: float) -> flo
 
 
 def _grown(amount: float | None, factor: float, most: float | None, unit: int) -> int:
-    """Return a grown request in whole units; 0 if it is not known, or cannot grow."""
     if not amount or factor <= 1:
         return 0
     grown = math.ceil(amount * factor / unit)

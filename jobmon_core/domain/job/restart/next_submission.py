@@ -77,10 +77,6 @@ def tracker_variables(lines: Iterable[str], environment: Mapping[str, str]) -> d
     """Return what to add to the environment of a further attempt.
 
     A variable that the environment of the first attempt holds stays as it is, even if it is empty.
-
-    Args:
-        lines: of the log of the first attempt, as W&B and MLflow write them about their runs.
-        environment: of the first attempt.
     """
     wandb, mlflow, has_sweep = set[str](), set[str](), "WANDB_SWEEP_ID" in environment
     for line in (line for line in lines if len(line) <= _MAX_CHARS):

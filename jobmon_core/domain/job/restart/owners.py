@@ -37,13 +37,7 @@ def saved_on_signal(lines: Iterable[str]) -> bool:
 
 
 def other_owner(lines: Sequence[str], script: str, command: Iterable[str]) -> str:
-    """Return who, besides jobmon, starts a job again; empty if nobody does.
-
-    Args:
-        lines: the last ones of its log.
-        script: its text.
-        command: the words of its submission.
-    """
+    """Return who, besides jobmon, starts a job again; empty if nobody does."""
     words = tuple(command)
     if _REQUEUE in words:
         return f"Slurm (`{_REQUEUE}`)"

@@ -97,12 +97,9 @@ def judge_resume(
 ) -> ResumeVerdict:
     """Return what the first counts of an attempt show.
 
-    Args:
-        resume: from where it is to resume.
-        first: its first counts: above 0, different, and of the counter of the attempt before.
-        is_due: whether fewer than `ENOUGH` counts must do, since time has passed.
-        is_explained: whether a line of the log says that a checkpoint was loaded; then a count that starts
-            again is that of the session.
+    They are above 0, different, and of the counter of the attempt before; with ``is_due``, fewer than
+    `ENOUGH` must do. If the log says that a checkpoint was loaded (``is_explained``), a count that starts
+    again is that of the session.
     """
     steps = [step for each in first if (step := step_in(each, resume.unit))]
     if len(steps) < (2 if is_due else ENOUGH):
@@ -158,7 +155,6 @@ def resume_events(
 
 
 def _loss_events(resume: Resume, first: Sequence[Progress], now_s: float) -> tuple[Event, ...]:
-    """Warn if the first losses of an attempt are far above the last ones of the attempt before."""
     last, new = sorted(_finite(resume.losses)[-_LAST_LOSSES:]), _finite([each.loss for each in first])
     if min(len(last), len(new)) < _MIN_LOSSES:
         return ()

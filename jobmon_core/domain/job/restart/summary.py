@@ -112,13 +112,8 @@ def training_time_ratio(attempts: Sequence[Attempt], until_s: float, *, is_runni
     that of ByteRobust (Wan et al. 2025, arXiv:2509.16293) and of Kokolis et al. 2024 (arXiv:2410.21680); both
     subtract the start-up of each attempt, too, which jobmon does not measure.
 
-    Args:
-        attempts: all of a lineage, in order.
-        until_s: the end of the time that counts, if the last attempt has no end (Unix seconds).
-        is_running: whether the last attempt runs: its steps are not lost so far.
-
-    Returns:
-        None if it has not started, or if the steps of an attempt are not known.
+    ``until_s`` ends the time that counts if the last attempt has no end; while it runs, its steps are not
+    lost. None if the steps of an attempt are not known.
     """
     started_s = attempts[0].started_s if attempts else None
     if started_s is None:
@@ -138,7 +133,6 @@ def training_time_ratio(attempts: Sequence[Attempt], until_s: float, *, is_runni
 
 
 def _kept_share(attempt: Attempt, following: Attempt | None) -> float | None:
-    """Return which share of the steps of an ended attempt was of use (0 to 1)."""
     decision = attempt.decision
     if following is None and decision and decision.verdict is Verdict.FINISHED:
         return 1.0

@@ -100,7 +100,6 @@ def _fields(views: Mapping[str, MemberView]) -> Iterator[Field]:
 
 
 def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:
-    """Yield one line for each cause, also of doubtful successes, the most frequent first."""
     by_cause: dict[str, list[str]] = {}
     for name, view in views.items():
         if cause := view.never_starts or view.cause:
@@ -113,7 +112,6 @@ def _causes(views: Mapping[str, MemberView]) -> Iterator[str]:
 
 
 def _table(views: Mapping[str, MemberView]) -> str:
-    """Return the members in columns, the worst first."""
     order = list(_WORDS)
     ranked = sorted(views.items(), key=lambda item: order.index(word_of(item[1])))
     rows = [_row(name, view) for name, view in ranked[:_MAX_ROWS]]
@@ -128,7 +126,6 @@ def _table(views: Mapping[str, MemberView]) -> str:
 
 
 def _row(name: str, view: MemberView) -> tuple[str, ...]:
-    """Return the name, what became of it, its run time, and the last figures of its log."""
     word, tasks = word_of(view), len(view.words)
     if tasks > 1:
         word = f"{view.words.count(word)} of {tasks} {word}"
@@ -137,7 +134,6 @@ def _row(name: str, view: MemberView) -> tuple[str, ...]:
 
 
 def _fitting(rows: Sequence[tuple[str, ...]]) -> int:
-    """Return how many rows fit in the room for a quote."""
     width = sum(max(len(row[column]) for row in rows) + 2 for column in range(_COLUMNS))
     return max(1, _MAX_TABLE_CHARS // width)
 

@@ -181,7 +181,6 @@ def _memory_text(view: MemberView) -> str:
 
 
 def _cpu_text(view: MemberView) -> str:
-    """Return the processor time that was used as a share of that of all allocated CPUs, as seff does."""
     share = view.efficiency.cpu_share
     return "not recorded" if share is None else f"{share:.1%}"
 

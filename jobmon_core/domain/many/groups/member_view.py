@@ -141,7 +141,6 @@ def _task_words(job: WatchedJob) -> tuple[str, ...]:
 
 
 def _is_ending(job: WatchedJob) -> bool:
-    """Whether no task waits or runs any more, but the end of one is not concluded yet."""
     states = [task.state for task in job.tasks.values() if task.end is None]
     return bool(states) and not job.pending_indices and all(each.phase is Phase.ENDED for each in states)
 

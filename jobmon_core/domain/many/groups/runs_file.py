@@ -74,7 +74,6 @@ def _checked_name(name: str) -> str:
 
 
 def _run(value: object) -> PlannedRun | JobRef:
-    """Return the run that a value of the file describes; raise ValueError if it describes none."""
     if isinstance(value, bool) or value is None:
         raise ValueError("no script and no job id is given")
     if isinstance(value, int | float):

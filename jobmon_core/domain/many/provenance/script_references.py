@@ -97,7 +97,6 @@ def _without_comments(text: str) -> str:
 
 
 def _absolute(path: str, workdir: str, variables: Mapping[str, str]) -> str:
-    """Make a path from a script absolute; empty if it has a variable that is not known."""
     known = {**variables, "PWD": workdir}
     home = variables.get("HOME", "")
     if path.startswith("~/") and home:
