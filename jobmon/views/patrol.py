@@ -69,7 +69,7 @@ def seen_job(looked: LookedAt) -> SeenJob:
         followed.unit if followed else "",
         _progress(live) if live else "",
         sum(written) if written else None,
-        job.settings.expected_outputs if job.settings else None,
+        job.own_settings.expected_outputs,
         sum(each.count for each in saved) if saved else None,
         newest.name if newest else "",
         looked.files.markers,

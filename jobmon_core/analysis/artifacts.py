@@ -13,7 +13,7 @@ from jobmon_core.analysis.job_logs import (
     log_files,
     named_path,
     own_files_of_runs,
-    read_script,
+    script_of,
 )
 from jobmon_core.domain.artifacts.found import likely_folders, paths_in_log, paths_in_script
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
@@ -185,7 +185,7 @@ def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:
         "USER": job.user,
         "HOME": os.path.expanduser("~"),  # noqa: PTH111 - pathlib's raises without a home
     }
-    script = script or read_script(job.command if job.command.startswith("/") else "")
+    script = script or script_of(job)
     yield from paths_in_script(f"{job.command}\n{script}", variables)
 
 
@@ -204,7 +204,9 @@ def artifacts_key(job: WatchedJob, task: Task) -> str | None:
     if not (settings.output_names or settings.checkpoint_names):
         return None
     named = settings.output_dir, settings.output_pattern, settings.checkpoint_dir, settings.checkpoint_pattern
-    return "" if is_shared(job, "".join(named)) else task.key
+    if is_shared(job, "".join(named)):
+        return ""
+    return task.key
 
 
 def own_artifacts(job: WatchedJob, found: Artifacts) -> Artifacts:

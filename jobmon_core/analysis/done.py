@@ -61,7 +61,9 @@ def _exit_status(path: str) -> int | None:
     with suppress(Unreadable, ValueError, RecursionError), regular_file(path) as file:
         data = json.loads(file.read_at(0, _MAX_MARKER_BYTES))
         status = data.get("exit_status") if isinstance(data, dict) else None
-        return status if isinstance(status, int) and not isinstance(status, bool) else None
+        if isinstance(status, int) and not isinstance(status, bool):
+            return status
+        return None
     return None
 
 

@@ -135,7 +135,9 @@ def unique_job_id(job: WatchedJob, task: Task) -> int | None:
         return None
     if not job.is_array:
         return job.job_id
-    return task.raw_job_id if task.raw_job_id != job.job_id else None
+    if task.raw_job_id != job.job_id:
+        return task.raw_job_id
+    return None
 
 
 def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
@@ -166,4 +168,6 @@ def canceller_name(uid: int) -> str:
     if uid == os.getuid():
         return YOU
     name = user_name(uid)
-    return f"user {name}" if name.isdigit() else name
+    if name.isdigit():
+        return f"user {name}"
+    return name

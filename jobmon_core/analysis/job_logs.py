@@ -71,8 +71,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         return job
     from jobmon_core.domain.slurm.sbatch_options import script_directives  # not at the top: rarely needed
 
-    script_path = job.command if job.command.startswith("/") else ""
-    directives = script_directives(scheduler.script_of(job.job_id) or read_script(script_path))
+    directives = script_directives(scheduler.script_of(job.job_id) or script_of(job))
     templates = templates_from_record(
         directives.get("output", ""),
         directives.get("error", ""),
@@ -116,7 +115,9 @@ def _globbed(job: WatchedJob, task: Task) -> list[str]:
 
     folder = glob.escape(named_path(job, task, settings.log_dir) or job.workdir)
     pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a string, for glob
-    return glob.glob(pattern) if os.path.isabs(pattern) else []  # noqa: PTH117, PTH207 - see `_expand`
+    if os.path.isabs(pattern):  # noqa: PTH117 - see `_expand`
+        return glob.glob(pattern)  # noqa: PTH207 - likewise
+    return []
 
 
 def is_shared(job: WatchedJob, path: str) -> bool:
@@ -186,14 +187,18 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
     """Return the folder that the job's settings name for checkpoints, else for outputs; empty if none."""
     folder = job.own_settings.checkpoint_dir or job.own_settings.output_dir
-    return named_path(job, task, folder) if folder else ""
+    if folder:
+        return named_path(job, task, folder)
+    return ""
 
 
 def written_by_run_s(path: str, own: OwnFiles) -> float | None:
     """Return when a path was last written (Unix seconds); None if it is missing, or not one of ``own``."""
     with suppress(OSError, ValueError):
         at_s = os.stat(path).st_mtime  # noqa: PTH116 - as in the modules that read logs: paths are strings
-        return at_s if own.include(at_s) else None
+        if own.include(at_s):
+            return at_s
+        return None
     return None
 
 
@@ -208,11 +213,20 @@ def modified_s(path: str) -> float:
         status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: paths are strings
     except (OSError, ValueError):
         return 0.0
-    return status.st_mtime if stat.S_ISREG(status.st_mode) else 0.0
+    if stat.S_ISREG(status.st_mode):
+        return status.st_mtime
+    return 0.0
 
 
 def _is_of_array(job: WatchedJob) -> bool:
     return bool(job.array_indices) or job.watched_part.isdigit()
+
+
+def script_of(job: WatchedJob) -> str:
+    """Return the text of the script of a job; empty if there is none."""
+    if job.command.startswith("/"):
+        return read_script(job.command)
+    return ""
 
 
 def read_script(path: str) -> str:

@@ -71,7 +71,9 @@ def launch_facts(followed: ReadTask, look: TaskLook) -> LaunchFacts:
 def _counted_since_s(task: Task) -> float:
     """Return since when the time of the launch counts: the start, or the latest return from a suspension."""
     is_resumed = any(JobState.from_slurm(change.state) in STANDSTILL for change in task.history)
-    return running_since_s(task) if is_resumed else run_started_s(task)
+    if is_resumed:
+        return running_since_s(task)
+    return run_started_s(task)
 
 
 def _reports(telemetry: TaskTelemetry, started_s: float, now_s: float) -> tuple[AgentReport, ...]:

@@ -305,7 +305,9 @@ def _read(
 def settings_of_task(job: WatchedJob) -> JobSettings:
     """Return what the user said about each task of a job; the total of items is that of all together."""
     settings = job.own_settings
-    return settings if len(job.tasks) <= 1 else replace(settings, total_items=None)
+    if len(job.tasks) <= 1:
+        return settings
+    return replace(settings, total_items=None)
 
 
 def with_known_total(

@@ -34,7 +34,7 @@ def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackR
     backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
     if backend.in_job:
         take = killed_first((sys.executable, *command((), job_id, str(folder))))
-        argv = backend.in_job(job_id, job.cluster if job.remote else "", take)
+        argv = backend.in_job(job_id, job.other_cluster, take)
     elif pids := _pids(telemetry):
         argv = killed_first((sys.executable, *command(pids, "", str(folder))))
     else:

@@ -140,7 +140,9 @@ def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  
     """Return a stall with its reason; the event of the reason itself is then shown, but causes no message."""
     if reason and event.kind is EventKind.STALLED:
         return replace(event, advice=reason.advice, evidence=reason.evidence, title=reason.title)
-    return replace(event, is_quiet=True) if event is reason and is_stalled else event
+    if event is reason and is_stalled:
+        return replace(event, is_quiet=True)
+    return event
 
 
 def own_logs(job: WatchedJob, task: Task, ended: Iterable[Worker]) -> dict[str, bool]:

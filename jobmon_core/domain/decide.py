@@ -115,7 +115,7 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
 
 def _may_be_restarted(job: WatchedJob) -> bool:
     """Whether to decide about a further attempt: never, if only the user continues it by hand."""
-    restart = job.settings.restart if job.settings else None
+    restart = job.own_settings.restart
     return job.attempt is not None and (restart is None or restart.mode is not RestartMode.OFF)
 
 

@@ -67,7 +67,7 @@ class DoneHints:
 
 
 def _markers(job: WatchedJob) -> Iterator[tuple[str, OwnFiles]]:
-    done = job.settings.done if job.settings else None
+    done = job.own_settings.done
     if done is None or not done.marker:
         return
     for task in job.tasks.values():

@@ -253,7 +253,7 @@ class JobMonitor:
         if self.job.closed:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
-        restart = self.job.settings.restart if self.job.settings else None
+        restart = self.job.own_settings.restart
         if events and restart and restart.stall_limit_s is not None:
             self._deps.check_owner()
             self._deps.stop_if_stalled(self.job, events, self._save)

@@ -139,7 +139,7 @@ class ProgressFollower:
         return self._pauses.get(self._interval_of(job), _Pause())
 
     def _interval_of(self, job: WatchedJob) -> float:
-        wanted_s = job.settings.check_interval_s if job.settings else None
+        wanted_s = job.own_settings.check_interval_s
         usual_s = max(_MIN_INTERVAL_S, wanted_s) if wanted_s else self._interval_s
         started_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=0.0)
         age_s = self._clock.now() - started_s

@@ -37,7 +37,7 @@ def stop_if_stalled(
         if lineage.settings.stall_limit_s is None or lineage.is_held or lineage.ended_why:
             return
         save(replace(job, alerted=tuple(dict.fromkeys((*job.alerted, STALL_CANCELLED)))))
-        control = ctx.job_control(job.backend, job.cluster if job.remote else "")
+        control = ctx.job_control(job.backend, job.other_cluster)
         error = control.cancel([job.ref])
     except JobmonError as failed:
         error = str(failed)

@@ -53,5 +53,5 @@ def cancel_command(job: WatchedJob) -> str:
     """Return the shell command that cancels a job; empty if its backend has none or is unsupported."""
     if job.backend not in BACKENDS:
         return ""
-    cluster = job.cluster if job.remote else ""
+    cluster = job.other_cluster
     return BACKENDS[job.backend].cancel_command(str(job.ref), job.name, cluster)

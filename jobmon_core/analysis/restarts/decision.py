@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import evidence_of
-from jobmon_core.analysis.job_logs import checkpoint_folder, log_files, read_script
+from jobmon_core.analysis.job_logs import checkpoint_folder, log_files, script_of
 from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
 from jobmon_core.domain.backends import INTERRUPTED, is_local, is_ray, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.batch_script.request import read_request
@@ -72,7 +72,7 @@ def decision_about(
     (task,) = job.tasks.values()
     if job.attempt is None or task.end is None:
         raise ValueError(f"job {job.ref} is no attempt that has ended")
-    script = submitted.script or read_script(job.command if job.command.startswith("/") else "")
+    script = submitted.script or script_of(job)
     end = end_facts(job, task, task.end, progress, submitted._replace(script=script))
     if (end.failed_node or max(lineage.settings.grow_memory, lineage.settings.grow_time) > 1) and (
         partition := _partition(job)
@@ -113,8 +113,10 @@ def _unseen(job: WatchedJob, task: Task) -> str:
 
 def _partition(job: WatchedJob) -> Partition | None:
     queries = find_backend(job.backend).submission_queries
-    cluster = job.cluster if job.remote else ""
-    return queries.partition(Runner(), job.partition, cluster) if queries and job.partition else None
+    cluster = job.other_cluster
+    if queries and job.partition:
+        return queries.partition(Runner(), job.partition, cluster)
+    return None
 
 
 class Submitted(NamedTuple):
@@ -206,7 +208,9 @@ def _requested(end: End, submitted: Submitted) -> Requested:
 
 def _cause(found: Diagnosis | None, end: End) -> str:
     is_known = found is not None and (found.label is not None or end.outcome is Outcome.SUCCESS)
-    return (found.cause or "") if found and is_known else ""
+    if found and is_known:
+        return found.cause or ""
+    return ""
 
 
 def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
@@ -244,4 +248,6 @@ def _failed_node(end: End, cause: str, lines: Sequence[str]) -> str:
     named = {match[1] for line in lines for match in _FAILED_NODE.finditer(line)}
     if len(named) == 1:
         return named.pop()
-    return end.nodes if not named and _ONE_NODE.fullmatch(end.nodes) else ""
+    if not named and _ONE_NODE.fullmatch(end.nodes):
+        return end.nodes
+    return ""

@@ -83,18 +83,24 @@ def pick(
     if found := _newest([each for each in complete if not is_beyond(each, total)]) or _newest(complete):
         return found
     resumed = _resumed_from(job, lineage)
-    return resumed if resumed and is_still(resumed, machine) else None
+    if resumed and is_still(resumed, machine):
+        return resumed
+    return None
 
 
 def _steps_to_do(task: Task, progress: JobProgress) -> float | None:
     work = work_of(task, progress)
-    return work.total if work and work.unit in STEPS else None
+    if work and work.unit in STEPS:
+        return work.total
+    return None
 
 
 def work_of(task: Task, progress: JobProgress) -> Progress | None:
     """Return how far the task came; None if its log does not show it."""
     followed = progress.tasks.get(task.key)
-    return followed.progress if followed else None
+    if followed:
+        return followed.progress
+    return None
 
 
 def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
@@ -186,7 +192,9 @@ def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, fl
 
 def _resumed_from(job: WatchedJob, lineage: Lineage) -> PickedCheckpoint | None:
     attempt = lineage.attempt(job.attempt.number) if job.attempt else None
-    return attempt.resume if attempt else None
+    if attempt:
+        return attempt.resume
+    return None
 
 
 def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
@@ -198,7 +206,9 @@ def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
 def as_picked(own: OwnCheckpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
     """Return a checkpoint as it is now; None if a part of it is gone, or not the user's."""
     identity = _ELSEWHERE if machine else _identity_of(own)
-    return PickedCheckpoint(own.path, own.found.step, own.found.saved_s, *identity) if identity else None
+    if identity:
+        return PickedCheckpoint(own.path, own.found.step, own.found.saved_s, *identity)
+    return None
 
 
 def _identity_of(checkpoint: OwnCheckpoint) -> tuple[int, int] | None:

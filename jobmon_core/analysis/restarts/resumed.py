@@ -69,7 +69,9 @@ class AttemptLook(NamedTuple):
     @property
     def unit(self) -> str:
         """What the number of the checkpoint counts."""
-        return "epoch" if counts_epochs(self.place.resume_from) else "step"
+        if counts_epochs(self.place.resume_from):
+            return "epoch"
+        return "step"
 
     @property
     def started_s(self) -> float:
@@ -127,7 +129,9 @@ def _note(look: AttemptLook, first: Progress, events: Iterable[Event], lineages:
             last = end if look.task.end else attempt.last_step
             lineage = lineage.with_attempt(replace(attempt, first_step=begin, last_step=last))
         is_over = why and lineage.id and not lineage.ended_why
-        return replace(lineage, ended_why=why, ended_s=look.now_s) if is_over else lineage
+        if is_over:
+            return replace(lineage, ended_why=why, ended_s=look.now_s)
+        return lineage
 
     lineages.update(look.place.lineage, noted)
 
@@ -152,7 +156,7 @@ def _first_counts(look: AttemptLook, like: Progress, shared: Container[str]) -> 
 
     ``shared`` are the logs of earlier attempts.
     """
-    matcher = FormatMatcher.with_patterns(look.job.settings.progress_patterns if look.job.settings else {})
+    matcher = FormatMatcher.with_patterns(look.job.own_settings.progress_patterns)
     first, is_explained = list[Progress](), False
     for path in dict.fromkeys(filter(None, (*log_files(look.job, look.task), *look.followed.logs))):
         state = LogState()
@@ -177,7 +181,9 @@ def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> byte
     """
     earlier = look.job.earlier_logs.get(path)
     if earlier is None:
-        return b"" if path in shared else read_regular(path, HEAD_BYTES) or b""
+        if path in shared:
+            return b""
+        return read_regular(path, HEAD_BYTES) or b""
     part = read_head(path, _MAX_EARLIER)
     own = part.excerpt.appended_to(earlier)
     if own is part.excerpt and not part.complete:

@@ -43,7 +43,9 @@ def _file(path: str, *, folders: bool) -> ListedFile | None:
         return None
     if stat.S_ISREG(status.st_mode):
         return ListedFile(path, status.st_size, status.st_mtime)
-    return ListedFile(path, 0, status.st_mtime) if folders and stat.S_ISDIR(status.st_mode) else None
+    if folders and stat.S_ISDIR(status.st_mode):
+        return ListedFile(path, 0, status.st_mtime)
+    return None
 
 
 def checked(path: str, *, still_written: bool = False) -> FileCheck:

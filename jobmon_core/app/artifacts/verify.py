@@ -114,7 +114,9 @@ def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = No
     )
     if wanted.records is not None:
         found = _with_records(found, checks, wanted.records)
-    return _against(ctx, found, files, wanted) if wanted.source else found
+    if wanted.source:
+        return _against(ctx, found, files, wanted)
+    return found
 
 
 def _is_output(file: ListedFile, job: JobFolder) -> bool:
@@ -133,7 +135,9 @@ def _checks(names: Iterable[str], folder: str, wanted: Wanted, job: JobFolder | 
 def _path(folder: str, name: str) -> str:
     """Return the path of a file in a folder; the "folder" may be the file itself."""
     path = f"{folder}/{name}"
-    return path if os.path.lexists(path) else folder
+    if os.path.lexists(path):
+        return path
+    return folder
 
 
 def _with_records(found: Completeness, checks: Iterable[FileCheck], expected: int) -> Completeness:

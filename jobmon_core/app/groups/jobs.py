@@ -36,7 +36,9 @@ class GroupRun(NamedTuple):
     @property
     def job(self) -> WatchedJob | None:
         """Its job, if it has one with a readable state file."""
-        return self.status.job if self.status else None
+        if self.status:
+            return self.status.job
+        return None
 
 
 def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
@@ -90,7 +92,9 @@ def failed_indices(job: WatchedJob) -> list[int]:
         for key, task in job.tasks.items()
         if key.isdigit() and task.end and task.end.outcome is Outcome.FAILURE
     ]
-    return failed if len(failed) < len(job.tasks) else []
+    if len(failed) < len(job.tasks):
+        return failed
+    return []
 
 
 def _waits(job: WatchedJob) -> bool:
@@ -127,7 +131,7 @@ def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Ite
         jobs = [job for job in jobs if job not in due]
     by_cluster: dict[tuple[str, str], list[WatchedJob]] = defaultdict(list)
     for job in jobs:
-        by_cluster[job.backend, job.cluster if job.remote else ""].append(job)
+        by_cluster[job.backend, job.other_cluster].append(job)
     for (backend, cluster), there in by_cluster.items():
         refs = tuple(job.ref for job in there)
         try:
@@ -145,4 +149,6 @@ def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Ite
 
 def _own_commands(jobs: Sequence[WatchedJob]) -> str:
     commands = [cancel_command(job) for job in jobs]
-    return f"; run `{' ; '.join(commands)}`" if all(commands) else ""
+    if all(commands):
+        return f"; run `{' ; '.join(commands)}`"
+    return ""

@@ -268,7 +268,9 @@ def _submitted_as(member: Member, state_id: str) -> Member:
 
 
 def _ref(member: Member) -> JobRef | None:
-    return JobRef(int(member.job_id)) if member.job_id.isdecimal() else None
+    if member.job_id.isdecimal():
+        return JobRef(int(member.job_id))
+    return None
 
 
 def _job_id(member: Member) -> str:

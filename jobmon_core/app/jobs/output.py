@@ -75,7 +75,7 @@ def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
     """Return the job with the log templates of its script, if the monitor does not know them yet."""
     if job.logs.source:
         return job
-    return with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
+    return with_script_logs(job, ctx.scheduler(job.backend, job.other_cluster))
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:

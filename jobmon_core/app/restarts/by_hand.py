@@ -60,7 +60,9 @@ class RestartPlan:
     @property
     def number(self) -> int:
         """The number of the attempt that will be submitted."""
-        return self.lineage.newest.number + 1 if self.lineage.newest else 1
+        if self.lineage.newest:
+            return self.lineage.newest.number + 1
+        return 1
 
 
 def plan_restart(ctx: Context, argument: str, from_: str = "") -> RestartPlan:
@@ -102,7 +104,7 @@ def plan_restart(ctx: Context, argument: str, from_: str = "") -> RestartPlan:
 def _notes(job: WatchedJob, lineage: Lineage | None) -> Iterator[str]:
     if job.outcome is Outcome.SUCCESS:
         yield f"job {job.ref} succeeded"
-    if job.settings and job.settings.chain and job.settings.chain.later:
+    if job.own_settings.chain and job.own_settings.chain.later:
         yield "the later stages of its chain do not start after it: submit them once it has succeeded"
     if lineage and lineage.ended_why and lineage.settings.mode is RestartMode.ON:
         yield "from then on, jobmon restarts it by itself again"
@@ -189,7 +191,7 @@ def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, 
 
 
 def _new_lineage(ctx: Context, job: WatchedJob) -> Lineage:
-    asked = (job.settings.restart if job.settings else None) or RestartSettings()
+    asked = (job.own_settings.restart) or RestartSettings()
     settings = replace(asked, mode=RestartMode.OFF)
     (task,) = job.tasks.values()
     first = Attempt(
@@ -232,7 +234,9 @@ def _without_order(plan: RestartPlan, now: Lineage, result: SubmissionResult) ->
     if result.retry_s is None or now.submitting or newest is None or newest.decision is None:
         return now
     asked = replace(newest.decision, verdict=Verdict.ASK, why=result.why)
-    return now.with_attempt(replace(newest, decision=asked)) if newest.number < plan.number else now
+    if newest.number < plan.number:
+        return now.with_attempt(replace(newest, decision=asked))
+    return now
 
 
 def _decided(ctx: Context, plan: RestartPlan, now: Lineage) -> Lineage:

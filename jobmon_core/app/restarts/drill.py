@@ -39,7 +39,7 @@ def drillable(ctx: Context, lineage: Lineage) -> tuple[WatchedJob, JobControl]:
         or (job := ctx.store.load(first.state_id)).ended
     ):
         raise JobmonError("no drill: it needs the first attempt of a job, while that is pending or running")
-    return job, ctx.job_control(job.backend, job.cluster if job.remote else "")
+    return job, ctx.job_control(job.backend, job.other_cluster)
 
 
 def drill(ctx: Context, lineage_id: str, at_step: int, tell: Callable[[str], None]) -> bool:
@@ -76,7 +76,9 @@ def _checkpoint(ctx: Context, lineage_id: str, at_step: int) -> PickedCheckpoint
         return None
     task, progress = next(iter(job.tasks.values())), ctx.progress_file(job.id).read()
     found = pick(job, task, progress, ctx.clock.now(), lineage=lineage)
-    return found if found and (found.step or 0) >= at_step else None
+    if found and (found.step or 0) >= at_step:
+        return found
+    return None
 
 
 def _result(lineage: Lineage) -> tuple[bool, str] | None:

@@ -134,7 +134,10 @@ def _script_text(operands: Sequence[str]) -> str | None:
     found = read_file(operands[0], os.getcwd(), os.environ.get("PATH", ""))  # noqa: PTH109 - a text
     if not found.script.path:
         raise Invalid(_SOURCE, [f"{operands[0]} can be read only once: put the script into a file"])
-    return found.text if found.script.digest else None  # else sbatch itself will say that it cannot be read
+    # else sbatch itself will say that it cannot be read
+    if found.script.digest:
+        return found.text
+    return None
 
 
 def _stdin_text() -> str:

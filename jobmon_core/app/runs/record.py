@@ -131,7 +131,7 @@ def _read_script(request: SubmitRequest, line: _CommandLine) -> ReadScript:
 
 
 def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript | None:
-    text = ctx.scheduler(job.backend, job.cluster if job.remote else "").script_of(job.job_id)
+    text = ctx.scheduler(job.backend, job.other_cluster).script_of(job.job_id)
     if not text:
         return None
     return script_of(text.encode("utf-8", "surrogateescape"), script.kind, script.path)

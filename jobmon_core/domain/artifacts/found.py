@@ -132,7 +132,9 @@ def folder_of(path: str) -> str:
     if not (_FILE.search(name) or _OF_ONE_CHECKPOINT.search(name)):
         return path
     folder = parent_of(path)
-    return parent_of(folder) if _OF_ONE_CHECKPOINT.search(name_of(folder)) else folder
+    if _OF_ONE_CHECKPOINT.search(name_of(folder)):
+        return parent_of(folder)
+    return folder
 
 
 def _plausible(path: str, *, is_named: bool = False) -> str:
@@ -144,7 +146,9 @@ def _plausible(path: str, *, is_named: bool = False) -> str:
     is_word = bool(_WORD.fullmatch(path)) and path.lower() not in _NO_PATH
     is_place = "/" in path.lstrip("/") or (is_named and (is_word or path.startswith("/")))
     is_elsewhere = "://" in path or path.startswith(("-", "/dev/", "/proc/")) or _NOT_OUTPUT.search(path)
-    return path if is_place and not is_elsewhere else ""
+    if is_place and not is_elsewhere:
+        return path
+    return ""
 
 
 def _expanded(text: str, known: Mapping[str, str]) -> str:

@@ -100,4 +100,6 @@ def _interval_s(times_s: list[float]) -> float | None:
     """
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > _SAME_SAVE * max(pauses)]
-    return sorted(intervals)[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None
+    if len(intervals) >= _MIN_INTERVALS:
+        return sorted(intervals)[len(intervals) // 2]
+    return None

@@ -51,7 +51,9 @@ class Growth:
 
     def rate_per_s(self, looked_s: float) -> float | None:
         """Return the latest growth known at ``looked_s`` in bytes per second; 0.0 after a minute of none."""
-        return self.bytes_per_s if self.idle_s(looked_s) < _IDLE_AFTER_S else 0.0
+        if self.idle_s(looked_s) < _IDLE_AFTER_S:
+            return self.bytes_per_s
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,9 @@ def parent_of(path: str) -> str:
 def suffix_of(path: str) -> str:
     """Return the suffix of a file's name with its dot, in lower case; empty if it has none."""
     stem, dot, suffix = name_of(path).rpartition(".")
-    return f".{suffix.lower()}" if dot and stem else ""
+    if dot and stem:
+        return f".{suffix.lower()}"
+    return ""
 
 
 class FileVerdict(StrEnum):

@@ -57,7 +57,9 @@ def _table(lines: Sequence[str], *, is_whole: bool) -> list[str] | None:
 
 def _aligned(cell: str, column: Sequence[str]) -> str:
     width = max(map(len, column))
-    return cell.rjust(width) if all(map(_is_number, column[1:])) else cell.ljust(width)
+    if all(map(_is_number, column[1:])):
+        return cell.rjust(width)
+    return cell.ljust(width)
 
 
 def _is_number(cell: str) -> bool:
@@ -98,4 +100,6 @@ def _value(item: object) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}{_GAP}"
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1]}{_GAP}"

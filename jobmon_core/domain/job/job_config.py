@@ -67,7 +67,9 @@ class JobConfig(NamedTuple):
             )
         if self.without_restarts:
             notes.append(f"restart.mode is ignored: {self.without_restarts}")
-        return f"{self.settings.source}: {'; '.join(notes)}" if notes else ""
+        if notes:
+            return f"{self.settings.source}: {'; '.join(notes)}"
+        return ""
 
     def restarts_turned_off(self, why: str) -> JobConfig:
         """Return it without restarts, if it turns them on; its other words about them stay."""
@@ -164,7 +166,9 @@ class _Parser:
 
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)
-        return self._absolute(path) if path else ""
+        if path:
+            return self._absolute(path)
+        return ""
 
     def _results(self) -> tuple[str, ...]:
         paths = self._top.texts("results")
@@ -242,7 +246,9 @@ def _thresholds(section: Section) -> Thresholds:
 
 
 def _limit(name: str) -> tuple[float, ...]:
-    return (100.0,) if name.endswith("percent") else ()
+    if name.endswith("percent"):
+        return (100.0,)
+    return ()
 
 
 def _text(section: Section, key: str) -> str:

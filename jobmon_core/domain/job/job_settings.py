@@ -109,13 +109,17 @@ class JobSettings:
 
         Without a folder it is relative to the job's working directory.
         """
-        return f"{self.log_dir}/{self.log_name}" if self.log_dir else self.log_pattern
+        if self.log_dir:
+            return f"{self.log_dir}/{self.log_name}"
+        return self.log_pattern
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """The globs for the names of outputs; empty if neither a folder nor a pattern is named."""
         default = (_ANY_OUTPUT,) if self.output_dir else ()
-        return (self.output_pattern,) if self.output_pattern else default
+        if self.output_pattern:
+            return (self.output_pattern,)
+        return default
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:
@@ -124,7 +128,9 @@ class JobSettings:
         The folder is that of the checkpoints, else that of the outputs.
         """
         default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
-        return (self.checkpoint_pattern,) if self.checkpoint_pattern else default
+        if self.checkpoint_pattern:
+            return (self.checkpoint_pattern,)
+        return default
 
 
 class RestartMode(StrEnum):
@@ -157,7 +163,9 @@ class RestartSettings:
     @property
     def stall_limit_s(self) -> float | None:
         """After how many seconds a stalled attempt is cancelled; None: it never is."""
-        return self.stall_is_failure_s if self.mode is RestartMode.ON else None
+        if self.mode is RestartMode.ON:
+            return self.stall_is_failure_s
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ class OwnFiles:
     @property
     def until_s(self) -> float:
         """The latest time at which one of them may have been written."""
-        return float("inf") if self.ended_s is None else self.ended_s + self.late_s
+        if self.ended_s is None:
+            return float("inf")
+        return self.ended_s + self.late_s
 
     def include(self, modified_s: float, owner: int | None = None) -> bool:
         """Whether a file that was last written at ``modified_s`` is one of them.

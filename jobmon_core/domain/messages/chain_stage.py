@@ -33,7 +33,7 @@ def waits_for_nothing_in_chain(job: WatchedJob, reason: str) -> bool:
 
 def with_chain(message: Message, job: WatchedJob) -> Message:
     """Return the final message of a job; for a stage of a chain, with what follows."""
-    stage = job.settings.chain if job.settings else None
+    stage = job.own_settings.chain
     if stage is None:
         return message
     if job.outcome is Outcome.SUCCESS:
@@ -83,4 +83,4 @@ def _with_summary(message: Message, text: str) -> Message:
 
 
 def _follows_another(job: WatchedJob) -> bool:
-    return bool(job.settings and job.settings.chain and job.settings.chain.number > 1)
+    return bool(job.own_settings.chain and job.own_settings.chain.number > 1)

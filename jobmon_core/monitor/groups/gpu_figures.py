@@ -46,7 +46,7 @@ def _reported(ctx: Context, job: WatchedJob, task: Task) -> GpuFigures | None:
 
 def _written(job: WatchedJob, task: Task) -> GpuFigures | None:
     """Return the figures in the last line of ``gpu_metrics.csv`` in the folder of outputs or of the job."""
-    output_dir = job.settings.output_dir if job.settings else None
+    output_dir = job.own_settings.output_dir
     for folder in filter(None, (output_dir and named_path(job, task, output_dir), job.workdir)):
         with suppress(OSError, csv.Error):  # most jobs write no such file, or have just started to
             return figures_of_rows(_rows(Path(job.workdir) / folder / GPU_METRICS))

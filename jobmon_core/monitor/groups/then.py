@@ -48,7 +48,9 @@ def _run(ctx: Context, group: Group) -> str:
         code = wait_or_kill(process, _TIMEOUT_S)
     if code is None:
         return f"killed after {_TIMEOUT_S:.0f} s"
-    return f"exit code {code}" if code >= 0 else exit_phrase(None, -code)
+    if code >= 0:
+        return f"exit code {code}"
+    return exit_phrase(None, -code)
 
 
 if __name__ == "__main__":

@@ -121,13 +121,17 @@ def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
 
 
 def _within(file: ListedFile, candidate: Candidate) -> str:
-    return f"{file.name[len(candidate.path) + 1 :]} is " if candidate.is_folder else ""
+    if candidate.is_folder:
+        return f"{file.name[len(candidate.path) + 1 :]} is "
+    return ""
 
 
 def _compared(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> str:
     """Return how large a file is beside the same file of the other checkpoints, if it is smaller."""
     usual = _usual_size(file, candidate, others)
-    return f"{size(file.size_bytes)} of about {size(usual)}" if file.size_bytes < usual else ""
+    if file.size_bytes < usual:
+        return f"{size(file.size_bytes)} of about {size(usual)}"
+    return ""
 
 
 def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> float:
@@ -139,7 +143,9 @@ def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate])
         sizes = [
             each.size_bytes for each in others if without_digits(each.name) == without_digits(candidate.name)
         ]
-    return median(sizes) if sizes else 0.0
+    if sizes:
+        return median(sizes)
+    return 0.0
 
 
 def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
@@ -188,7 +194,9 @@ def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
     kinds = [(each.framework, each.path.rpartition("/")[0]) for each in possible]
     times = [each.saved_s for each, kind in zip(possible, kinds, strict=True) if kind == kinds[0]]
     intervals = sorted(later - earlier for later, earlier in pairwise(times) if later > earlier)
-    return intervals[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None
+    if len(intervals) >= _MIN_INTERVALS:
+        return intervals[len(intervals) // 2]
+    return None
 
 
 def resume_hint(candidate: Candidate, folder: str) -> str:

@@ -68,11 +68,15 @@ def _by_files(candidate: Candidate, others: list[Candidate]) -> str:
         return ""
     usual = Counter(name for other in others for name in other.names() if _DONE.fullmatch(name))
     missing = next((name for name, number in sorted(usual.items()) if 2 * number > len(others)), "")
-    return f"lacks {missing}, which most others have" if missing else ""
+    if missing:
+        return f"lacks {missing}, which most others have"
+    return ""
 
 
 def _beside(candidate: Candidate, name: str) -> str:
-    return f"{candidate.parent}/{name}" if candidate.parent else name
+    if candidate.parent:
+        return f"{candidate.parent}/{name}"
+    return name
 
 
 def _hf_trainer(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
@@ -85,7 +89,9 @@ def _hf_trainer(candidate: Candidate, others: list[Candidate], evidence: Evidenc
         return "has a damaged trainer_state.json"
     if not isinstance(state, dict):
         return "has a damaged trainer_state.json"
-    return "" if any(map(_HF_WEIGHTS.fullmatch, names)) else "lacks the weights of the model"
+    if any(map(_HF_WEIGHTS.fullmatch, names)):
+        return ""
+    return "lacks the weights of the model"
 
 
 def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
@@ -105,11 +111,9 @@ def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
     tracker = _TRACKERS[candidate.framework]
     text = evidence.texts.get(_beside(candidate, tracker))
     if text is None:
-        return (
-            f"is not named in {tracker}, which is missing or unreadable"
-            if candidate.framework != "deepspeed"
-            else ""
-        )
+        if candidate.framework != "deepspeed":
+            return f"is not named in {tracker}, which is missing or unreadable"
+        return ""
     named = text.strip()
     if named == candidate.name:
         return ""
@@ -144,7 +148,9 @@ def _orbax(candidate: Candidate, others: list[Candidate], evidence: Evidence) ->
 def _lightning(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
     if candidate.is_folder and not any(name.startswith("checkpoint/") for name in candidate.names()):
         return _dcp(candidate, others, evidence)  # FSDP; else DeepSpeed
-    return "is marked as unfinished" if candidate.path + _UNFINISHED in evidence.texts else ""
+    if candidate.path + _UNFINISHED in evidence.texts:
+        return "is marked as unfinished"
+    return ""
 
 
 _RULES: dict[str, Callable[[Candidate, list[Candidate], Evidence], str]] = {
@@ -243,4 +249,6 @@ def _missing_pair(candidate: Candidate, names: set[str]) -> str:
         return ""
     if not any(name.endswith(".index") for name in names):
         return "lacks its .index file"
-    return "" if any(".data-" in name for name in names) else "lacks its .data file"
+    if any(".data-" in name for name in names):
+        return ""
+    return "lacks its .data file"

@@ -46,7 +46,9 @@ class Candidate(NamedTuple):
     @property
     def owner(self) -> int | None:
         """The uid of the owner of that file."""
-        return max(self.files, key=lambda file: file.modified_s).owner if self.files else None
+        if self.files:
+            return max(self.files, key=lambda file: file.modified_s).owner
+        return None
 
     def names(self) -> set[str]:
         """Return the paths of its files, relative to it."""
@@ -96,7 +98,9 @@ class FoundCheckpoints:
     @property
     def place(self) -> str:
         """The folder with its machine, if that is another one."""
-        return f"{self.machine}:{self.folder}" if self.machine else self.folder
+        if self.machine:
+            return f"{self.machine}:{self.folder}"
+        return self.folder
 
     @property
     def newest_complete(self) -> Checkpoint | None:
@@ -109,13 +113,17 @@ class FoundCheckpoints:
     def newer(self) -> tuple[Checkpoint, ...]:
         """Those that are newer than `newest_complete`; all if there is no such one."""
         complete = self.newest_complete
-        return self.checkpoints[: self.checkpoints.index(complete)] if complete else self.checkpoints
+        if complete:
+            return self.checkpoints[: self.checkpoints.index(complete)]
+        return self.checkpoints
 
     @property
     def next_s(self) -> float | None:
         """When the next one is expected."""
         complete = self.newest_complete
-        return complete.saved_s + self.interval_s if complete and self.interval_s else None
+        if complete and self.interval_s:
+            return complete.saved_s + self.interval_s
+        return None
 
     def is_overdue(self, at_s: float) -> bool:
         """Whether, at ``at_s``, over two usual intervals have passed since the newest complete one."""

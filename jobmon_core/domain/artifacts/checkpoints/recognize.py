@@ -171,7 +171,9 @@ def _framework_of_file(name: str) -> str:
     framework = next((each for each, rule in _FILES if rule.fullmatch(name)), "")
     if _NO_CHECKPOINT.search(name):
         return ""
-    return framework if framework in _ALWAYS_SAVED or _SAVED_NAME.search(name) else ""
+    if framework in _ALWAYS_SAVED or _SAVED_NAME.search(name):
+        return framework
+    return ""
 
 
 def _candidate(path: str, framework: str, files: Sequence[ListedFile], *, is_folder: bool) -> Candidate:
@@ -185,7 +187,9 @@ def step_of(name: str) -> int | None:
     if is_of_ray_train(name):
         return None
     found = _PREFERRED.search(name) or _STEP.search(name) or _NUMBER.search(name)
-    return int(found[1]) if found else None
+    if found:
+        return int(found[1])
+    return None
 
 
 def counts_epochs(path: str) -> bool:
@@ -202,7 +206,9 @@ def is_of_ray_train(name: str) -> bool:
 
 def snapshot_path(candidate: Candidate) -> str:
     """Return the path of the file that names the checkpoints of a run."""
-    return f"{candidate.parent}/{SNAPSHOT}" if candidate.parent else SNAPSHOT
+    if candidate.parent:
+        return f"{candidate.parent}/{SNAPSHOT}"
+    return SNAPSHOT
 
 
 def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:  # noqa: ARG001 - all rules have this form
@@ -210,7 +216,9 @@ def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidenc
     text = evidence.texts.get(snapshot_path(candidate))
     if text is None:
         return f"is not named in {SNAPSHOT}, which is missing or unreadable"
-    return "" if candidate.name in _ray_metrics(text) else f"is not named in {SNAPSHOT}"
+    if candidate.name in _ray_metrics(text):
+        return ""
+    return f"is not named in {SNAPSHOT}"
 
 
 def reported_step(candidate: Candidate, evidence: Evidence) -> int | None:

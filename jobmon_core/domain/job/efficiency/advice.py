@@ -99,7 +99,9 @@ def _round_up_memory(size_bytes: float) -> int:
 def _mem_option(size_bytes: float) -> str:
     """Return a size as ``--mem`` takes it."""
     whole_mib = math.ceil(size_bytes / 2**20)
-    return f"{whole_mib // 1024}G" if whole_mib % 1024 == 0 else f"{whole_mib}M"
+    if whole_mib % 1024 == 0:
+        return f"{whole_mib // 1024}G"
+    return f"{whole_mib}M"
 
 
 def _time(found: Efficiency) -> str:
@@ -113,7 +115,9 @@ def _time(found: Efficiency) -> str:
         return ""
     days, rest = divmod(enough_s, _DAY_S)
     clock = f"{rest // _HOUR_S:02}:{rest % _HOUR_S // _MINUTE_S:02}:00"
-    return f"`--time {days}-{clock}`" if days else f"`--time {clock}`"
+    if days:
+        return f"`--time {days}-{clock}`"
+    return f"`--time {clock}`"
 
 
 def _cpus(found: Efficiency) -> str:
@@ -121,7 +125,9 @@ def _cpus(found: Efficiency) -> str:
     if not cpus or share is None or (found.usage.nodes or 1) > 1:
         return ""
     enough = max(1, math.ceil(share * cpus * _CPU_MARGIN))
-    return "" if enough > _WORTHWHILE * cpus else f"{enough} CPU{'s' if enough > 1 else ''} of {cpus}"
+    if enough > _WORTHWHILE * cpus:
+        return ""
+    return f"{enough} CPU{'s' if enough > 1 else ''} of {cpus}"
 
 
 def efficiency_line(found: Efficiency) -> str:
@@ -138,19 +144,25 @@ def time_text(found: Efficiency) -> str:
     """Return the share of the time limit, e.g. ``25% of 4h``; without a limit, the wall time."""
     if found.wall_s is None:
         return UNKNOWN
-    return _of(found.limit_share, duration(found.limit_s)) if found.limit_s else duration(found.wall_s)
+    if found.limit_s:
+        return _of(found.limit_share, duration(found.limit_s))
+    return duration(found.wall_s)
 
 
 def cpu_text(found: Efficiency) -> str:
     """Return the share of the allocated CPUs, e.g. ``12% of 16``."""
-    return _of(found.cpu_share, str(found.usage.cpus)) if found.usage.cpus else UNKNOWN
+    if found.usage.cpus:
+        return _of(found.cpu_share, str(found.usage.cpus))
+    return UNKNOWN
 
 
 def memory_text(found: Efficiency) -> str:
     """Return the share of the allocated memory, e.g. ``10% of 32.0 GiB``."""
     requested = found.usage.requested_bytes
     if not requested:
-        return size(found.usage.max_rss_bytes) if found.usage.max_rss_bytes else UNKNOWN
+        if found.usage.max_rss_bytes:
+            return size(found.usage.max_rss_bytes)
+        return UNKNOWN
     is_killed = found.exceeded_memory or found.state is JobState.OUT_OF_MEMORY
     if is_killed and (found.memory_share or 0.0) < 1.0:
         return f"over {size(requested)}"  # samples missed the peak
@@ -214,4 +226,6 @@ def totals(found: Sequence[Efficiency]) -> Totals:
 def _weighted(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
     known = [(value, weight) for value, weight in pairs if value is not None and weight]
     weights = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / weights if weights else None
+    if weights:
+        return sum(value * weight for value, weight in known) / weights
+    return None

@@ -51,7 +51,9 @@ def _nodes(encoded: str) -> list[Any]:
     except (ValueError, zlib.error, RecursionError):  # e.g. "Short"
         return []
     nodes = summary.get("nodes") if isinstance(summary, dict) else None
-    return [*nodes.values()] if isinstance(nodes, dict) else []
+    if isinstance(nodes, dict):
+        return [*nodes.values()]
+    return []
 
 
 def _numbers(nodes: list[Any], key: str) -> Iterator[float]:

@@ -69,7 +69,9 @@ class Efficiency:
     def requested_per_node(self) -> float | None:
         """The allocated memory per node; of a job with unequal nodes, the mean."""
         requested = self.usage.requested_bytes
-        return None if requested is None else requested / (self.usage.nodes or 1)
+        if requested is None:
+            return None
+        return requested / (self.usage.nodes or 1)
 
     @property
     def used_per_node(self) -> float | None:
@@ -83,7 +85,9 @@ class Efficiency:
     def gpu_hours(self) -> float | None:
         """The time for which GPUs were allocated, in hours; None if it had none or the time is unknown."""
         gpu_s = _product(self.wall_s, self.usage.gpus or None)
-        return None if gpu_s is None else gpu_s / _HOUR_S
+        if gpu_s is None:
+            return None
+        return gpu_s / _HOUR_S
 
     @property
     def gpu(self) -> GpuUsage | None:
@@ -113,8 +117,12 @@ def efficiency_of_end(end: End) -> Efficiency:
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+    if part is None or not whole:
+        return None
+    return part / whole
 
 
 def _product(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else first * second
+    if first is None or second is None:
+        return None
+    return first * second

@@ -139,7 +139,9 @@ def node_use(node: NodeHistory) -> NodeUse:
 def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
     """Return the energy that all GPUs took while agents measured, in kWh; None if no power is known."""
     known = [each.energy_kwh for each in uses if each.energy_kwh is not None]
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    return None
 
 
 def gpu_measures(
@@ -169,12 +171,16 @@ def utilisation(gpu: Gpu) -> Reading | None:
 
 def memory(gpu: Gpu) -> Reading | None:
     """Return the memory that is used on a GPU, in bytes."""
-    return None if gpu.memory is None else (gpu.memory, None, None)
+    if gpu.memory is None:
+        return None
+    return (gpu.memory, None, None)
 
 
 def power(gpu: Gpu) -> Reading | None:
     """Return the power that a GPU takes, in watts."""
-    return None if gpu.power_w is None else (gpu.power_w, None, None)
+    if gpu.power_w is None:
+        return None
+    return (gpu.power_w, None, None)
 
 
 def measured_use(nodes: Sequence[NodeHistory]) -> MeasuredUse:

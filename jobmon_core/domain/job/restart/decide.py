@@ -121,7 +121,9 @@ def made_progress(
         return not is_older
     if resume.step is not None and checkpoint.step is not None:
         return checkpoint.step > resume.step
-    return None if checkpoint.saved_s > resume.saved_s else False
+    if checkpoint.saved_s > resume.saved_s:
+        return None
+    return False
 
 
 def is_beyond(checkpoint: PickedCheckpoint, total: float | None) -> bool:
@@ -219,10 +221,14 @@ class _Case:
         requested, settings = self.end.requested, self.lineage.settings
         if rule.grow is Resource.MEMORY:
             mib = _grown(requested.memory_bytes, settings.grow_memory, requested.max_memory_bytes, _MIB)
-            return {requested.memory_option: f"{mib}M"} if mib else {}
+            if mib:
+                return {requested.memory_option: f"{mib}M"}
+            return {}
         if rule.grow is Resource.TIME:
             minutes = _grown(requested.limit_s, settings.grow_time, requested.max_limit_s, 60)
-            return {"--time": f"{minutes}"} if minutes else {}
+            if minutes:
+                return {"--time": f"{minutes}"}
+            return {}
         return {}
 
     def _excluded(self, before: str) -> str:
@@ -231,7 +237,9 @@ class _Case:
         failed = [*filter(None, before.removeprefix(users).split(",")), *filter(None, [node])]
         most = int((self.end.nodes_seen or 0) * _EXCLUDED_SHARE)
         failed = list(dict.fromkeys(reversed(failed)))[:most]
-        return ",".join(filter(None, [users, *reversed(failed)])) if failed else ""
+        if failed:
+            return ",".join(filter(None, [users, *reversed(failed)]))
+        return ""
 
 
 def _case_of(lineage: Lineage, number: int, end: EndFacts, checkpoint: PickedCheckpoint | None) -> _Case:
@@ -263,12 +271,16 @@ def _grown(amount: float | None, factor: float, most: float | None, unit: int) -
     grown = math.ceil(amount * factor / unit)
     if most is not None:
         grown = min(grown, int(most // unit))
-    return grown if grown > amount / unit else 0
+    if grown > amount / unit:
+        return grown
+    return 0
 
 
 def _free_slot_s(times: Iterable[float], after_s: float) -> float:
     recent = sorted(at_s for at_s in times if at_s > after_s - _HOUR_S)
-    return max(after_s, recent[-MAX_PER_HOUR] + _HOUR_S) if len(recent) >= MAX_PER_HOUR else after_s
+    if len(recent) >= MAX_PER_HOUR:
+        return max(after_s, recent[-MAX_PER_HOUR] + _HOUR_S)
+    return after_s
 
 
 def _submitted(lineages: Iterable[Lineage], now_s: float) -> list[float]:
@@ -278,7 +290,7 @@ def _submitted(lineages: Iterable[Lineage], now_s: float) -> list[float]:
 
 def _planned(lineages: Iterable[Lineage]) -> Iterator[float]:
     for lineage in lineages:
-        decision = lineage.newest.decision if lineage.newest and not lineage.ended_why else None
+        decision = None if lineage.ended_why else lineage.decision
         if decision and decision.verdict is Verdict.RESTART and not decision.is_observed:
             yield decision.not_before_s
 
@@ -287,7 +299,7 @@ def _paused_until_s(lineages: Iterable[Lineage], now_s: float) -> float:
     """Return until when no attempt is submitted because lineages stopped for one cause; 0: no pause."""
     stops: dict[str, list[float]] = {}
     for lineage in lineages:
-        decision = lineage.newest.decision if lineage.newest else None
+        decision = lineage.decision
         if decision is None or decision.verdict not in (Verdict.STOP, Verdict.ASK):
             continue
         if label_of(decision.cause) not in ("", CANCELLED) and abs(now_s - decision.decided_s) < _HOUR_S:

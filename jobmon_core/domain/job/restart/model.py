@@ -140,9 +140,18 @@ class Lineage:
         return AttemptPlace(self.id, number, resume.path if resume else "", resume.step if resume else None)
 
     @property
+    def decision(self) -> Decision | None:
+        """What follows the end of the latest attempt."""
+        if self.attempts:
+            return self.attempts[-1].decision
+        return None
+
+    @property
     def newest(self) -> Attempt | None:
         """The latest attempt."""
-        return self.attempts[-1] if self.attempts else None
+        if self.attempts:
+            return self.attempts[-1]
+        return None
 
 
 class ProcessesLeft(NamedTuple):

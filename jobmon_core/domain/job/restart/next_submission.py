@@ -70,7 +70,9 @@ def resume_words(resume_arg: str, path: str) -> tuple[str, ...]:
         ValueError: a quotation in ``resume_arg`` does not end.
     """
     words = shlex.split(resume_arg)
-    return tuple(word.replace(_CHECKPOINT, path) for word in words) if path else ()
+    if path:
+        return tuple(word.replace(_CHECKPOINT, path) for word in words)
+    return ()
 
 
 def tracker_variables(lines: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:

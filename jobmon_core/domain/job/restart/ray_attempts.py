@@ -37,7 +37,9 @@ def lineage_id(name: str, session: str, start_s: int | None) -> str:
     """Return the id of the lineage that begins with a job: the same for each who asks."""
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].rstrip("-")
     digest = hashlib.sha256(f"{session}/{name}/{start_s}".encode()).hexdigest()[:8]
-    return f"{readable}-{digest}" if readable else digest
+    if readable:
+        return f"{readable}-{digest}"
+    return digest
 
 
 def attempt_id(lineage: str, number: int) -> str:
@@ -48,7 +50,9 @@ def attempt_id(lineage: str, number: int) -> str:
 def attempt_number(name: str, lineage: str) -> int | None:
     """Return the number of the attempt with this submission id; None if it is none of the lineage."""
     found = re.fullmatch(re.escape(lineage) + r"-a([0-9]{1,6})", name)
-    return int(found[1]) if found and _LINEAGE.fullmatch(lineage) else None
+    if found and _LINEAGE.fullmatch(lineage):
+        return int(found[1])
+    return None
 
 
 def with_place(description: Mapping[str, Any], place: AttemptPlace, reason: str = "") -> Description:
@@ -85,7 +89,9 @@ def with_words(description: Mapping[str, Any], words: Sequence[str]) -> Descript
 def working_dir(description: Mapping[str, Any]) -> str:
     """Return the folder in which the command runs; empty without one."""
     folder = (description.get(_ENVIRONMENT) or {}).get(_FOLDER)
-    return folder if isinstance(folder, str) else ""
+    if isinstance(folder, str):
+        return folder
+    return ""
 
 
 def with_working_dir(description: Mapping[str, Any], folder: str) -> Description:

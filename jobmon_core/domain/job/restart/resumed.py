@@ -75,14 +75,18 @@ class Resume:
     @property
     def reached(self) -> float | None:
         """The last step of the attempt before; None if it is not known."""
-        return step_in(self.before, self.unit) if self.before else None
+        if self.before:
+            return step_in(self.before, self.unit)
+        return None
 
 
 def step_in(progress: Progress, unit: str) -> float | None:
     """Return the step or epoch (``unit``) that a log shows; None at 0, and if it does not count these."""
     if unit == "epoch" and progress.epoch is not None:
         return progress.epoch or None
-    return progress.current or None if progress.unit in (("epoch",) if unit == "epoch" else _STEPS) else None
+    if progress.unit in (("epoch",) if unit == "epoch" else _STEPS):
+        return progress.current or None
+    return None
 
 
 def is_same_counter(one: Progress, other: Progress) -> bool:
@@ -114,7 +118,9 @@ def judge_resume(
     has_jumped = any(later - earlier >= lowest / 2 for earlier, later in pairwise(steps))
     if has_jumped or is_explained or not _counts_as_checkpoints(resume):
         return ResumeVerdict.UNCLEAR
-    return ResumeVerdict.FROM_SCRATCH if steps[0] <= start else ResumeVerdict.BEHIND
+    if steps[0] <= start:
+        return ResumeVerdict.FROM_SCRATCH
+    return ResumeVerdict.BEHIND
 
 
 def _counts_as_checkpoints(resume: Resume) -> bool:

@@ -42,7 +42,7 @@ class LineageSummary:
 def summary_of(lineage: Lineage, newest: WatchedJob | None, now_s: float) -> LineageSummary:
     """Return the summary of a lineage; ``newest`` is the record of its newest attempt, None without one."""
     state = _state(lineage, newest)
-    decision = lineage.newest.decision if lineage.newest else None
+    decision = lineage.decision
     is_open = state in (LineageState.PENDING, LineageState.RUNNING)
     return LineageSummary(
         lineage,
@@ -64,19 +64,22 @@ def _state(lineage: Lineage, newest: WatchedJob | None) -> LineageState:
     if newest.is_restarting:
         return LineageState.HELD if lineage.is_held else LineageState.DUE
     if not newest.ended:
-        is_left = newest.unwatched_s is not None
-        return LineageState.ENDED if is_left else _of_alive(newest)
+        return _of_alive(newest)
     if not newest.closed:  # what was decided is not in its state yet
         return LineageState.DECIDING
-    decision = lineage.newest.decision if lineage.newest else None
+    decision = lineage.decision
     is_asked = decision is not None and decision.verdict is Verdict.ASK and not decision.is_observed
     return LineageState.ASKING if is_asked else LineageState.ENDED
 
 
 def _of_alive(job: WatchedJob) -> LineageState:
+    if job.unwatched_s is not None:
+        return LineageState.ENDED
     if any(task.state.phase in (Phase.ENDED, Phase.FINISHING) for task in job.tasks.values()):
         return LineageState.DECIDING
-    return LineageState.RUNNING if job.is_running else LineageState.PENDING
+    if job.is_running:
+        return LineageState.RUNNING
+    return LineageState.PENDING
 
 
 def with_following(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Attempt | None]]:
@@ -129,7 +132,9 @@ def training_time_ratio(attempts: Sequence[Attempt], until_s: float, *, is_runni
             return None
         productive_s += max(0.0, run_s) * share
     elapsed_s = ended_s - started_s
-    return min(1.0, productive_s / elapsed_s) if elapsed_s > 0 else None
+    if elapsed_s > 0:
+        return min(1.0, productive_s / elapsed_s)
+    return None
 
 
 def _kept_share(attempt: Attempt, following: Attempt | None) -> float | None:
@@ -144,4 +149,6 @@ def _kept_share(attempt: Attempt, following: Attempt | None) -> float | None:
     if attempt.last_step is None or began is None or kept_until is None:
         return None
     done = attempt.last_step - began
-    return min(1.0, max(0.0, (kept_until - began) / done)) if done > 0 else 0.0
+    if done > 0:
+        return min(1.0, max(0.0, (kept_until - began) / done))
+    return 0.0

@@ -264,6 +264,13 @@ class WatchedJob:
         return self.settings or _NO_SETTINGS
 
     @property
+    def other_cluster(self) -> str:
+        """The cluster that queries must name; empty for the local one."""
+        if self.remote:
+            return self.cluster
+        return ""
+
+    @property
     def ref(self) -> JobRef:
         """The watched job, or its only watched task."""
         return ref_of(self.job_id, self.watched_part)
@@ -282,14 +289,14 @@ class WatchedJob:
     @property
     def label(self) -> str:
         """How lists and messages call it: by its run, since all runs of a sweep have one script."""
-        return (self.settings.run if self.settings else "") or self.name
+        return self.own_settings.run or self.name
 
     def source_phrase(self, source: Source) -> str:
         """Return `Source.phrase`; without Slurm, it names the other scheduler, or files as the proof."""
         if source is Source.RECORD and self.unprovable_why:
             return "as shown by the files that its configuration names"
         if source not in (Source.ARRAY, Source.NONE) and self.backend != DEFAULT_BACKEND:
-            return f"as reported by {scheduler_phrase(self.backend, self.cluster if self.remote else '')}"
+            return f"as reported by {scheduler_phrase(self.backend, self.other_cluster)}"
         return source.phrase
 
     def is_named_by(self, ref: JobRef) -> bool:

@@ -140,7 +140,9 @@ def _fitting(rows: Sequence[tuple[str, ...]]) -> int:
 
 def _short(name: str) -> str:
     """Return a name cut at its start: the ends of run names differ."""
-    return name if len(name) <= _MAX_NAME_CHARS else f"…{name[1 - _MAX_NAME_CHARS :]}"
+    if len(name) <= _MAX_NAME_CHARS:
+        return name
+    return f"…{name[1 - _MAX_NAME_CHARS :]}"
 
 
 def summary(group: Group, views: Mapping[str, MemberView]) -> dict[str, Any]:

@@ -150,7 +150,9 @@ def elapsed_text(seconds: float) -> str:
     hours, minute = divmod(minutes, 60)
     if hours:
         return f"{hours}h {minute:02}m {second:02}s"
-    return f"{minutes}m {second:02}s" if minutes else f"{second}s"
+    if minutes:
+        return f"{minutes}m {second:02}s"
+    return f"{second}s"
 
 
 def _total_text(seconds: float) -> str:
@@ -161,7 +163,9 @@ def _total_text(seconds: float) -> str:
     if minutes < _HOURS_FROM_MINUTES:
         return count(minutes, "minute")
     hours, minutes = divmod(minutes, 60)
-    return f"{count(hours, 'hour')} {count(minutes, 'minute')}" if minutes else count(hours, "hour")
+    if minutes:
+        return f"{count(hours, 'hour')} {count(minutes, 'minute')}"
+    return count(hours, "hour")
 
 
 def _wall_text(view: MemberView) -> str:
@@ -182,7 +186,9 @@ def _memory_text(view: MemberView) -> str:
 
 def _cpu_text(view: MemberView) -> str:
     share = view.efficiency.cpu_share
-    return "not recorded" if share is None else f"{share:.1%}"
+    if share is None:
+        return "not recorded"
+    return f"{share:.1%}"
 
 
 def _advice(view: MemberView) -> Iterator[str]:
@@ -226,4 +232,6 @@ def _gib(columns: Mapping[str, str], kind: re.Pattern[str]) -> float | None:
 
 def _number(text: str | None) -> float | None:
     found = _NUMBER.match(text or "")
-    return float(found[1]) if found else None
+    if found:
+        return float(found[1])
+    return None

@@ -77,12 +77,16 @@ class MemberView(NamedTuple):
 def word_of(view: MemberView) -> str:
     """Return what became of a member, e.g. ``completed``."""
     if view.outcome is None:
-        return "can never start" if view.never_starts else "not watched"
+        if view.never_starts:
+            return "can never start"
+        return "not watched"
     return _word(view.outcome, is_doubtful=view.is_doubtful)
 
 
 def _word(outcome: Outcome, *, is_doubtful: bool) -> str:
-    return "doubtful" if is_doubtful else _OUTCOME_WORDS[outcome]
+    if is_doubtful:
+        return "doubtful"
+    return _OUTCOME_WORDS[outcome]
 
 
 def view_of(job: WatchedJob) -> MemberView:
@@ -92,7 +96,7 @@ def view_of(job: WatchedJob) -> MemberView:
     view = MemberView(
         state=_state(job),
         job_id=str(ref_of(job.job_id, job.watched_part)),
-        other_cluster=job.cluster if job.remote else "",
+        other_cluster=job.other_cluster,
         is_over=job.is_over,
         never_starts=_never_starts(job),
         started_s=min(
@@ -166,7 +170,9 @@ def _state(job: WatchedJob) -> str:
     for phase in (Phase.ACTIVE, Phase.FINISHING):
         if active := [state for state in states if state.phase is phase]:
             return active[0]
-    return states[0] if states and states[0].phase is not Phase.UNKNOWN else JobState.PENDING
+    if states and states[0].phase is not Phase.UNKNOWN:
+        return states[0]
+    return JobState.PENDING
 
 
 def _never_starts(job: WatchedJob) -> str:
@@ -178,16 +184,22 @@ def _never_starts(job: WatchedJob) -> str:
         return ""
     (reason,) = reasons
     hint = STUCK_REASONS.get(reason)
-    return reason if hint and hint.problem.startswith(_NEVER_STARTS) else ""
+    if hint and hint.problem.startswith(_NEVER_STARTS):
+        return reason
+    return ""
 
 
 def _plain_cause(end: End) -> str:
     if end.outcome is Outcome.SUCCESS:
         return ""
-    return f"exit code {end.exit_code}" if end.state is JobState.FAILED and end.exit_code else end.state
+    if end.state is JobState.FAILED and end.exit_code:
+        return f"exit code {end.exit_code}"
+    return end.state
 
 
 def _fingerprint(task: Task, end: End) -> str:
     if end.outcome is not Outcome.FAILURE:
         return ""
-    return task.diagnosis.fingerprint if task.diagnosis else ""
+    if task.diagnosis:
+        return task.diagnosis.fingerprint
+    return ""

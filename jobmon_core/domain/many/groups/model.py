@@ -139,7 +139,9 @@ class Group:
         """Return when the next STATUS_CHECK is due; None if the group is complete."""
         if self.complete_s is not None:
             return None
-        return 0.0 if self.polled_s is None else self.polled_s + self.settings.interval_s
+        if self.polled_s is None:
+            return 0.0
+        return self.polled_s + self.settings.interval_s
 
 
 def checked_name(name: str) -> str:

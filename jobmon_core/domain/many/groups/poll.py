@@ -54,7 +54,9 @@ def after_poll(
     group = replace(group, members=members, polls=group.polls + 1, polled_s=text.now_s)
     group, broken = _after_stop_rule(group, views, text)
     group = replace(group, log=group.log.with_text("".join([*events, *broken])))
-    return _completed(group, views, text) if is_complete(views) else group
+    if is_complete(views):
+        return _completed(group, views, text)
+    return group
 
 
 def is_complete(views: Mapping[str, MemberView]) -> bool:
@@ -119,4 +121,6 @@ def to_append(pending: str, written: bytes) -> bytes:
     whole = pending.encode("utf-8", "replace")
     if whole in written:
         return b""
-    return whole[len(written) :] if written and whole.startswith(written) else whole
+    if written and whole.startswith(written):
+        return whole[len(written) :]
+    return whole

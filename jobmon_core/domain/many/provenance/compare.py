@@ -65,12 +65,16 @@ class ComparedRun(NamedTuple):
     @property
     def nodes(self) -> str:
         """Where the task ran; empty if that is not known."""
-        return ((self.task.end and self.task.end.nodes) or self.task.nodes) if self.task else ""
+        if self.task:
+            return (self.task.end and self.task.end.nodes) or self.task.nodes
+        return ""
 
     @property
     def limit_s(self) -> int | None:
         """The time limit of the task in seconds; None if it has none, or if that is not known."""
-        return ((self.task.end and self.task.end.limit_s) or self.task.limit_s) if self.task else None
+        if self.task:
+            return (self.task.end and self.task.end.limit_s) or self.task.limit_s
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,9 @@ def _variables(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Diffe
 def _named(names: list[str] | tuple[str, ...], noun: str) -> str:
     """Return e.g. ``a, b``; of many, how many they are and the first ones."""
     shown = ", ".join(names[:MAX_NAMED])
-    return shown if len(names) <= MAX_NAMED else f"{count(len(names), noun)}: {shown}, ..."
+    if len(names) <= MAX_NAMED:
+        return shown
+    return f"{count(len(names), noun)}: {shown}, ..."
 
 
 def _arrow(old: str, new: str) -> str:
@@ -254,7 +260,9 @@ def unified(old: str, new: str, at_most: int) -> tuple[str, ...]:
     hunks = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
     lines = [*hunks][2:]  # without the names of the files
     more = len(lines) - at_most
-    return (*lines[:at_most], f"... and {more} more lines") if more > 0 else tuple(lines)
+    if more > 0:
+        return (*lines[:at_most], f"... and {more} more lines")
+    return tuple(lines)
 
 
 def summary_line(good: str, differences: Sequence[Difference]) -> str:
@@ -265,7 +273,9 @@ def summary_line(good: str, differences: Sequence[Difference]) -> str:
     if all(each.aspect is Aspect.NODE for each in differences):
         return f"only the {briefs[0]} since {good} succeeded"
     line = f"since {good} succeeded: {listed(briefs, _MAX_BRIEFS)}"
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 3]}..."
+    if len(line) <= _MAX_LINE:
+        return line
+    return f"{line[: _MAX_LINE - 3]}..."
 
 
 def is_earlier_success(candidate: WatchedJob, job: WatchedJob) -> bool:
@@ -290,13 +300,17 @@ def script_path(job: WatchedJob, record: RunRecord | None) -> str:
     if record and record.script and record.script.path:
         return record.script.path
     path = job.command.partition(" ")[0]  # Slurm shows the arguments of the script behind its path
-    return path if path.startswith("/") else ""
+    if path.startswith("/"):
+        return path
+    return ""
 
 
 def kind_of(line: str) -> str:
     """Return the words of a line without what differs from run to run; empty if none are left."""
     words = _SEPARATORS.sub(" ", _VARIABLE.sub(" ", line[:_MAX_KIND_CHARACTERS].lower())).strip()
-    return words if len(words) >= _MIN_LETTERS else ""
+    if len(words) >= _MIN_LETTERS:
+        return words
+    return ""
 
 
 def new_kinds(lines: Iterable[str], known: Iterable[str], at_most: int) -> tuple[list[str], int]:

@@ -88,7 +88,9 @@ def _conda_prefix(name: str, workdir: str, variables: Mapping[str, str]) -> str:
     root = root or variables.get("MAMBA_ROOT_PREFIX", "")
     if not root:
         return ""
-    return root if name == "base" else f"{root}/envs/{name}"
+    if name == "base":
+        return root
+    return f"{root}/envs/{name}"
 
 
 def _without_comments(text: str) -> str:
@@ -118,7 +120,9 @@ def loaded_modules(environment: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the loaded environment modules, of Lmod or Environment Modules; None without such a system."""
     if "LOADEDMODULES" in environment:
         return tuple(name for name in environment["LOADEDMODULES"].split(":") if name)
-    return () if "MODULEPATH" in environment else None
+    if "MODULEPATH" in environment:
+        return ()
+    return None
 
 
 class Given(NamedTuple):
