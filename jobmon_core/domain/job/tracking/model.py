@@ -142,10 +142,7 @@ class EndInquiry:
 
     @classmethod
     def opened(cls, asked_s: float, policy: Policy, now_s: float) -> EndInquiry:
-        """Return a new inquiry, which first queries accounting after the shortest wait.
-
-        It is opened at ``now_s`` after a reply to a query sent at ``asked_s`` (both in Unix seconds).
-        """
+        """Return an inquiry that begins with the reply to a query of squeue sent at ``asked_s``."""
         return cls(asked_s, asked_s, next_query_s=asked_s + policy.accounting_wait_s(0), opened_s=now_s)
 
 
@@ -266,9 +263,7 @@ class WatchedJob:
     @property
     def other_cluster(self) -> str:
         """The cluster that queries must name; empty for the local one."""
-        if self.remote:
-            return self.cluster
-        return ""
+        return self.cluster if self.remote else ""
 
     @property
     def ref(self) -> JobRef:
@@ -278,12 +273,12 @@ class WatchedJob:
     @property
     def attempt(self) -> AttemptPlace | None:
         """Its place in a lineage; None if it is part of none."""
-        return self.settings.attempt if self.settings else None
+        return self.own_settings.attempt
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names by which a user may call it: the scheduler's, and those of the job's settings."""
-        names = (self.name, *((self.settings.name, self.settings.run) if self.settings else ()))
+        names = (self.name, self.own_settings.name, self.own_settings.run)
         return tuple(dict.fromkeys(name for name in names if name))
 
     @property
