@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import random
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+
+_SERVERS = range(10_000, 20_000)  # the kernel gives none of these ports to a client, nor is one Slurm's here
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports on which a server can be started, also again later.
+
+    A port from the range of clients may belong to one of them by then.
+    """
+    found: set[int] = set()
+    while len(found) < count:
+        port = random.choice(_SERVERS)  # noqa: S311 - any will do
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                found.add(port)
+    return list(found)
 
 
 class QuietHandler(BaseHTTPRequestHandler):

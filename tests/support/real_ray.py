@@ -7,17 +7,17 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import psutil
 
+from tests.support.loopback import free_ports
 from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ class RealRay:
         self._owner = (self.folder / "owner.new").open("w")
         fcntl.flock(self._owner, fcntl.LOCK_EX)  # until this process ends
         Path(self._owner.name).rename(self.folder / "owner")  # so that a sweep finds no owner without a lock
-        (self._dashboard_port,) = _free_ports(1)
+        (self._dashboard_port,) = free_ports(1)
         self._dashboard: tuple[list[str], dict[str, str]] | None = None
         self._started: subprocess.Popen[bytes] | None = None  # the dashboard that was started again
 
@@ -147,7 +147,7 @@ class RealRay:
         settings: Mapping[str, str] | None = None,
     ) -> bool:
         """Run ``ray start``; return whether the node runs."""
-        ports = zip(port_options, _free_ports(len(port_options)), strict=True)
+        ports = zip(port_options, free_ports(len(port_options)), strict=True)
         environment = {
             "PATH": f"{_VENV / 'bin'}:{os.defpath}",
             "HOME": str(self.folder / "home"),
@@ -270,11 +270,3 @@ def _kill(processes: list[psutil.Process]) -> None:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGKILL)
     psutil.wait_procs(processes, timeout=30)
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.support.loopback import free_ports
 from tests.support.waiting import eventually
 
 SSHD = "/usr/sbin/sshd"
@@ -164,27 +165,13 @@ def _keygen(path: Path) -> None:
 @contextmanager
 def running_box(folder: Path) -> Iterator[Box]:
     """Yield a running server with a new user; remove both in the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     box = Box(folder, f"jobmonbox{os.getpid()}", port)
     home = folder / "home"
     for path in (folder, *folder.parents[:-2]):
         path.chmod(path.stat().st_mode | 0o011)  # the user must reach its home
-    subprocess.run(
-        [
-            "/usr/sbin/useradd",
-            "--password",
-            "*",
-            "--create-home",
-            "--home-dir",
-            home,
-            "--shell",
-            "/bin/bash",
-            box.user,
-        ],
-        check=True,
-    )
+    useradd = ("/usr/sbin/useradd", "--password", "*", "--create-home", "--home-dir", str(home))
+    _change_users(*useradd, "--shell", "/bin/bash", box.user)
     try:
         _configure(box)
         box.start()
@@ -195,7 +182,12 @@ def running_box(folder: Path) -> Iterator[Box]:
         if box.server:
             box.server.kill()
         box.end_processes()
-        subprocess.run(["/usr/sbin/userdel", "--force", box.user], check=False, capture_output=True)
+        _change_users("/usr/sbin/userdel", "--force", box.user)
+
+
+def _change_users(*command: str) -> None:
+    """Add or remove a user, when no other program is changing the users of this machine."""
+    eventually(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, step_s=0.5)
 
 
 def _configure(box: Box) -> None:
