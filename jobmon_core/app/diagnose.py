@@ -137,18 +137,9 @@ class DiagnoseCommand:
             raise _no_log_yet(job, ref, task, self.ctx.clock.now())
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
-        patterns = own_pattern_file(self.ctx)
-        diagnosis = explain_task(job, task, end, patterns)
+        diagnosis = explain_task(job, task, end, own_pattern_file(self.ctx))
         if end is task.end:
-            progress = self.ctx.progress_file(job.id).read()
-            followed = progress.tasks.get(task.key)
-            diagnosis = with_progress(diagnosis, job, end, followed)
-            diagnosis = with_lost_worker(diagnosis, end, progress.events, task.key)
-            diagnosis = with_workers(diagnosis, end, followed, self.ctx.telemetry(job.id, task.key))
-            diagnosis = with_known_outputs(diagnosis, task.diagnosis)
-            diagnosis = _recorded(job, task, diagnosis) or diagnosis
-            changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
-            diagnosis = replace(diagnosis, changes=changes)
+            diagnosis = self._as_at_its_end(job, task, end, diagnosis)
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
             advice=diagnosis.advice.replace("JOBID", str(part)),
@@ -163,6 +154,18 @@ class DiagnoseCommand:
             return report
         stacks = take_stacks(job, task, self.ctx.telemetry(job.id, task.key)) if with_stacks else None
         return replace(report, live=live_verdict(self.ctx, job, task), stacks=stacks)
+
+    def _as_at_its_end(self, job: WatchedJob, task: Task, end: End, diagnosis: Diagnosis) -> Diagnosis:
+        """Return the diagnosis with what a monitor adds to it when a job ends."""
+        progress = self.ctx.progress_file(job.id).read()
+        followed = progress.tasks.get(task.key)
+        diagnosis = with_progress(diagnosis, job, end, followed)
+        diagnosis = with_lost_worker(diagnosis, end, progress.events, task.key)
+        diagnosis = with_workers(diagnosis, end, followed, self.ctx.telemetry(job.id, task.key))
+        diagnosis = with_known_outputs(diagnosis, task.diagnosis)
+        diagnosis = _recorded(job, task, diagnosis) or diagnosis
+        changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
+        return replace(diagnosis, changes=changes)
 
     def _find(self, ref: JobRef) -> tuple[WatchedJob, str]:
         """Return what is known about a job, and a caveat if that may be out of date."""

@@ -40,23 +40,26 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
         SchedulerUnavailable: no source lists the job, and at least one is not responding.
     """
     record = scheduler.ask_record(job.job_id)
-    if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
-        # job.job_id is the raw id (JobIDRaw) of an array task or het component; Slurm lists that under the id
-        # of the whole job
-        return look_up(replace(job, job_id=record[0].ref.job_id), scheduler, now_s)
-    # squeue lists by user, and the job may belong to another user
-    owner = record[0].user if isinstance(record, tuple) and record else ""
+    records = record if isinstance(record, tuple) else ()
+    owner = ""  # squeue lists by user, and the job may belong to another user
+    if records:
+        owner = records[0].user
+        if records[0].ref.job_id != job.job_id:
+            # job.job_id is the raw id (JobIDRaw) of an array task or het component; Slurm lists that under
+            # the id of the whole job
+            return look_up(replace(job, job_id=records[0].ref.job_id), scheduler, now_s)
     queue = _queue(scheduler, job.user or owner or user_name(), job.job_id)
     accounting = _accounting(scheduler, job.job_id)
-    answers = (record, queue, accounting)
-    if not any(isinstance(answer, tuple) and answer for answer in answers):
-        raise _lookup_error(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
     # an unreachable squeue counts as an empty queue, which proves no end: `conclude` requires that another
     # source shows the end, or that slurmctld answered that it does not know the job
-    job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _NO_WAITING)
+    rows = queue if isinstance(queue, tuple) else ()
+    if not (records or rows or (isinstance(accounting, tuple) and accounting)):
+        answers = (record, queue, accounting)
+        raise _lookup_error(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
+    job = apply_queue(job, rows, now_s, _NO_WAITING)
     job = apply_accounting(apply_record(job, record, now_s), accounting, _NO_WAITING, now_s)
-    if isinstance(record, tuple):
-        job = with_scheduler_logs(job, record, scheduler)
+    if records:
+        job = with_scheduler_logs(job, records, scheduler)
     tasks = {key: _with_end(task, now_s) for key, task in job.tasks.items()}
     return with_script_logs(replace(job, tasks=tasks), scheduler)
 

@@ -26,6 +26,7 @@ from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from jobmon_core.app.live.tasks import LiveTask
@@ -74,8 +75,8 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         StateUnreadable: the job has a state file that cannot be read.
         JobmonError: the task waits for its next start, or jobmon never saw it start.
     """
-    job, ref = find_job(ctx, argument)
-    status = current_status(ctx, job)
+    found, ref = find_job(ctx, argument)
+    status = current_status(ctx, found)
     job, now_s = status.job, ctx.clock.now()
     tasks = in_order([task for task in job.tasks.values() if ref.key in ("", task.key)])
     progress = ctx.progress_file(job.id).read()
@@ -85,12 +86,13 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
     if task is None or is_waiting(task):
         why = why_not_started(job, task or worst_task(tasks), now_s)
         raise JobmonError(f"job {ref} {why}, so there is nothing to report")
-    live = by_key[task.key]
-    if not is_sound(live.progress.history):
-        live = replace(live, progress=replace(live.progress, history=History()))
+    live = _sound(by_key[task.key])
     window = _window(task, live, now_s)
     nodes = node_histories(ctx.telemetry(job.id, task.key), window.start_s)
-    is_running = task.end is None and not job.closed
+    since_s = window.start_s - MAX_CLOCK_SKEW_S
+    ongoing: Iterable[Event] = ()
+    if task.end is None and not job.closed:
+        ongoing = ongoing_now(progress, task, now_s)
     return ReportData(
         now_s,
         live,
@@ -99,16 +101,19 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         nodes,
         gpu_uses(nodes),
         tuple(map(node_use, nodes)),
-        tuple(
-            _without_secrets(event)
-            for event in live.events
-            if event.at_s >= window.start_s - MAX_CLOCK_SKEW_S
-        ),
-        tuple(map(_without_secrets, ongoing_now(progress, task, now_s))) if is_running else (),
+        tuple(_without_secrets(event) for event in live.events if event.at_s >= since_s),
+        tuple(map(_without_secrets, ongoing)),
         ctx.notes(job.id).read().notes,
         tuple(tasks) if len(tasks) > 1 else (),
         lineages_of(ctx, [job]).get(job.id),
     )
+
+
+def _sound(live: LiveTask) -> LiveTask:
+    """Return the task without a history that cannot be true."""
+    if is_sound(live.progress.history):
+        return live
+    return replace(live, progress=replace(live.progress, history=History()))
 
 
 def _window(task: Task, live: LiveTask, now_s: float) -> Window:
