@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,10 +23,9 @@ from jobmon_core.system.files import shipped_file
 from jobmon_core.system.json_codec import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 FILE_NAME = "progress_patterns.json"
-_GROUP = re.compile(r"\(\?P?<(\w+)>")
 
 
 class Labels(NamedTuple):
@@ -85,31 +83,10 @@ def _user_format(name: str, regex: str) -> Format:
             f"the total), or up to {MAX_METRICS} with the names of metrics; has {len(groups)}"
         )
     if own:
-        renamed = _with_names(regex, (f"m{index}" for index in range(len(own))))
-        return Format(f"{OWN}{name}", name, renamed, role=Role.METRICS, metrics=own)
+        numbered = tuple(f"m{index}" for index in range(len(own)))
+        return Format(f"{OWN}{name}", name, regex, role=Role.METRICS, metrics=own, groups=numbered)
     unit = unit_of(name) or "step"
     first = known_metric(name) or ("epoch" if unit == "epoch" else "n")
     role = Role.METRICS if known_metric(name) else Role.MAIN
-    names = iter((first, "epochs" if first == "epoch" else "total"))
-    return Format(f"{OWN}{name}", name, _with_names(regex, names), role=role, unit=unit)
-
-
-def _with_names(regex: str, names: Iterator[str]) -> str:
-    """Return the expression with its capturing groups renamed to ``names``, in their order."""
-    parts, index, in_class = [], 0, False
-    while index < len(regex):
-        character = regex[index]
-        if character == "\\":
-            parts.append(regex[index : index + 2])
-            index += 2
-            continue
-        in_class = character == "[" or (in_class and character != "]")
-        named = _GROUP.match(regex, index)
-        if character == "(" and not in_class and named:
-            parts.append(f"(?P<{next(names)}>")
-            index = named.end()
-            continue
-        is_group = character == "(" and not in_class and regex[index + 1 : index + 2] != "?"
-        parts.append(f"(?P<{next(names)}>" if is_group else character)
-        index += 1
-    return "".join(parts)
+    names = first, "epochs" if first == "epoch" else "total"
+    return Format(f"{OWN}{name}", name, regex, role=role, unit=unit, groups=names[: len(groups)])

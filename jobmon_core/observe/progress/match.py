@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
@@ -41,17 +42,31 @@ _LABEL_EPOCH = re.compile(
     r"(?i)\b(?:epochs?|episode|round)(?:\b|_)[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
 )
 _PERCENT = 100.0
+_FIELDS: dict[str, tuple[str, Callable[[str], float | None]]] = {  # of a reading, by the name of the group
+    "epoch": ("epoch", count_of),
+    "epochs": ("epochs", count_of),
+    "steps": ("steps", count_of),
+    "items": ("items", count_of),
+    "elapsed": ("elapsed_s", duration_s),
+    "eta": ("remaining_s", duration_s),
+    "loss": ("loss", number),
+    "lr": ("learning_rate", number),
+    "grad_norm": ("grad_norm", number),
+}
 _NOT_TRAINING = frozenset({"marker", "other"})  # a match with one of these groups is no metric of training
 
 
 class _Label(NamedTuple):
     """What the description of a bar says."""
 
-    text: str
-    role: Role
-    epoch: float | None
-    epochs: float | None
-    unit: str
+    text: str = ""
+    role: Role = Role.MAIN
+    epoch: float | None = None
+    epochs: float | None = None
+    unit: str = ""
+
+
+_NO_LABEL = _Label()
 
 
 class FormatMatcher:
@@ -64,9 +79,9 @@ class FormatMatcher:
         self._label_regexes = labels
         self._literals = tuple({literal for each in formats for literal in each.literals})
         self._literal_finder = BytesAhoCorasick([literal.encode() for literal in self._literals])
-        self._compiled: dict[str, _Compiled] = {}
+        self._compiled: dict[str, tuple[re.Pattern[bytes], list[tuple[int, str]]]] = {}
         self._matchers: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
-        self._label_cache: dict[str, _Label] = {}
+        self._labels: dict[str, _Label] = {}
 
     @classmethod
     def with_patterns(cls, own: Mapping[str, str]) -> FormatMatcher:
@@ -88,23 +103,25 @@ class FormatMatcher:
         if not updates:
             return []
         literals = self._literals_in(b"\n".join(updates))
+        formats = [each for each in self._formats if _may_match(each, literals)]
         found: list[Reading] = []
-        evaluations: set[int] = set()  # the indices of the updates that are about one
-        active = [each for each in self._formats if _may_match(each, literals)]
-        if active or table:
-            matching = self._matcher_of(active)
-            for index, update in enumerate(updates):
-                hits = matching(update)
-                readings = self._of_update(update, [active[hit] for hit in sorted(hits)]) if hits else []
-                if table and not any(reading.role in _COUNTERS for reading in readings):
-                    readings += self._of_row(table, update)
-                if readings:
-                    found += readings
-                    table = next((each.marker for each in readings if each.role is Role.TABLE), table)
-                    if any(reading.role is Role.EVALUATION for reading in readings):
-                        evaluations.add(index)
-        metrics = [each for each in self._metrics if _may_match(each, literals)]
-        found += self._latest_metrics(updates, metrics, evaluations)
+        others: list[bytes] = []  # updates that are not about an evaluation
+        matching = self._matcher_of(formats)
+        for update in updates:
+            hits = matching(update)
+            roles: dict[Role, Reading] = {}
+            if hits or table:
+                readings = self._of_update(update, [formats[hit] for hit in sorted(hits or ())], table)
+                roles = {each.role: each for each in readings}
+                found += readings
+            if Role.TABLE in roles:
+                table = roles[Role.TABLE].marker
+            if Role.EVALUATION not in roles:
+                others.append(update)
+        for each in self._metrics:
+            if _may_match(each, literals):
+                latest = (self._metric(each, update) for update in reversed(others))
+                found += islice(filter(None, latest), 1)
         return found
 
     def _literals_in(self, text: bytes) -> set[str]:
@@ -112,11 +129,11 @@ class FormatMatcher:
         hits = self._literal_finder.find_matches_as_indexes(text.lower(), overlapping=True)
         return {self._literals[index] for index, _, _ in hits}
 
-    def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
+    def _of_update(self, update: bytes, formats: Iterable[Format], table: str) -> list[Reading]:
         """Return all readings of one update, those of whole epochs before the counts within them.
 
         Of the shipped formats that count, only the first that matches is used, and one more that may stand
-        beside it; if the user's own patterns count anything, none.
+        beside it; if the user's own patterns count anything, none. A row of the table counts if none does.
         """
         found: list[Reading] = []
         counts: list[Reading] = []
@@ -127,141 +144,106 @@ class FormatMatcher:
                 counts += self._readings_of(each, update)
         if counts and (at_s := stamp_s(update[:_STAMP_BYTES].decode("utf-8", "replace"))):
             counts = [reading._replace(at_s=at_s) for reading in counts]
-        return sorted(counts, key=lambda reading: reading.n is not None) + found
-
-    def _of_row(self, table: str, update: bytes) -> list[Reading]:
-        """Return the reading of a row of the table; none if the update is no row."""
-        groups = row_of(table, update.decode("utf-8", "replace"))
-        reading = self._reading(ROW, groups) if groups else None
-        return [reading] if reading else []
+        counts.sort(key=lambda reading: reading.n is not None)
+        if table and not counts:
+            groups = row_of(table, update.decode("utf-8", "replace"))
+            row = self._reading(ROW, groups) if groups else None
+            return [*found, row] if row else found
+        return counts + found
 
     def _readings_of(self, each: Format, update: bytes) -> list[Reading]:
-        compiled = self._compile(each)
-        readings = [self._reading(each, groups) for groups in compiled.matches(update)]
+        readings = [self._reading(each, groups) for groups in self._matches(each, update)]
         return [reading for reading in readings if reading is not None]
 
-    def _latest_metrics(
-        self, updates: Sequence[bytes], metrics: list[Format], evaluations: set[int]
-    ) -> list[Reading]:
-        """Return the latest value of each metric; updates that are about an evaluation do not count."""
-        found = []
-        for each in metrics:
-            compiled = self._compile(each)
-            for index in range(len(updates) - 1, -1, -1):
-                if index in evaluations:
-                    continue
-                values = [
-                    groups
-                    for groups in compiled.matches(updates[index])
-                    if not _NOT_TRAINING.intersection(groups)
-                ]
-                reading = self._reading(each, values[0]) if values else None
-                if reading is not None:
-                    found.append(reading)
-                    break
-        return found
+    def _metric(self, each: Format, update: bytes) -> Reading | None:
+        """Return what an update says about a metric of training; None if it says nothing."""
+        of_training = (
+            groups for groups in self._matches(each, update) if not _NOT_TRAINING.intersection(groups)
+        )
+        groups = next(of_training, None)
+        return self._reading(each, groups) if groups else None
 
-    def _compile(self, each: Format) -> _Compiled:
-        compiled = self._compiled.get(each.id)
-        if compiled is None:
-            compiled = self._compiled[each.id] = _Compiled(each.regex)
-        return compiled
+    def _matches(self, each: Format, update: bytes) -> Iterator[dict[str, str]]:
+        """Yield the named groups of each match."""
+        if each.id not in self._compiled:
+            regex = compile_regex(each.regex)
+            names = enumerate(each.groups or group_names(regex))
+            self._compiled[each.id] = regex, [(index, name) for index, name in names if name]
+        regex, known = self._compiled[each.id]
+        for match in regex.finditer(update):
+            values = match.groups()
+            yield {
+                name: values[index].decode("utf-8", "replace")
+                for index, name in known
+                if values[index] is not None
+            }
 
-    def _matcher_of(self, active: list[Format]) -> Callable[[bytes], Collection[int]]:
+    def _matcher_of(self, formats: list[Format]) -> Callable[[bytes], Collection[int]]:
         """Return the function that returns which of the expressions match an update, by their indexes."""
-        key = tuple(map(id, active))
+        if not formats:
+            return lambda _: ()
+        key = tuple(map(id, formats))
         if key not in self._matchers:
-            self._matchers[key] = compile_matcher(*(each.regex for each in active))
+            self._matchers[key] = compile_matcher(*(each.regex for each in formats))
         return self._matchers[key]
 
     def _label(self, text: str) -> _Label:
-        known = self._label_cache.get(text)
-        if known is None:
-            if len(self._label_cache) > _MAX_LABELS:
-                self._label_cache.clear()
-            known = self._label_cache[text] = self._new_label(text)
-        return known
+        if text not in self._labels:
+            if len(self._labels) > _MAX_LABELS:
+                self._labels.clear()
+            self._labels[text] = self._new_label(text)
+        return self._labels[text]
 
     def _new_label(self, text: str) -> _Label:
         plain = plain_label(text)
-        role = Role.MAIN
-        searched = to_bytes(plain)
-        if plain and compile_regex(self._label_regexes.evaluation).search(searched):
-            role = Role.EVALUATION
-        elif plain and compile_regex(self._label_regexes.loading).search(searched):
-            role = Role.LOADING
-        epoch = _LABEL_EPOCH.search(text)
-        is_epochs = epoch is None and plain.lower().split(" ")[-1].startswith("epoch")
-        return _Label(
-            plain,
-            role,
-            float(epoch[1]) if epoch else None,
-            float(epoch[2]) if epoch and epoch[2] else None,
-            "epoch" if is_epochs else "",
-        )
+        regexes = zip((Role.EVALUATION, Role.LOADING), self._label_regexes, strict=True)
+        roles = (role for role, regex in regexes if compile_regex(regex).search(to_bytes(plain)))
+        label = _Label(plain, next(roles, Role.MAIN))
+        if epoch := _LABEL_EPOCH.search(text):
+            return label._replace(epoch=float(epoch[1]), epochs=float(epoch[2]) if epoch[2] else None)
+        return label._replace(unit="epoch" if plain.lower().split(" ")[-1].startswith("epoch") else "")
 
     def _reading(self, each: Format, groups: dict[str, str]) -> Reading | None:
         """Return what a match of a format says; None if it has no value where one is needed."""
-        label = self._label(groups["label"]) if "label" in groups else None
-        epoch = _count(groups, "epoch")
-        epochs = _count(groups, "epochs")
-        if label and epoch is None:
-            epoch, epochs = label.epoch, label.epochs
-        n, total, unit = _counted(each, groups, label.unit if label else "")
-        if each.role in _COUNTERS and n is None and epoch is None:
-            return None
+        label = self._label(groups["label"]) if "label" in groups else _NO_LABEL
+        read: dict[str, Any] = {
+            field: convert(groups[group]) for group, (field, convert) in _FIELDS.items() if group in groups
+        }
+        if label is not _NO_LABEL and read.get("epoch") is None:
+            read |= {"epoch": label.epoch, "epochs": label.epochs}
+        n, total, unit = _counted(each, groups, label.unit)
         metrics = tuple(_metrics(each, groups))
-        lacks_names = each.role is Role.TABLE and not is_header(groups["marker"])
-        if lacks_names or (each.metrics and not metrics):
+        if _lacks_values(each, groups, n if n is not None else read.get("epoch")) or (
+            each.metrics and not metrics
+        ):
             return None
-        role = each.role
-        if role is Role.MAIN and label:
-            role = label.role
-        if role is Role.MAIN and unit == BYTE and each.is_bar:
-            role = Role.LOADING  # a download
         return Reading(
             format=each,
-            role=role,
-            label=label.text if label else "",
+            role=_role(each, label, unit),
+            label=label.text,
             n=n,
             total=total,
-            epoch=epoch,
-            epochs=epochs,
             unit=unit,
-            noun=groups.get("unit", "").lower() if each.unit == "step" and not each.is_bar else "",
-            elapsed_s=duration_s(groups["elapsed"]) if "elapsed" in groups else None,
-            remaining_s=duration_s(groups["eta"]) if "eta" in groups else None,
+            noun="" if each.is_bar or each.unit != "step" else groups.get("unit", "").lower(),
             rate_per_s=_rate(groups),
-            steps=_count(groups, "steps"),
-            items=_count(groups, "items"),
             marker=groups.get("marker", ""),
-            loss=_value(groups, "loss"),
-            learning_rate=_value(groups, "lr"),
-            grad_norm=_value(groups, "grad_norm"),
             metrics=metrics,
+            **read,
         )
 
 
-class _Compiled:
-    """A compiled expression with its group names."""
+def _lacks_values(each: Format, groups: dict[str, str], count: float | None) -> bool:
+    """Whether a match has no count, or no names of columns, where its format needs them."""
+    if each.role in _COUNTERS:
+        return count is None
+    return each.role is Role.TABLE and not is_header(groups["marker"])
 
-    def __init__(self, regex: str) -> None:
-        self._regex = compile_regex(regex)
-        self._names = [(name, index) for index, name in enumerate(group_names(self._regex)) if name]
 
-    def matches(self, update: bytes) -> list[dict[str, str]]:
-        """Return the named groups of each match."""
-        found = []
-        for match in self._regex.finditer(update):
-            values = match.groups()
-            found.append(
-                {
-                    name: values[index].decode("utf-8", "replace")
-                    for name, index in self._names
-                    if values[index] is not None
-                }
-            )
-        return found
+def _role(each: Format, label: _Label, unit: str) -> Role:
+    if each.role is not Role.MAIN:
+        return each.role
+    is_download = label.role is Role.MAIN and unit == BYTE and each.is_bar
+    return Role.LOADING if is_download else label.role
 
 
 def _is_batch(reading: Reading) -> bool:
@@ -298,7 +280,7 @@ def _may_match(each: Format, literals: set[str]) -> bool:
 def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]]:
     """Yield the further metrics of a match with their values."""
     for index, name in enumerate(each.metrics):
-        if (value := _value(groups, f"m{index}")) is not None:
+        if (value := number(groups.get(f"m{index}", ""))) is not None:
             yield name, value
     for group, (name, factor) in METRIC_GROUPS.items():
         if (value := _count(groups, group)) is not None:
@@ -307,10 +289,6 @@ def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]
 
 def _count(groups: dict[str, str], name: str) -> float | None:
     return count_of(groups[name]) if name in groups else None
-
-
-def _value(groups: dict[str, str], name: str) -> float | None:
-    return number(groups[name]) if name in groups else None
 
 
 def _rate(groups: dict[str, str]) -> float | None:

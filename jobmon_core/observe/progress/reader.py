@@ -37,19 +37,9 @@ class ProgressReader:
     def __init__(self, matcher: FormatMatcher, state: LogState | None = None, offset: int = 0) -> None:
         """Go on from ``state``, which is that after the first ``offset`` bytes of the log."""
         self._matcher = matcher
-        self._state = state or LogState()
-        self._offset = offset
+        self.state = state or LogState()  # after the whole blocks so far
+        self.offset = offset  # likewise, in the log
         self._unread = b""  # the block that is not complete
-
-    @property
-    def state(self) -> LogState:
-        """The state after the whole blocks so far."""
-        return self._state
-
-    @property
-    def offset(self) -> int:
-        """The position in the log after the whole blocks so far."""
-        return self._offset
 
     @property
     def shown(self) -> LogState:
@@ -67,17 +57,15 @@ class ProgressReader:
         """Read the next bytes of the log."""
         data = self._unread + chunk
         start, kept = 0, []
-        while end := end_of_block(data, start, self._offset):
+        while end := end_of_block(data, start, self.offset):
             kept += thinned(split_updates(data[start:end]))
             start = end
-        self._state = self._after(kept)
+        self.state = self._after(kept)
         self._unread = data[start:]
-        self._offset += start
+        self.offset += start
 
     def _after(self, updates: list[bytes]) -> LogState:
-        return (
-            fold(self._state, self._matcher.readings(updates, self._state.table)) if updates else self._state
-        )
+        return fold(self.state, self._matcher.readings(updates, self.state.table)) if updates else self.state
 
 
 def read_progress(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobmon_core.domain.humanize import number, plural
-from jobmon_core.domain.logs.progress.log.epochs import counts_from_zero
 from jobmon_core.domain.logs.progress.log.fold import LogState
 from jobmon_core.domain.logs.progress.log.formats import BATCHES, OWN, Role
 from jobmon_core.domain.logs.progress.log.tracks import FIRST_SEEN, LAST_SEEN, Track
@@ -46,17 +45,21 @@ def choose(state: LogState) -> ChosenCounters | None:
     candidates = [track for track in candidates if track not in batches]
     inner = _innermost(candidates)
     # of bars that take turns in each epoch, e.g. of training and evaluation, the first one is the work
-    inner = min(
-        (each for each in candidates if _is_before_in_cycle(each, inner)), key=FIRST_SEEN, default=inner
-    )
+    turns = (each for each in candidates if _is_before_in_cycle(each, inner))
+    inner = min(turns, key=FIRST_SEEN, default=inner)
     job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
+    job = _slowest(candidates, job)
+    earlier = tuple(track for track in candidates if _is_earlier_part(track, job))
+    latest = max(batches, key=LAST_SEEN, default=None)
+    others = tuple(track for track in (*candidates, *batches) if track != job)
+    return ChosenCounters(_moved_on_by(job, inner), inner, earlier, latest, others)
+
+
+def _slowest(candidates: list[Track], job: Track) -> Track:
+    """Return the bar of the process that is furthest behind, of those that show the same bar."""
     same = [track for track in candidates if _are_same_counter(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
-    slowest = min(live, key=lambda track: track.n or 0.0, default=job)
-    earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
-    latest = max(batches, key=LAST_SEEN, default=None)
-    others = tuple(track for track in (*candidates, *batches) if track != slowest)
-    return ChosenCounters(_moved_on_by(slowest, inner), inner, earlier, latest, others)
+    return min(live, key=lambda track: track.n or 0.0, default=job)
 
 
 def _counts_batches_of_items(track: Track, others: list[Track]) -> bool:
@@ -124,22 +127,31 @@ def _is_within(track: Track, epoch_line: Track) -> bool:
 def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
     """Return the counters of the job; without any, those of evaluations, then those of loading."""
     for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
-        of_role = [track for track in tracks if track.role is role and track.may_count]
-        counting = [track for track in of_role if not _is_lone_mention(track)]
-        # a single line may be the first of a count; about evaluations or loading, only if it has a total
-        counting = counting or [track for track in of_role if role is Role.MAIN or track.total is not None]
-        if all(track.is_full for track in counting):  # they were a part; what begins now may be the job
-            counting += [track for track in of_role if _has_just_begun(track)]
+        counting = _counting([track for track in tracks if track.role is role and track.may_count])
         if own := [track for track in counting if track.format.startswith(OWN)]:
-            # beside the user's own count, others only say which epoch it is
-            is_counted = any(track.n is not None for track in own)
-            others = [track for track in counting if track not in own]
-            return own + [track for track in others if track.is_epoch_line or not is_counted]
+            return own + _beside_own(own, counting)
         if counting:
-            return [
-                track for track in counting if not track.fallback and not _is_preparation(track, counting)
-            ] or counting
+            work = [track for track in counting if not (track.fallback or _is_preparation(track, counting))]
+            return work or counting
     return []
+
+
+def _beside_own(own: list[Track], counting: list[Track]) -> list[Track]:
+    """Return the other tracks that count: beside the user's own count, they only say which epoch it is."""
+    is_counted = any(track.n is not None for track in own)
+    others = [track for track in counting if track not in own]
+    return [track for track in others if track.is_epoch_line or not is_counted]
+
+
+def _counting(tracks: list[Track]) -> list[Track]:
+    """Return the tracks of one role that count, rather than mention a number."""
+    counting = [track for track in tracks if not _is_lone_mention(track)]
+    if not counting:
+        # a single line may be the first of a count; about evaluations or loading, only if it has a total
+        counting = [track for track in tracks if track.role is Role.MAIN or track.total is not None]
+    if all(track.is_full for track in counting):  # they were a part; what begins now may be the job
+        counting += [track for track in tracks if _has_just_begun(track)]
+    return counting
 
 
 def _is_preparation(bar: Track, others: list[Track]) -> bool:
@@ -182,15 +194,20 @@ def _contains(outer: Track, inner: Track) -> bool:
         return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
     if outer.is_finished or outer.total is None or _is_next_phase(inner, outer):
         return False
-    if outer.n == outer.first_n:  # it has not moved yet
-        has_just_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
-        # a bar with the same total is the same bar, which got its label later
-        return has_just_begun and inner.epoch is None and outer.total != inner.total
+    if outer.n == outer.first_n:
+        return _has_begun_with(outer, inner)
     if outer.last_seen > inner.first_seen:
         return True
     if outer.elapsed_s is not None and inner.elapsed_s is not None:
         return inner.elapsed_s <= max(outer.elapsed_s, _MIN_ELAPSED_S)
     return inner.updates <= _PATIENCE + _PATIENCE_PER_UPDATE * outer.updates
+
+
+def _has_begun_with(outer: Track, inner: Track) -> bool:
+    """Whether a counter that has not moved yet may be at its start, with ``inner`` as its first part."""
+    is_at_start = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+    # a bar with the same total is the same bar, which got its label later
+    return is_at_start and inner.epoch is None and outer.total != inner.total
 
 
 def _is_next_phase(track: Track, before: Track) -> bool:
@@ -277,7 +294,7 @@ def _is_in_another_epoch(job: Track, other: Track, share: float) -> bool:
     if job.is_bar or other.epoch is None or (other.epochs or 0.0) <= 1:
         return False
     is_on_each_line = 2 * other.updates > job.updates
-    passed = other.epoch + (1 if counts_from_zero(other) or not is_on_each_line else 0)
+    passed = other.epoch + (1 if other.counts_from_zero or not is_on_each_line else 0)
     least, most = (other.epoch - 1) / (other.epochs or 1.0), passed / (other.epochs or 1.0)
     return not least - _SLACK <= share <= most + _SLACK
 

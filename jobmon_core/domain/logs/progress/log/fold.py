@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jobmon_core.domain.logs.progress.log.formats import Reading, Role
 from jobmon_core.domain.logs.progress.log.tracks import (
@@ -24,6 +24,7 @@ _MAX_METRICS = 16
 _NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
 _START_SHARE = 0.5  # of its total: a bar that starts again shows at most this much
 _SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
+_OF_TRAINING = ("loss", "learning_rate", "grad_norm")
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 
 
@@ -58,87 +59,62 @@ class _Fold:
     """A state that is being changed."""
 
     def __init__(self, state: LogState) -> None:
-        self._before = state
         self._tracks = list(state.tracks)
-        self._totals = dict(state.totals)
-        self._announced_steps = state.announced_steps
         self._readings = state.readings
-        self._run = state.run
-        self._end_marker = state.end_marker
-        self._table = state.table
-        self._rate = state.rate_per_s, state.rate_unit
-        self._metrics = dict(state.metrics)
-        self._of_training = {
-            "loss": state.loss,
-            "learning_rate": state.learning_rate,
-            "grad_norm": state.grad_norm,
-        }
+        self._noted = state  # all but the tracks and the number of readings
 
     def state(self) -> LogState:
-        return LogState(
-            readings=self._readings,
-            tracks=tuple(self._tracks),
-            totals=self._totals,
-            announced_steps=self._announced_steps,
-            end_marker=self._end_marker,
-            table=self._table,
-            run=self._run,
-            rate_per_s=self._rate[0],
-            rate_unit=self._rate[1],
-            metrics=self._metrics,
-            **self._of_training,
-        )
+        return replace(self._noted, readings=self._readings, tracks=tuple(self._tracks))
 
     def apply(self, reading: Reading) -> None:
         if reading.role in _COUNTERS:
             self._readings += 1
             before = self._positions()
             self._count(reading)
-            if self._positions() != before:
-                self._end_marker = ""  # it was the end of a part
+            if self._noted.end_marker and self._positions() != before:
+                self._note(end_marker="")  # it was the end of a part
         elif reading.role is Role.TOTAL:
             self._announce(reading)
-        elif reading.role is Role.START:
-            self._start()
-        else:
-            self._note(reading)
+        elif reading.role is Role.START and self._has_progress():
+            self._new_run()
+            self._note(totals={}, announced_steps=())
+        elif reading.role is Role.END_MARKER:
+            self._note(end_marker=reading.marker)
+        elif reading.role is Role.TABLE:
+            self._note(table=reading.marker)
         if reading.role is Role.METRICS and reading.rate_per_s is not None:
-            self._rate = reading.rate_per_s, reading.noun or reading.unit
+            self._note(rate_per_s=reading.rate_per_s, rate_unit=reading.noun or reading.unit)
         if reading.role is not Role.EVALUATION:
             self._measure(reading)
 
+    def _note(self, **changes: object) -> None:
+        self._noted = replace(self._noted, **changes)  # type: ignore[arg-type] # the names are those of fields
+
     def _measure(self, reading: Reading) -> None:
         """Note the metrics of a reading."""
-        for name in self._of_training:
-            value = getattr(reading, name)
-            if value is not None:
-                self._of_training[name] = value
-        for name, number in reading.metrics:
-            if name in self._metrics or len(self._metrics) < _MAX_METRICS:
-                self._metrics[name] = number
-
-    def _note(self, reading: Reading) -> None:
-        if reading.role is Role.END_MARKER:
-            self._end_marker = reading.marker
-        elif reading.role is Role.TABLE:
-            self._table = reading.marker
+        found = {name: value for name in _OF_TRAINING if (value := getattr(reading, name)) is not None}
+        if reading.metrics:
+            metrics = dict(self._noted.metrics)
+            for name, number in reading.metrics:
+                if name in metrics or len(metrics) < _MAX_METRICS:
+                    metrics[name] = number
+            found["metrics"] = metrics
+        if found:
+            self._note(**found)
 
     def _announce(self, reading: Reading) -> None:
         """Note an announced total; after the first progress, only one that was not known."""
-        has_begun = self._has_progress()
+        has_begun, known = self._has_progress(), self._noted.totals
         announced = {reading.unit: reading.steps, "epoch": reading.epochs, "item": reading.items}
-        for unit, value in announced.items():
-            if value is not None and value > 0 and not (has_begun and unit in self._totals):
-                self._totals[unit] = value
+        new = {
+            unit: value
+            for unit, value in announced.items()
+            if value is not None and value > 0 and not (has_begun and unit in known)
+        }
+        self._note(totals=known | new)
         if reading.steps and not has_begun:
-            known = (*self._announced_steps, reading.steps)
-            self._announced_steps = tuple(dict.fromkeys(known))[-_MAX_ANNOUNCED:]
-
-    def _start(self) -> None:
-        """A program starts; if it is not the first one, forget the progress of the earlier ones."""
-        if self._has_progress():
-            self._new_run()
-            self._totals, self._announced_steps = {}, ()
+            steps = dict.fromkeys((*self._noted.announced_steps, reading.steps))
+            self._note(announced_steps=tuple(steps)[-_MAX_ANNOUNCED:])
 
     def _positions(self) -> list[tuple[float | None, float | None]]:
         return [(track.n, track.epoch) for track in self._tracks if track.role is Role.MAIN]
@@ -148,8 +124,7 @@ class _Fold:
 
     def _new_run(self) -> None:
         self._tracks = []
-        self._run += 1
-        self._end_marker = ""
+        self._note(run=self._noted.run + 1, end_marker="")
 
     def _count(self, reading: Reading) -> None:
         same = [track for track in self._tracks if track.is_same_counter(reading)]
@@ -210,7 +185,7 @@ class _Fold:
     def _drop_earlier_runs(self, track: Track, others: list[Track]) -> None:
         earlier = [each for each in others if each.last_seen < track.first_seen]
         if earlier and track.role is Role.MAIN:
-            self._run += 1
+            self._note(run=self._noted.run + 1)
         self._tracks = [each for each in self._tracks if each not in earlier]
 
     def _replace(self, old: Track, new: Track) -> None:

@@ -61,6 +61,7 @@ class Format:
     steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
     beside: bool = False  # it may count items beside the batches or steps of the same line
     counter: str = ""  # the id of the format whose counter it advances; empty: its own
+    groups: tuple[str, ...] = ()  # what each group finds; empty: what its name says
     metrics: tuple[str, ...] = ()  # of the user's own patterns: what their groups m0, m1 ... find
     literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
 

@@ -12,7 +12,6 @@ from jobmon_core.domain.logs.progress.log.choose import (
     is_part_before,
     is_per_epoch,
 )
-from jobmon_core.domain.logs.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.logs.progress.log.fold import LogState
 from jobmon_core.domain.logs.progress.log.tracks import LAST_SEEN, Track
 from jobmon_core.domain.logs.progress.log.values import counted_unit
@@ -21,6 +20,8 @@ from jobmon_core.domain.logs.progress.model import COUNTERS, Progress
 _PARTS = 2  # after so many full bars, a further one that is full need not be the last
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
 _SAME_SPEED = 2.0  # speeds of the same thing differ by less
+# a counter from 0 that prints one less than a multiple of this, as in ``Epoch 0/99``, prints its last epoch
+_ROUND_NUMBER = 5
 _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units to which a total of steps does not apply
 
 
@@ -141,8 +142,7 @@ def _single(chosen: ChosenCounters, state: LogState) -> Progress:
     if not latest.fallback and track.rounds > 0 and not track.is_bar:
         per_epoch = track.round_units / track.rounds
         return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
-    epochs = epochs_of(latest, state, is_zero_based=counts_from_zero(latest))
-    return replace(_of_rounds(chosen, state), epoch=latest.epoch, epochs=epochs)
+    return replace(_of_rounds(chosen, state), epoch=latest.epoch, epochs=_epochs_of(latest, state))
 
 
 def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
@@ -182,12 +182,11 @@ def _is_just_ended(track: Track, epoch_line: Track) -> bool:
 
 def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progress:
     """Return the progress by lines about ended epochs and a counter within each epoch."""
-    is_zero_based = counts_from_zero(epoch_line)
     is_between = _is_just_ended(track, epoch_line)
     # the lines may come later than the counts, and a resumed job begins with a later epoch
-    ended = max((epoch_line.epoch or 0.0) + is_zero_based, track.rounds + is_between)
+    ended = max((epoch_line.epoch or 0.0) + epoch_line.counts_from_zero, track.rounds + is_between)
     current = ended * (track.total or 0.0) + (0.0 if is_between else track.n or 0.0)
-    epochs = epochs_of(epoch_line, state, is_zero_based=is_zero_based)
+    epochs = _epochs_of(epoch_line, state)
     total = epochs * track.total if epochs and track.total else None
     return Progress(
         epoch=epoch_line.epoch,
@@ -211,34 +210,51 @@ def _announced(track: Track, state: LogState, n: float) -> float | None:
     return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
 
 
+def _epochs_of(track: Track, state: LogState) -> float | None:
+    """Return the number of epochs by this counter, else by other lines about epochs, else as announced.
+
+    A counter from 0 may print the number of the last epoch instead, one less. None if neither this
+    counter nor another line names one, or if the counter has exceeded the one that another line names.
+    """
+    if track.epochs is None:
+        in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
+        announced = in_lines[-1] if in_lines else state.totals.get("epoch")
+        return announced if announced and (track.epoch or 0.0) <= announced else None
+    printed = track.epochs
+    looks_like_last = (printed + 1) % _ROUND_NUMBER == 0
+    is_last = track.inclusive or looks_like_last or (track.epoch or 0.0) >= printed
+    return printed + 1 if track.counts_from_zero and is_last else printed
+
+
 def _of_epochs(track: Track, state: LogState) -> Progress:
     """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
-    epoch = track.epoch or 0.0
-    is_zero_based = counts_from_zero(track)
-    passed = max(0.0, epoch if is_zero_based else epoch - 1)
-    per_epoch = track.total or track.units_per_epoch
-    epochs = epochs_of(track, state, is_zero_based=is_zero_based)
-    common = Progress(epoch=track.epoch, epochs=epochs, rate_per_s=track.rate_per_s)
+    epoch, per_epoch = track.epoch or 0.0, track.total or track.units_per_epoch
+    passed = max(0.0, epoch if track.counts_from_zero else epoch - 1)
+    common = Progress(epoch=track.epoch, epochs=_epochs_of(track, state), rate_per_s=track.rate_per_s)
     if track.counts_on and track.n is not None:
         total = track.total or _announced(track, state, track.n)
-        if total is not None or epochs is None:
+        if total is not None or common.epochs is None:
             return replace(common, current=track.n, total=total, unit=track.unit)
     if track.n is None or track.counts_on or (per_epoch is None and passed > 0):
-        return replace(common, current=epoch, total=epochs, unit="epoch", remaining_s=track.remaining_s)
+        return replace(
+            common, current=epoch, total=common.epochs, unit="epoch", remaining_s=track.remaining_s
+        )
     current = passed * (per_epoch or 0.0) + track.n
+    return _of_units(track, state, replace(common, current=current, unit=track.unit), per_epoch)
+
+
+def _of_units(track: Track, state: LogState, progress: Progress, per_epoch: float | None) -> Progress:
+    """Return the progress with its total, by the units of an epoch, else as announced."""
+    current, epochs, total = progress.current, progress.epochs, None
+    announced = state.totals.get("step")
     if epochs is None and track.whole_eta and per_epoch and track.rate_per_s and track.remaining_s:
         epochs = float(round((current + track.remaining_s * track.rate_per_s) / per_epoch))
-    total = epochs * per_epoch if epochs and per_epoch and (track.total or not track.resets) else None
-    if total is None and (announced := state.totals.get("step")):
-        total = announced if current <= announced else None
-    return replace(
-        common,
-        current=current,
-        total=total,
-        epochs=epochs,
-        unit=track.unit,
-        remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
-    )
+    if epochs and per_epoch and (track.total or not track.resets):
+        total = epochs * per_epoch
+    elif announced and current <= announced:
+        total = announced
+    is_of_job = track.whole_eta or epochs == 1
+    return replace(progress, total=total, epochs=epochs, remaining_s=track.remaining_s if is_of_job else None)
 
 
 def with_total(progress: Progress | None, total: float | None) -> Progress | None:

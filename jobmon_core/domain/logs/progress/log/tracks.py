@@ -7,7 +7,7 @@ several processes. Each reading moves one counter on.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jobmon_core.domain.logs.progress.log.formats import Reading, Role
 
@@ -17,7 +17,11 @@ _OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, the b
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
 _NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
 _STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
+# a log that begins with a later epoch counts from 0 if it prints one less than a multiple of this, as in
+# ``Epoch 266/499``
+_VERY_ROUND_NUMBER = 50
 _HALF = 0.5  # of its total: a counter below it is far from its end
+_LATEST = ("n", "epoch", "epochs", "at_s", "elapsed_s", "rate_per_s")  # taken from each reading that has them
 _SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
 
 
@@ -91,6 +95,13 @@ class Track(NamedTuple):
         """Whether lines show ever smaller numbers: what is left, perhaps, but not what is done."""
         is_plain = not self.is_bar and self.epoch is None and self.rounds == 0
         return is_plain and (self.n or 0.0) < (self.first_n or 0.0) + (1 if self.has_fallen else 0)
+
+    @property
+    def counts_from_zero(self) -> bool:
+        """Whether its first epoch is 0; a guess by the last one, e.g. 499, if the log begins later."""
+        if self.zero_based or self.first_epoch == 0 or self.epochs is None:
+            return self.zero_based or self.first_epoch == 0
+        return (self.first_epoch or 0) > 1 and (self.epochs + 1) % _VERY_ROUND_NUMBER == 0
 
     @property
     def counts_on(self) -> bool:
@@ -183,28 +194,26 @@ def restarted(track: Track, reading: Reading, number: int) -> Track:
 
 def moved(track: Track, reading: Reading, number: int) -> Track:
     """Return the track after a reading that continues it."""
+    latest: dict[str, Any] = {
+        name: value for name in _LATEST if (value := getattr(reading, name)) is not None
+    }
     per_epoch, carried = track.units_per_epoch, track.carried
     if track.n is not None and None not in (track.epoch, reading.epoch) and reading.epoch != track.epoch:
         per_epoch = max(per_epoch or 0.0, track.n)
         carried = track.carried if reading.n is None else _carried(track, reading.n)
     return track._replace(
         label=max(track.label, reading.label, key=len),
-        n=track.n if reading.n is None else reading.n,
         total=_total(track, reading),
         unit=track.unit if reading.unit == "step" else reading.unit,
-        epoch=track.epoch if reading.epoch is None else reading.epoch,
-        epochs=track.epochs if reading.epochs is None else reading.epochs,
         units_per_epoch=per_epoch,
         carried=carried,
         noun=reading.noun or track.noun,
-        at_s=track.at_s if reading.at_s is None else reading.at_s,
-        elapsed_s=track.elapsed_s if reading.elapsed_s is None else reading.elapsed_s,
         remaining_s=reading.remaining_s,
-        rate_per_s=track.rate_per_s if reading.rate_per_s is None else reading.rate_per_s,
         last_seen=number,
         last_change=track.last_change if reading.n in (None, track.n) else number,
         new_epoch=track.new_epoch if reading.epoch in (None, track.epoch) else number,
         updates=track.updates + 1,
+        **latest,
     )
 
 
@@ -214,11 +223,8 @@ def _total(track: Track, reading: Reading) -> float | None:
         return track.total
     has_no_total = track.total is None and track.updates > 0
     was_full = track.total is not None and track.n == track.total < reading.total
-    return (
-        None
-        if reading.n == reading.total and not track.is_bar and (has_no_total or was_full)
-        else reading.total
-    )
+    only_grows = reading.n == reading.total and not track.is_bar and (has_no_total or was_full)
+    return None if only_grows else reading.total
 
 
 def _carried(track: Track, n: float) -> int:
