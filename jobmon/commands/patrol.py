@@ -14,12 +14,11 @@ from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
 from jobmon_core.app.patrol.look import look, named_state_ids
 from jobmon_core.app.patrol.send import in_bounded_time, log_patrol, read_memory, remove_entries, save_memory
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.many.patrol import (
     DEFAULT_MINUTES,
     Memory,
     Patrol,
-    Problem,
-    Severity,
     compare,
     patrol_command,
     remembered,
@@ -128,7 +127,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Result:
     seen = look(ctx, state_ids, memory)
-    problems = [Problem(text, kind="jobmon") for text in (*filter(None, [problem]), *seen.problems)]
+    texts = filter(None, (problem, *seen.problems))
+    problems = [Finding(Severity.WARNING, text, id="jobmon") for text in texts]
     patrol = compare(
         map(seen_job, seen.jobs),
         problems,
@@ -167,7 +167,7 @@ def _send(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) 
 
     stored = send_patrol(ctx, channel, severity, lines)
     if not stored.problem:
-        return Severity.WELL
+        return Severity.INFO
     say(f"channel {channel} has not accepted the message yet: {stored.problem}")
     return Severity.WARNING
 

@@ -13,7 +13,7 @@ from jobmon.views.model import age, iso, json_number
 from jobmon.views.record import fields, known_fields
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.telemetry.figures import percent
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.progress.figures import done, loss, percentage, units
 from jobmon_core.domain.node.health.model import NetworkState, Stage
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.console import Console
+    from jobmon_core.domain.artifacts.model import Disk
+    from jobmon_core.domain.finding import Finding
+    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.node.health.model import (
         CheckpointHealth,
         ClusterResources,
         GpuHealth,
         HealthReport,
-        NetworkVerdict,
     )
 
 _LABEL = 13  # columns
@@ -37,6 +39,7 @@ _EVIDENCE = "evidence"  # marks a row with a line of NCCL's log or figures of th
 _MAX_EVIDENCE = 4
 _NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # the host, the process and the GPU, before what NCCL says
 _WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
+_DOUBTS = {True: "", False: ", NOT COMPLETE", None: ", not certain to be complete"}  # by `is_complete`
 _STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
 _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
 _STEPS = (Shrink(4, 12), Shrink(1, 8), Shrink(7, 8), Shrink(6, 8), Shrink(2, 9))
@@ -80,10 +83,13 @@ def health_json(report: HealthReport) -> dict[str, Any]:
         "elapsed_s": _plain(report.elapsed_s),
         "progress": _progress_json(report),
         "gpus": _gpus_json(report.gpus),
-        "network": _network_json(report.network),
+        "network": {
+            **fields(report.network, "text", "evidence", verdict="id"),
+            **known_fields(report.network, "advice", transport="title"),
+        },
         "ray": asdict(report.cluster) if report.cluster else None,
         "checkpoints": _checkpoints_json(report),
-        "disks": [asdict(each) for each in report.disks],
+        "disks": [_disk_json(path, disk) for path, disk in report.disks.items()],
         **fields(report, "errors", "not_seen"),
     }
 
@@ -94,68 +100,103 @@ def all_health_json(reports: Sequence[HealthReport]) -> list[dict[str, Any]]:
 
 
 def _row(report: HealthReport) -> list[Cell | str]:
-    hidden = report.network.state is NetworkState.NOT_APPLICABLE or report.stage is Stage.WAITING
-    network = "" if hidden else report.network.state
-    saved, found = report.checkpoints, report.progress
-    when = saved.age_s(report.at_s) if saved else None
-    fraction = found.fraction if found else None
-    progress = "" if found is None else units(found) if fraction is None else percentage(fraction)
+    progress = network = when = ""
+    if report.progress:
+        progress = _done_short(report.progress)
+    if report.network.id != NetworkState.NOT_APPLICABLE and report.stage is not Stage.WAITING:
+        network = report.network.id
+    if report.checkpoints and (age_s := report.checkpoints.age_s(report.at_s)) is not None:
+        when = f"{age(age_s)} ago"
+    figures = (progress, _gpus_short(report.gpus), network, when)
     health = Cell(_WORDS[report.healthy], _STYLES[report.healthy])
-    figures = (progress, _gpus_short(report.gpus), network, "" if when is None else f"{age(when)} ago")
     return [report.ref, report.name, report.state, health, *(text or "-" for text in figures)]
 
 
+def _done_short(found: Progress) -> str:
+    return units(found) if found.fraction is None else percentage(found.fraction)
+
+
 def _head(report: HealthReport, console: Console) -> Iterator[str]:
-    name = f"Job {report.ref} {report.name}".rstrip() if report.ref else report.name
-    state = f", {report.state}" if report.state else ""
-    elapsed = (
-        f" for {duration(report.elapsed_s)}" if report.elapsed_s and report.stage is Stage.RUNNING else ""
-    )
-    word = _WORDS[report.healthy] if report.healthy is not None else "health not known"
-    text = one_line(f"{name}{state}{elapsed}: {word}")
-    yield from (console.styled(line, _STYLES[report.healthy]) for line in console.prose(text))
-    if not report.issues:
+    text = report.name
+    if report.ref:
+        text = f"Job {report.ref} {report.name}".rstrip()
+    if report.state:
+        text += f", {report.state}"
+    if report.elapsed_s and report.stage is Stage.RUNNING:
+        text += f" for {duration(report.elapsed_s)}"
+    word = "health not known" if report.healthy is None else _WORDS[report.healthy]
+    lines = console.prose(one_line(f"{text}: {word}"))
+    yield from (console.styled(line, _STYLES[report.healthy]) for line in lines)
+    if not report.wrong:
         yield from console.prose(f"{report.why[:1].upper()}{report.why[1:]}.")
 
 
 def _issues(report: HealthReport, console: Console) -> Iterator[str]:
-    for text, advice in zip(report.issues, report.advice, strict=True):
-        yield from console.prose(text, f"{_INDENT}- ", _INDENT * 2)
-        if advice:
-            yield from console.advice(advice, f"{_INDENT}  -> ", f"{_INDENT}     ")
+    for issue in report.wrong:
+        yield from console.prose(issue.sentence, f"{_INDENT}- ", _INDENT * 2)
+        if issue.advice:
+            yield from console.advice(issue.advice, f"{_INDENT}  -> ", f"{_INDENT}     ")
 
 
 def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
     """Yield the figures with their labels; of a job that does not run, only what is known."""
     runs = report.stage is Stage.RUNNING
     yield "progress", _progress(report) or ("not known" if runs else "")
-    yield "GPUs", _gpus(report.gpus) if runs or report.gpus.allocated else ""
-    if runs or report.network.state is not NetworkState.UNKNOWN:
+    if runs or report.gpus.allocated:
+        yield "GPUs", _gpus(report.gpus)
+    if runs or report.network.id != NetworkState.UNKNOWN:
         yield from _network(report.network)
     if report.cluster:
         yield "Ray", _cluster(report.cluster)
-    yield "checkpoints", _checkpoints(report.checkpoints, report.at_s) or ("none found" if runs else "")
-    for disk in report.disks:
-        room = Disk(disk.free_bytes, disk.total_bytes, disk.free_inodes or 0, disk.total_inodes or 0)
-        yield "disk", f"{disk.path}: {disk_text(room)}"
+    if report.checkpoints:
+        yield "checkpoints", _checkpoints(report.checkpoints, report.at_s)
+    elif runs:
+        yield "checkpoints", "none found"
+    yield from (("disk", f"{path}: {disk_text(disk)}") for path, disk in report.disks.items())
     yield from (("log", line) for line in report.errors)
     yield from (("note", text) for text in report.notes)
     yield from (("not seen", text) for text in report.not_seen)
 
 
+def _disk_json(path: str, disk: Disk) -> dict[str, Any]:
+    known = fields(disk, "free_bytes", "total_bytes", "free_inodes", "total_inodes")
+    if not disk.total_inodes:  # it does not limit them
+        known |= {"free_inodes": None, "total_inodes": None}
+    return {"path": path, **known}
+
+
+def _rate_per_s(report: HealthReport) -> float | None:
+    if report.progress and report.estimate.rate_per_s is None:
+        return report.progress.rate_per_s
+    return report.estimate.rate_per_s
+
+
 def _progress(report: HealthReport) -> str:
-    found, estimate = report.progress, report.estimate
+    found, left_s = report.progress, report.estimate.remaining_s
     if found is None:
         return ""
-    per_s = found.rate_per_s if estimate.rate_per_s is None else estimate.rate_per_s
-    left = f"{duration(estimate.remaining_s)} left" if estimate.remaining_s is not None else ""
-    parts = (
-        done(found),
-        rate(per_s, found.unit),
-        f"loss {shown}" if (shown := loss(found.loss)) else "",
-        left if report.stage is Stage.RUNNING else "",
-    )
+    parts = [done(found), rate(_rate_per_s(report), found.unit)]
+    if shown := loss(found.loss):
+        parts.append(f"loss {shown}")
+    if left_s is not None and report.stage is Stage.RUNNING:
+        parts.append(f"{duration(left_s)} left")
     return ", ".join(filter(None, parts))
+
+
+def _progress_json(report: HealthReport) -> dict[str, Any] | None:
+    found = report.progress
+    if found is None:
+        return None
+    return {
+        "progress_pct": None if found.fraction is None else round(100 * found.fraction, 2),
+        "items_processed": _plain(found.current),
+        "total_items": _plain(found.total),
+        "unit": found.unit,
+        "epoch": _plain(found.epoch),
+        "loss": _plain(found.loss),
+        "throughput": _plain(_rate_per_s(report)),
+        "eta_seconds": _plain(report.estimate.remaining_s),
+    }
 
 
 def _gpus_short(found: GpuHealth) -> str:
@@ -169,63 +210,16 @@ def _gpus(found: GpuHealth) -> str:
         return "not known"
     if not found.allocated:
         return "none"
-    used = "" if found.used is None else f"{found.used} used"
-    busy = percent(found.mean_percent)
-    span = f" over the last {duration(found.span_s)}" if found.span_s else ""
-    idle = ""
+    parts = [f"{found.allocated} allocated"]
+    if found.used is not None:
+        parts.append(f"{found.used} used")
+    if busy := percent(found.mean_percent):
+        span = f" over the last {duration(found.span_s)}" if found.span_s else ""
+        parts.append(f"{busy} busy{span}")
     if found.idle:
-        idle = f"idle: {'all' if len(found.idle) == found.allocated else ', '.join(found.idle)}"
-    parts = (f"{found.allocated} allocated", used, busy and f"{busy} busy{span}", idle)
-    return ", ".join(filter(None, parts))
-
-
-def _network(found: NetworkVerdict) -> Iterator[tuple[str, str]]:
-    # a slow network is an issue, and the page shows the text and the advice of issues above
-    yield "network", f"{found.state}: {found.transport if found.is_slow else found.text}"
-    yield from ((_EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
-    if found.advice and not found.is_slow:
-        yield "", f"-> {found.advice}"
-
-
-def _cluster(found: ClusterResources) -> str:
-    def held(number: float | None, total: float | None, noun: str) -> str:
-        return "" if total is None else f"{'?' if number is None else f'{number:g}'} of {total:g} {noun} held"
-
-    parts = (held(found.gpus_held, found.gpus, "GPUs"), held(found.cpus_held, found.cpus, "CPUs"))
-    return ", ".join(filter(None, parts)) or "not known"
-
-
-def _checkpoints(found: CheckpointHealth | None, at_s: float) -> str:
-    if found is None:
-        return ""
-    age_s = found.age_s(at_s)
-    if age_s is None:
-        return f"{found.problem}: {found.folder}" if found.problem else f"none yet, in {found.folder}"
-    step = f"step {found.step}, " if found.step is not None else ""
-    doubt = {None: ", not certain to be complete", False: ", NOT COMPLETE", True: ""}[found.is_complete]
-    due = ""
-    if found.next_s is not None:
-        late_s = at_s - found.next_s
-        due = f", next due in {age(-late_s)}" if late_s <= 0 else f", next due {age(late_s)} ago"
-    number = f"; {count(found.count, 'checkpoint')}" if found.count else ""
-    return f"{step}saved {age(age_s)} ago{doubt}{due}{number} in {found.folder}"
-
-
-def _progress_json(report: HealthReport) -> dict[str, Any] | None:
-    found, estimate = report.progress, report.estimate
-    if found is None:
-        return None
-    fraction = found.fraction
-    return {
-        "progress_pct": None if fraction is None else round(100 * fraction, 2),
-        "items_processed": _plain(found.current),
-        "total_items": _plain(found.total),
-        "unit": found.unit,
-        "epoch": _plain(found.epoch),
-        "loss": _plain(found.loss),
-        "throughput": _plain(found.rate_per_s if estimate.rate_per_s is None else estimate.rate_per_s),
-        "eta_seconds": _plain(estimate.remaining_s),
-    }
+        names = "all" if len(found.idle) == found.allocated else ", ".join(found.idle)
+        parts.append(f"idle: {names}")
+    return ", ".join(parts)
 
 
 def _gpus_json(found: GpuHealth) -> dict[str, Any]:
@@ -234,8 +228,38 @@ def _gpus_json(found: GpuHealth) -> dict[str, Any]:
     return known | {"avg_utilization": None if mean is None else round(mean, 1)}
 
 
-def _network_json(found: NetworkVerdict) -> dict[str, Any]:
-    return fields(found, "text", "evidence", verdict="state") | known_fields(found, "transport", "advice")
+def _network(found: Finding) -> Iterator[tuple[str, str]]:
+    # a slow network is an issue, and the page shows the text and the advice of issues above
+    is_slow = found.severity is Severity.WARNING
+    yield "network", f"{found.id}: {found.title if is_slow else found.text}"
+    yield from ((_EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
+    if found.advice and not is_slow:
+        yield "", f"-> {found.advice}"
+
+
+def _cluster(found: ClusterResources) -> str:
+    parts = []
+    kinds = ((found.gpus_held, found.gpus, "GPUs"), (found.cpus_held, found.cpus, "CPUs"))
+    for number, total, noun in kinds:
+        if total is not None:
+            held = "?" if number is None else f"{number:g}"
+            parts.append(f"{held} of {total:g} {noun} held")
+    return ", ".join(parts) or "not known"
+
+
+def _checkpoints(found: CheckpointHealth, at_s: float) -> str:
+    age_s = found.age_s(at_s)
+    if age_s is None:
+        return f"{found.problem}: {found.folder}" if found.problem else f"none yet, in {found.folder}"
+    text = f"saved {age(age_s)} ago{_DOUBTS[found.is_complete]}"
+    if found.step is not None:
+        text = f"step {found.step}, {text}"
+    if found.next_s is not None:
+        late_s = at_s - found.next_s
+        text += f", next due in {age(-late_s)}" if late_s <= 0 else f", next due {age(late_s)} ago"
+    if found.count:
+        text += f"; {count(found.count, 'checkpoint')}"
+    return f"{text} in {found.folder}"
 
 
 def _checkpoints_json(report: HealthReport) -> dict[str, Any] | None:

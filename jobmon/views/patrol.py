@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
@@ -20,10 +22,11 @@ from jobmon.views.model import (
 from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import Group, group_of
 from jobmon_core.domain.channels import Level
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import done
-from jobmon_core.domain.many.patrol import OUTCOME, Problem, SeenJob, Severity
+from jobmon_core.domain.many.patrol import OUTCOME, SeenJob
 from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -34,56 +37,63 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobmon.views.console import Console
+    from jobmon_core.app.live.job_view import JobView
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.app.patrol.look import LookedAt
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.many.patrol import Patrol, PatrolledJob
 
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
     Health.STALE: "its monitor on {host} gives no sign of life; `jobmon recover` replaces it",
 }
+_MAX_JOBS = 20  # about which lines follow
+_MAX_STILL = 3  # problems that the one line names as still there
+_STYLES = {Severity.INFO: Style.PLAIN, Severity.WARNING: Style.ATTENTION, Severity.CRITICAL: Style.BAD}
+_QUOTE = "    | "
 
 
-def seen_job(looked: LookedAt) -> SeenJob:
+def seen_job(view: JobView) -> SeenJob:
     """Return what a patrol saw of a job."""
-    status = looked.status
-    job = status.job
-    live = looked.tasks[0] if len(looked.tasks) == 1 and looked.tasks[0].task else None
-    followed = live.progress.progress if live else None
-    artifacts = looked.progress.artifacts.values()  # of all tasks; those of a whole array once
-    saved = [each.checkpoints for each in artifacts if each.checkpoints]
-    newest = max(
-        (each.newest for each in saved if each.newest), key=lambda file: file.modified_s, default=None
-    )
+    job = view.job
+    artifacts = view.progress.artifacts.values()  # of all tasks; those of a whole array once
     written = [each.outputs.count for each in artifacts if each.outputs]
-    return SeenJob(
+    saved = [each.checkpoints for each in artifacts if each.checkpoints]
+    newest = max((each.newest for each in saved if each.newest), key=attrgetter("modified_s"), default=None)
+    reason = cause(job) or doubt(job)
+    if not reason and not _stuck(job):
+        reason = pending_text(job)
+    seen = SeenJob(
         job.id,
         str(job.ref),
         job.name,
         group_of(job),
         state(job),
         job.outcome or "",
-        redacted(cause(job) or doubt(job) or ("" if _stuck(job) else pending_text(job))),
-        followed.current if followed else None,
-        followed.unit if followed else "",
-        _progress(live) if live else "",
-        sum(written) if written else None,
-        job.own_settings.expected_outputs,
-        sum(each.count for each in saved) if saved else None,
-        newest.name if newest else "",
-        looked.files.markers,
-        looked.files.results,
-        tuple(_problems(looked)),
-        job.closed,
-        job.unwatched_s is not None,
+        redacted(reason),
+        outputs=sum(written) if written else None,
+        expected_outputs=job.own_settings.expected_outputs,
+        checkpoints=sum(each.count for each in saved) if saved else None,
+        newest_checkpoint=newest.name if newest else "",
+        markers=view.files.markers,
+        results=view.files.results,
+        problems=tuple(_problems(view)),
+        is_over=job.closed,
+        is_unwatched=job.unwatched_s is not None,
+    )
+    if len(view.tasks) > 1 or not (followed := view.tasks[0].progress.progress):
+        return seen
+    return replace(
+        seen, current=followed.current, unit=followed.unit, progress=_progress(view.tasks[0], followed)
     )
 
 
 def summary(patrol: Patrol) -> str:
     """Return the patrol in one line, e.g. ``14:30: 2 running; nothing has changed since 14:00 (30m ago)``."""
-    earlier = [f"{patrol.failed_before} failed earlier: `jobmon status`"] if patrol.failed_before else []
-    parts = [_counts(patrol), *_verdict(patrol), _what_changed(patrol), *_still(patrol), *earlier]
+    parts = [_counts(patrol), *_verdict(patrol), _what_changed(patrol), *_still(patrol)]
+    if patrol.failed_before:
+        parts.append(f"{patrol.failed_before} failed earlier: `jobmon status`")
     return f"{clock(patrol.at_s, patrol.at_s)}: {'; '.join(parts)}"
 
 
@@ -112,15 +122,14 @@ def patrol_json(patrol: Patrol) -> dict[str, Any]:
     }
 
 
-def _progress(live: LiveTask) -> str:
-    """Return e.g. ``67.3% (67,300/100,000 steps), 1h 13m left``; empty if it is not known."""
-    progress = live.progress.progress
-    if progress is None:
-        return ""
+def _progress(live: LiveTask, progress: Progress) -> str:
+    """Return e.g. ``67.3% (67,300/100,000 steps), 1h 13m left``."""
     if live.pause_s is not None and EventKind.STALLED not in live.problems:
         return f"{done(progress)}, no progress for {span(live.pause_s)}"
-    left_s = live.estimate.remaining_s if progress.fraction != 1.0 else None
-    return done(progress) if left_s is None else f"{done(progress)}, {span(left_s)} left"
+    left_s = live.estimate.remaining_s
+    if left_s is None or progress.fraction == 1.0:
+        return done(progress)
+    return f"{done(progress)}, {span(left_s)} left"
 
 
 def _stuck(job: WatchedJob) -> str:
@@ -129,48 +138,48 @@ def _stuck(job: WatchedJob) -> str:
     return hint.problem if hint and not hint.starts_by_itself else ""
 
 
-def _problems(looked: LookedAt) -> Iterator[Problem]:
-    job = looked.status.job
+def _problems(view: JobView) -> Iterator[Finding]:
+    job = view.job
     yield from _about_the_end(job)
-    for live in looked.tasks:
-        yield from _about_a_task(live, several=len(job.tasks) > 1)
+    for live in view.tasks:
+        prefix = f"{live.ref} " if len(job.tasks) > 1 else ""
+        yield from (_about_a_task(event, prefix) for event in live.ongoing)
     if problem := _stuck(job):
-        yield Problem(f"{problem} (`jobmon why {job.ref}` says what to do)", kind="pending")
-    host = looked.status.owner.host if looked.status.owner else "another host"
-    if text := _NO_MONITOR.get(looked.status.health):
-        yield Problem(text.format(host=host), kind="monitor")
-    elif looked.age_s is not None and not job.closed:
-        yield Problem(f"the scheduler last answered about it {span(looked.age_s)} ago", kind="stale")
+        yield _warning("pending", f"{problem} (`jobmon why {job.ref}` says what to do)")
+    host = view.status.owner.host if view.status.owner else "another host"
+    if text := _NO_MONITOR.get(view.status.health):
+        yield _warning("monitor", text.format(host=host))
+    elif view.age_s is not None and not job.closed:
+        yield _warning("stale", f"the scheduler last answered about it {span(view.age_s)} ago")
     if lost := [entry for entry in job.outbox if entry.given_up]:
-        why = redacted(lost[-1].given_up)
-        yield Problem(f"{count(len(lost), 'message')} not delivered: {why}", kind="undelivered")
+        text = f"{count(len(lost), 'message')} not delivered: {lost[-1].given_up}"
+        yield _warning("undelivered", redacted(text))
 
 
-def _about_the_end(job: WatchedJob) -> Iterator[Problem]:
+def _warning(name: str, text: str) -> Finding:
+    return Finding(Severity.WARNING, text, id=name)
+
+
+def _about_the_end(job: WatchedJob) -> Iterator[Finding]:
     if job.outcome in (Outcome.FAILURE, Outcome.UNKNOWN):
         how = "failed" if job.outcome is Outcome.FAILURE else "outcome unknown"
-        yield Problem(redacted(f"{how}: {cause(job)}".removesuffix(": ")), Severity.CRITICAL, OUTCOME)
+        text = ": ".join(filter(None, (how, cause(job))))
+        yield Finding(Severity.CRITICAL, redacted(text), id=OUTCOME)
     elif job.is_doubtful_success:
-        yield Problem(redacted(doubt(job)), Severity.WARNING, OUTCOME)
+        yield _warning(OUTCOME, redacted(doubt(job)))
     elif failed := [task for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE]:
         number = f"{len(failed)} of {count(state_counts(job).total(), 'task')} failed"
-        yield Problem(redacted(f"{number}, {failed_task(job, failed[0])}"), Severity.CRITICAL, "tasks")
+        text = redacted(f"{number}, {failed_task(job, failed[0])}")
+        yield Finding(Severity.CRITICAL, text, id="tasks")
 
 
-def _about_a_task(live: LiveTask, *, several: bool) -> Iterator[Problem]:
-    prefix = f"{live.ref} " if several else ""
-    for event in live.ongoing:
-        what = event.title or event.subject.replace("-", " ") or event.kind
-        what = event.kind if event.kind in (EventKind.STALLED, EventKind.SLOW) else what
-        text = redacted(f"{prefix}{what}: {event.text}")
-        severity = Severity.CRITICAL if level_of(event) is Level.CRITICAL else Severity.WARNING
-        yield Problem(text, severity, f"{event.kind} {event.subject} {event.task}".rstrip())
-
-
-_MAX_JOBS = 20  # about which lines follow
-_MAX_STILL = 3  # problems that the one line names as still there
-_STYLES = {Severity.WELL: Style.PLAIN, Severity.WARNING: Style.ATTENTION, Severity.CRITICAL: Style.BAD}
-_QUOTE = "    | "
+def _about_a_task(event: Event, prefix: str) -> Finding:
+    what = event.title or event.subject.replace("-", " ") or event.kind
+    if event.kind in (EventKind.STALLED, EventKind.SLOW):
+        what = event.kind
+    severity = Severity.CRITICAL if level_of(event) is Level.CRITICAL else Severity.WARNING
+    name = f"{event.kind} {event.subject} {event.task}".rstrip()
+    return Finding(severity, redacted(f"{prefix}{what}: {event.text}"), id=name)
 
 
 def _counts(patrol: Patrol) -> str:
@@ -184,12 +193,13 @@ def _verdict(patrol: Patrol) -> Iterator[str]:
     """Yield how many problems are critical and how many are warnings; nothing if there are none."""
     named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
-    parts = [
-        f"{numbers[Severity.CRITICAL]} critical" if numbers[Severity.CRITICAL] else "",
-        count(numbers[Severity.WARNING], "warning") if numbers[Severity.WARNING] else "",
-    ]
-    if text := ", ".join(filter(None, parts)):
-        yield text
+    parts = []
+    if numbers[Severity.CRITICAL]:
+        parts.append(f"{numbers[Severity.CRITICAL]} critical")
+    if numbers[Severity.WARNING]:
+        parts.append(count(numbers[Severity.WARNING], "warning"))
+    if parts:
+        yield ", ".join(parts)
 
 
 def _what_changed(patrol: Patrol) -> str:
@@ -197,7 +207,8 @@ def _what_changed(patrol: Patrol) -> str:
         return "the first patrol"
     since = f"since {clock(patrol.since_s, patrol.at_s)} ({span(max(0.0, patrol.at_s - patrol.since_s))} ago)"
     news = len(patrol.with_news)
-    return f"news of {count(news, 'job')} {since}" if news else f"nothing has changed {since}"
+    what = f"news of {count(news, 'job')}" if news else "nothing has changed"
+    return f"{what} {since}"
 
 
 def _still(patrol: Patrol) -> Iterator[str]:
@@ -237,5 +248,5 @@ def _job_json(job: PatrolledJob) -> dict[str, Any]:
     }
 
 
-def _problems_json(problems: Iterable[Problem]) -> list[dict[str, str]]:
-    return [{"severity": each.severity.name.lower(), **fields(each, "kind", "text")} for each in problems]
+def _problems_json(problems: Iterable[Finding]) -> list[dict[str, str]]:
+    return [{"severity": each.severity.name.lower(), **fields(each, "text", kind="id")} for each in problems]

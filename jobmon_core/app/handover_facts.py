@@ -11,8 +11,8 @@ from jobmon_core.app.artifacts.verify import checkpoints_of
 from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, may_still_run, overview, worst_task
-from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.app.patrol.look import JobFiles, open_groups, read_files
+from jobmon_core.app.live.job_view import JobFiles, JobView, job_view, read_files
+from jobmon_core.app.patrol.look import open_groups
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
@@ -32,9 +32,7 @@ from jobmon_core.system.users import user_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.notes import Note
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.many.groups.model import Group
@@ -50,9 +48,7 @@ _TIMEOUT_S = 60.0
 class HandoverJob:
     """One job, and how to go on with it."""
 
-    status: JobStatus
-    progress: JobProgress
-    tasks: tuple[LiveTask, ...]
+    view: JobView
     record: RunRecord | None
     logs: tuple[str, ...]
     waits_for: tuple[Dependency, ...]
@@ -60,13 +56,12 @@ class HandoverJob:
     look: tuple[str, ...]  # commands of the service that runs it, beside those of jobmon
     stop: tuple[str, ...]  # commands; empty if there is nothing to stop
     resume: Resume
-    files: JobFiles  # its results and markers
     notes: tuple[Note, ...]  # of the user
 
     @property
     def job(self) -> WatchedJob:
         """What jobmon knows of it."""
-        return self.status.job
+        return self.view.job
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +88,18 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
     done = [each for each in chosen if _has_succeeded(each.job)]
     left = sorted((each for each in chosen if not _has_succeeded(each.job)), key=lambda each: each.job.closed)
     checkpoints, problem = _checkpoints(ctx, [each.job for each in left])
-    files = read_files(ctx, (each.job for each in left))
+    files, unread = read_files(ctx, (each.job for each in left))
     jobs = tuple(
         _handover_job(
             ctx,
-            each,
+            job_view(ctx, known, each, files.get(each.job.id, JobFiles())),
             checkpoints.get(each.job.id, ()),
-            files.jobs.get(each.job.id, JobFiles()),
-            now_s,
         )
         for each in left
     )
-    unread = f"results and markers could not be read: {files.problem}" if files.problem else ""
-    problems = [*(f"a state file cannot be read: {each.why}" for each in known.unreadable), problem, unread]
+    problems = [*(f"a state file cannot be read: {each.why}" for each in known.unreadable), problem]
+    if unread:
+        problems.append(f"results and markers could not be read: {unread}")
     return Handover(
         now_s,
         user_name(),
@@ -129,22 +123,13 @@ def _has_succeeded(job: WatchedJob) -> bool:
     return job.outcome is Outcome.SUCCESS and not job.is_doubtful_success
 
 
-def _handover_job(
-    ctx: Context,
-    status: JobStatus,
-    checkpoints: tuple[FoundCheckpoints, ...],
-    files: JobFiles,
-    now_s: float,
-) -> HandoverJob:
-    job = status.job
-    progress = ctx.progress_file(job.id).read()
+def _handover_job(ctx: Context, view: JobView, checkpoints: tuple[FoundCheckpoints, ...]) -> HandoverJob:
+    job = view.job
     record = ctx.run_record(job.id).taken()
     script = record.script.text if record and record.script else None
     task = worst_task(job.tasks.values())
     return HandoverJob(
-        status,
-        progress,
-        (*live_tasks(status, progress, now_s),),
+        view,
         record,
         tuple(known_files(job, task)) if task else (),
         dependencies(record.arguments if record else (), script or ""),
@@ -152,7 +137,6 @@ def _handover_job(
         ctx.manual_commands(job).look if may_still_run(job) else (),
         _how_to_stop(ctx, job),
         _how_to_restart(job, checkpoints) or _how_to_resume(ctx, job, record),
-        files,
         ctx.notes(job.id).read().notes,
     )
 

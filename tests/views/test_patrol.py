@@ -7,12 +7,13 @@ from dataclasses import replace
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_lines, summary
 from jobmon.views.text_width import text_width
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.diagnosis.model import Quote
-from jobmon_core.domain.many.patrol import Patrol, PatrolledJob, Problem, SeenJob, Severity
+from jobmon_core.domain.many.patrol import Patrol, PatrolledJob, SeenJob
 
 NOW_S = 1_700_000_000.0
 SEEN = SeenJob("slurm-12-x", "12", "train", "running", "RUNNING")
-STALLED = replace(SEEN, problems=(Problem("stalled: no progress for 12m", kind="stalled"),))
+STALLED = replace(SEEN, problems=(Finding(Severity.WARNING, "stalled: no progress for 12m", id="stalled"),))
 
 
 def test_one_line_says_what_still_is_wrong_though_nothing_has_changed() -> None:
@@ -34,11 +35,11 @@ def test_of_many_jobs_with_news_the_first_are_shown_and_the_rest_is_counted() ->
 
 
 def test_lines_fit_a_terminal_and_results_stay_as_they_are() -> None:
-    failed = replace(SEEN, group="failed", problems=(Problem("failed", Severity.CRITICAL, "outcome"),))
+    failed = replace(SEEN, group="failed", problems=(Finding(Severity.CRITICAL, "failed", id="outcome"),))
     job = PatrolledJob(
         failed, ("RUNNING -> FAILED: " + "a long reason " * 9,), (Quote("metrics.csv", "acc\n0.9120"),)
     )
-    other = Problem("a state file is skipped: " + "it is damaged " * 9)
+    other = Finding(Severity.WARNING, "a state file is skipped: " + "it is damaged " * 9)
     patrol = Patrol(NOW_S, None, (job,), (other,))
     lines = [*patrol_lines(patrol, Console(80))]
     assert max(map(text_width, lines)) <= 80

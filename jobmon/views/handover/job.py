@@ -35,7 +35,7 @@ def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     job = entry.job
     yield from part(f"## Job {in_markdown(f'{job.ref} {job.name}')}: {state(job)}{unwatched_note(job)}")
     yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
-    for quote in entry.files.results:
+    for quote in entry.view.files.results:
         yield from part(f"- result {code(quote.name)}:")
         yield from _fenced("text", quote.text.split("\n"))
     yield from ("", "Look:", "")
@@ -61,8 +61,8 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
         yield "failed", in_markdown(failed_task(job, task))
     if len(failed) > _MAX_FAILED:
         yield "failed", f"{count(len(failed) - _MAX_FAILED, 'more task')}"
-    yield "progress", job_progress(entry.status, entry.progress, now_s)
-    for live in entry.tasks:
+    yield "progress", job_progress(entry.view.status, entry.view.progress, now_s)
+    for live in entry.view.tasks:
         yield from (("wrong now", in_markdown(event.text)) for event in live.ongoing)
     yield "submitted", _submitted(entry)
     yield "script", code(job.command) if job.command else ""
@@ -103,13 +103,13 @@ def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     expected = None
     if entry.job.settings:
         expected = entry.job.settings.expected_outputs
-    for artifacts in entry.progress.artifacts.values():
+    for artifacts in entry.view.progress.artifacts.values():
         if outputs := artifacts.outputs:
             yield "outputs", _outputs(outputs, expected)
         if artifacts.disk:
             looked = age(max(0.0, now_s - artifacts.looked_s))
             yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
-    for sign, is_seen in entry.files.markers.items():
+    for sign, is_seen in entry.view.files.markers.items():
         yield "sign that it is done", f"{code(sign)} ({'seen' if is_seen else 'not seen yet'})"
 
 
@@ -173,7 +173,7 @@ def _purpose_of_diagnose(job: WatchedJob) -> str:
 def _stop(entry: HandoverJob) -> Iterator[str]:
     if not entry.stop:
         return
-    owner, backend = entry.status.owner, entry.job.backend
+    owner, backend = entry.view.status.owner, entry.job.backend
     where = ""
     if owner and is_local(backend):
         where = f", on {owner.host}"

@@ -60,7 +60,8 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
 
 
 def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
-    hosts = {job.status.owner.host for job in found.jobs if job.status.owner and not job.job.finished}
+    open_jobs = [each.view.status for each in found.jobs if not each.job.finished]
+    hosts = {status.owner.host for status in open_jobs if status.owner}
     yield from part("## The first commands")
     yield from part(f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:")
     yield from shell(
@@ -88,7 +89,7 @@ def _overview(found: Handover) -> Iterator[str]:
     yield "| job | name | state | progress |"
     yield "|---|---|---|---|"
     for job in found.jobs:
-        shown = job_progress(job.status, job.progress, found.at_s)
+        shown = job_progress(job.view.status, job.view.progress, found.at_s)
         cells = (str(job.job.ref), job.job.name, state(job.job), shown)
         yield f"| {' | '.join(in_markdown(each) or '-' for each in cells)} |"
     yield ""

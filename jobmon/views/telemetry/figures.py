@@ -15,6 +15,7 @@ from jobmon_core.domain.node.telemetry.summary import (
     all_workers,
     fullest_memory,
     gpu_marks,
+    gpu_name,
     gpu_summary,
     gpu_use,
     is_current,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
-    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
+    from jobmon_core.domain.node.telemetry.summary import NodeWorker
 
 _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points
@@ -92,11 +93,6 @@ def gpu_memory(gpu: Gpu) -> str:
 def temperature(gpu: Gpu) -> str:
     """Return e.g. ``64 C``; empty if it is not available."""
     return "" if gpu.temperature_c is None else f"{gpu.temperature_c:.0f} C"
-
-
-def gpu_name(gpu: NodeGpu, reports: Sequence[AgentReport]) -> str:
-    """Return ``GPU 2``, of a task on several nodes ``GPU 2 of n17``."""
-    return f"GPU {gpu.gpu.index}{f' of {gpu.node}' if len(reports) > 1 else ''}"
 
 
 def gpu_marks_texts(reports: Sequence[AgentReport]) -> Iterator[str]:

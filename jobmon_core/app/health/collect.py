@@ -15,10 +15,11 @@ from jobmon_core.app.patrol.look import named_state_ids
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
-from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, NetworkVerdict, Stage
+from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, Stage
 from jobmon_core.domain.node.health.nccl import NcclLines
 from jobmon_core.domain.node.health.network import NetworkFacts, NodeFabric, network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Checkpoints
-    from jobmon_core.domain.node.health.model import ClusterResources, NetworkVerdict
+    from jobmon_core.domain.finding import Finding
+    from jobmon_core.domain.node.health.model import ClusterResources
 
 
 _NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
@@ -204,7 +206,7 @@ def _network(
     reports: tuple[AgentReport, ...],
     found: LiveVerdict | None,
     unread: str,
-) -> NetworkVerdict:
+) -> Finding:
     fabrics = [
         NodeFabric(report.latest.node.name, report.fabric, _is_exclusive(report))
         for report in reports
@@ -329,9 +331,7 @@ def ask_each(
         return dict(zip(names, pool.map(ask, names), strict=True))
 
 
-def network_of(
-    answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: bool | None = None
-) -> NetworkVerdict:
+def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: bool | None = None) -> Finding:
     """Return which network NCCL uses, by its lines in the logs of pods and their devices."""
     fabrics = [NodeFabric(each.pod, Fabric(each.ports), is_exclusive=False) for each in answers if each.ports]
     lines = NcclLines.together(each.nccl for each in answers)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from jobmon_core.app.messages.send import send_message
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.many.autostart.command import AutostartUnavailable
-from jobmon_core.domain.many.patrol import Memories, Memory, Severity
+from jobmon_core.domain.many.patrol import Memories, Memory
 from jobmon_core.domain.messages.notice import notice
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.store.json_file import JsonFile
@@ -52,7 +53,7 @@ def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[
         StorageFailed: see `send_message`.
     """
     now_s = ctx.clock.now()
-    level = Level.INFO if severity is Severity.WELL else Level.WARNING
+    level = Level.INFO if severity is Severity.INFO else Level.WARNING
     message_id = f"patrol/{channel}/{int(now_s)}-{os.urandom(4).hex()}"
     title, *rest = map(redacted, lines)
     message = notice(message_id, level, f"Patrol {title}", "\n".join(rest), now_s)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.node.health.model import NetworkVerdict
+    from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.node.health.pods import GpuProcess as PodProcess
     from jobmon_core.domain.node.telemetry.model import Gpu
 
@@ -199,12 +199,12 @@ def efa_info(
     return _efa_info(network_of(found, nodes))
 
 
-def _efa_info(found: NetworkVerdict, error: str = "") -> EfaInfo:
-    is_efa = found.transport.upper() == "EFA"
+def _efa_info(found: Finding, error: str = "") -> EfaInfo:
+    is_efa = found.title.upper() == "EFA"
     return EfaInfo(
-        efa_active=is_efa and found.state in (NetworkState.OK, NetworkState.DEGRADED),
-        transport=found.transport or "UNKNOWN",
-        verdict=found.state.value,
+        efa_active=is_efa and found.id in (NetworkState.OK, NetworkState.DEGRADED),
+        transport=found.title or "UNKNOWN",
+        verdict=str(found.id),
         text=found.text,
         evidence=list(found.evidence),
         advice=found.advice,

@@ -136,6 +136,11 @@ class Artifacts:
     searched_bytes: int = 0  # the size of the logs when they were last searched for a folder of outputs
 
     @property
+    def folder(self) -> str:
+        """That of the outputs, else that of the checkpoints; empty without either."""
+        return next((each.folder for each in (self.outputs, self.checkpoints) if each and each.folder), "")
+
+    @property
     def written_s(self) -> float | None:
         """When the latest output or checkpoint was modified; None if there is none.
 

@@ -8,29 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.finding import Finding, Severity, worst
 from jobmon_core.domain.humanize import count, duration, number, plural
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.many.autostart.command import RegularCommand
-
-
-class Severity(IntEnum):
-    """How bad a problem is; its value is the exit code of an attended patrol with no worse one."""
-
-    WELL = 0
-    WARNING = 1  # look at it: a stall, a dead monitor, a message that was not delivered
-    CRITICAL = 2  # act now: a job failed, or its outcome is unknown, or it will probably fail
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong now."""
-
-    text: str  # one line, without the job
-    severity: Severity = Severity.WARNING
-    kind: str = ""  # what identifies it from one patrol to the next; its text may hold times
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +36,7 @@ class SeenJob:
     newest_checkpoint: str = ""
     markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
     results: tuple[Quote, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     is_over: bool = False  # it ended, or is no longer watched
     is_unwatched: bool = False  # the user stopped the monitoring
 
@@ -121,7 +104,7 @@ class Patrol:
     at_s: float
     since_s: float | None = None  # the last patrol over any of these jobs; None if there was none
     jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then those with news, then by id
-    problems: tuple[Problem, ...] = ()  # what is wrong and concerns no single job
+    problems: tuple[Finding, ...] = ()  # what is wrong and concerns no single job
     is_done: bool = False  # nothing is watched any more
     failed_before: int = 0  # other failed jobs that `jobmon status` lists
 
@@ -136,18 +119,13 @@ class Patrol:
         return tuple(job for job in self.jobs if job.has_news)
 
 
-def worst(problems: tuple[Problem, ...]) -> Severity:
-    """Return how bad the worst of some problems is."""
-    return max((problem.severity for problem in problems), default=Severity.WELL)
-
-
 _DIGEST_CHARS = 16
 OUTCOME = "outcome"  # the kind of a problem that the state of the job shows, too
 
 
 def compare(
     seen: Iterable[SeenJob],
-    problems: Iterable[Problem],
+    problems: Iterable[Finding],
     memory: Memory,
     now_s: float,
     *,
@@ -190,7 +168,7 @@ def _remembered(seen: SeenJob, at_s: float) -> Remembered:
         seen.newest_checkpoint,
         tuple(sign for sign, exists in seen.markers.items() if exists),
         {quote.name: _digest(quote) for quote in seen.results},
-        {problem.kind: problem.text for problem in seen.problems},
+        {problem.id: problem.text for problem in seen.problems},
         seen.is_over,
     )
 
@@ -211,7 +189,7 @@ def _first_sight(seen: SeenJob) -> Iterator[str]:
     if seen.newest_checkpoint:
         yield f"{seen.newest_checkpoint} is the newest of {count(seen.checkpoints or 1, 'checkpoint')}"
     yield from (f"{sign} is there" for sign, exists in seen.markers.items() if exists)
-    yield from (problem.text for problem in seen.problems if problem.kind != OUTCOME)
+    yield from (problem.text for problem in seen.problems if problem.id != OUTCOME)
 
 
 def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
@@ -230,8 +208,8 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
         if exists != (sign in before.markers):
             yield f"{sign} {'appeared' if exists else 'is gone'}"
     known = (OUTCOME, *before.problems)
-    yield from (problem.text for problem in seen.problems if problem.kind not in known)
-    now = {problem.kind for problem in seen.problems}
+    yield from (problem.text for problem in seen.problems if problem.id not in known)
+    now = {problem.id for problem in seen.problems}
     if (
         before.is_over or not seen.is_over
     ):  # of a job that ends, nobody needs to know that it is no longer slow
@@ -241,7 +219,7 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
 def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:
     """Yield how a job ended, if its state showed only that it ended, or its cause was found since."""
     for problem in seen.problems:
-        if problem.kind == OUTCOME and problem.text != before.problems.get(OUTCOME):
+        if problem.id == OUTCOME and problem.text != before.problems.get(OUTCOME):
             yield problem.text
 
 

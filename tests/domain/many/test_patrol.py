@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.many.autostart.command import (
     AutostartCommand,
@@ -22,9 +23,7 @@ from jobmon_core.domain.many.patrol import (
     Memory,
     NoSchedule,
     Patrol,
-    Problem,
     SeenJob,
-    Severity,
     compare,
     patrol_command,
     remembered,
@@ -48,11 +47,11 @@ RUNNING = SeenJob(
     markers={"marker /o/DONE": False},
     results=(Quote("metrics.csv", "acc\n0.9"),),
 )
-STALL = Problem("stalled: no progress for 12m", kind="stalled")
-FAILURE = Problem("failed: KeyError: 'lr'", Severity.CRITICAL, OUTCOME)
+STALL = Finding(Severity.WARNING, "stalled: no progress for 12m", id="stalled")
+FAILURE = Finding(Severity.CRITICAL, "failed: KeyError: 'lr'", id=OUTCOME)
 
 
-def patrol(before: SeenJob | None, now: SeenJob, *problems: Problem) -> Patrol:
+def patrol(before: SeenJob | None, now: SeenJob, *problems: Finding) -> Patrol:
     """Return the second of two patrols."""
     first = compare([before] if before else [], (), Memory(), START_S)
     return compare([now], problems, remembered(Memory(), first), NOW_S)
@@ -135,19 +134,19 @@ def test_a_job_that_no_patrol_has_seen_is_described() -> None:
     [
         ((), (), 0),
         ((STALL,), (), 1),
-        ((), (Problem("a state file is skipped"),), 1),
+        ((), (Finding(Severity.WARNING, "a state file is skipped"),), 1),
         ((STALL, FAILURE), (), 2),
-        ((FAILURE,), (Problem("a state file is skipped"),), 2),
+        ((FAILURE,), (Finding(Severity.WARNING, "a state file is skipped"),), 2),
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_finding(
-    of_job: tuple[Problem, ...], of_jobmon: tuple[Problem, ...], code: int
+    of_job: tuple[Finding, ...], of_jobmon: tuple[Finding, ...], code: int
 ) -> None:
     assert patrol(RUNNING, replace(RUNNING, problems=of_job), *of_jobmon).severity == code
 
 
 def test_without_a_job_all_is_well() -> None:
-    assert compare([], (), Memory(), NOW_S).severity is Severity.WELL
+    assert compare([], (), Memory(), NOW_S).severity is Severity.INFO
 
 
 def test_the_worst_job_comes_first_then_those_with_news() -> None:

@@ -9,7 +9,7 @@ import pytest
 from jobmon.views.handover.job import job_section
 from jobmon.views.handover.page import Setting, handover_page
 from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
-from jobmon_core.app.patrol.look import JobFiles
+from jobmon_core.app.live.job_view import JobFiles, JobView
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -21,12 +21,10 @@ UNKNOWN = ended(JobState.UNKNOWN, Outcome.UNKNOWN)
 UNWATCHED = replace(job_of(RUNNING), unwatched_s=NOW_S)
 
 
-def entry(job: WatchedJob) -> HandoverJob:
+def entry(job: WatchedJob, progress: JobProgress = JobProgress()) -> HandoverJob:  # noqa: B008 - frozen
     """Return what a page says about a job that `jobmon rerun` can submit again."""
     return HandoverJob(
-        status=status_of(job),
-        progress=JobProgress(),
-        tasks=(),
+        JobView(status_of(job), progress, (), JobFiles(), None),
         record=None,
         logs=(),
         waits_for=(),
@@ -34,7 +32,6 @@ def entry(job: WatchedJob) -> HandoverJob:
         look=(),
         stop=(),
         resume=Resume(f"jobmon rerun {job.ref}"),
-        files=JobFiles(),
         notes=(),
     )
 
@@ -111,4 +108,4 @@ def test_diagnose_is_named_with_what_it_tells_about_this_job(job: WatchedJob, pu
 )
 def test_outputs_that_could_not_be_counted_are_not_given_as_none(outputs: Outputs, line: str) -> None:
     progress = JobProgress(artifacts={"": Artifacts(NOW_S, outputs)})
-    assert line in job_section(replace(entry(job_of(RUNNING)), progress=progress), NOW_S)
+    assert line in job_section(entry(job_of(RUNNING), progress), NOW_S)

@@ -6,9 +6,11 @@ known", never 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.model import Estimate, Progress
 
 
@@ -86,17 +88,6 @@ class CheckpointHealth:
         return min(age_s, elapsed_s) > 2 * self.interval_s
 
 
-@dataclass(frozen=True, slots=True)
-class DiskHealth:
-    """A file system that a job uses."""
-
-    path: str
-    free_bytes: int
-    total_bytes: int
-    free_inodes: int | None = None  # None: it has no such limit
-    total_inodes: int | None = None
-
-
 class NetworkState(StrEnum):
     """The verdict on the network of a job; the values are stable in ``--json``."""
 
@@ -107,24 +98,30 @@ class NetworkState(StrEnum):
     NOT_APPLICABLE = "NOT APPLICABLE"  # nothing leaves the node, or the job has no GPUs
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkVerdict:
-    """Which network a job uses, and what proves it."""
+_SEVERITIES = {
+    NetworkState.OK: Severity.INFO,
+    NetworkState.DEGRADED: Severity.WARNING,
+    NetworkState.FALLBACK: Severity.WARNING,
+}
 
-    state: NetworkState = NetworkState.UNKNOWN
-    transport: str = ""  # e.g. ``EFA``, ``InfiniBand``, ``TCP sockets``; empty if it is not known
-    text: str = ""  # why, one line
-    evidence: tuple[str, ...] = ()  # lines of the log, or figures of the counters
-    advice: str = ""  # what to do, or what to set in order to know more; empty if there is nothing to do
 
-    @property
-    def is_slow(self) -> bool:
-        """Whether the job communicates more slowly than it could."""
-        return self.state in (NetworkState.DEGRADED, NetworkState.FALLBACK)
+def network_finding(
+    state: NetworkState,
+    transport: str = "",
+    text: str = "",
+    evidence: tuple[str, ...] = (),
+    advice: str = "",
+) -> Finding:
+    """Return which network a job uses; the title is the transport, e.g. ``EFA``, or empty if not known.
+
+    The evidence is lines of the log, or figures of the counters. The advice says what to do, or what to set
+    in order to know more.
+    """
+    return Finding(_SEVERITIES.get(state, Severity.UNKNOWN), text, advice, evidence, state, transport)
 
 
 _NO_GPUS = GpuHealth()
-_NO_NETWORK = NetworkVerdict()
+_NO_NETWORK = network_finding(NetworkState.UNKNOWN)
 _NO_ESTIMATE = Estimate()
 
 
@@ -139,16 +136,34 @@ class HealthReport:
     stage: Stage = Stage.RUNNING
     healthy: bool | None = None  # None: nothing is known to be wrong, but nothing shows that it works
     why: str = ""  # one line
-    issues: tuple[str, ...] = ()  # what is wrong; the verdicts of triage come first, the worst at the top
-    advice: tuple[str, ...] = ()  # of each issue, what to do; empty if there is nothing to say
-    notes: tuple[str, ...] = ()  # what is worth knowing, and no issue
+    findings: tuple[Finding, ...] = ()  # those of triage come first, the worst at the top
     elapsed_s: float | None = None
     progress: Progress | None = None
     estimate: Estimate = _NO_ESTIMATE
     gpus: GpuHealth = _NO_GPUS
-    network: NetworkVerdict = _NO_NETWORK
+    network: Finding = _NO_NETWORK
     cluster: ClusterResources | None = None  # of Ray; None for other backends
     checkpoints: CheckpointHealth | None = None
-    disks: tuple[DiskHealth, ...] = ()
+    disks: dict[str, Disk] = field(default_factory=dict)  # that it uses, by a folder on them
     errors: tuple[str, ...] = ()  # the latest lines of its logs that match a failure
     not_seen: tuple[str, ...] = ()  # what could not be looked at, and why
+
+    @property
+    def wrong(self) -> tuple[Finding, ...]:
+        """The findings that make a job unhealthy."""
+        return tuple(each for each in self.findings if each.severity > Severity.INFO)
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """What is wrong."""
+        return tuple(each.sentence for each in self.wrong)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do about each issue; empty if there is nothing to say."""
+        return tuple(each.advice for each in self.wrong)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing, and no issue."""
+        return tuple(each.sentence for each in self.findings if each.severity is Severity.INFO)

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.node.health.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.node.health.model import NetworkState, network_finding
 
 SOCKET = "Socket"  # NCCL's own name of TCP
 
@@ -213,7 +214,7 @@ _OFF = ("", "none", "0", "socket")
 _INFINIBAND_PORT = re.compile(r":\d+/IB\b")
 
 
-def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> NetworkVerdict | None:
+def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Finding | None:
     """Return the verdict that the lines prove; None if they prove nothing.
 
     Args:
@@ -225,7 +226,7 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Netwo
         return _ok("NVLink between nodes", "NCCL connects the nodes by NVLink", found, NVLINK)
     if found.node_counts == (1,) and not found.channels and (nodes is None or nodes == 1):
         text = "all communicators of NCCL stay within one node"
-        return NetworkVerdict(NetworkState.NOT_APPLICABLE, "", text, _lines(found, ONE_NODE))
+        return network_finding(NetworkState.NOT_APPLICABLE, "", text, _lines(found, ONE_NODE))
     spans_nodes = bool(found.channels) or max((nodes or 0, *found.node_counts)) > 1
     used = found.channels or found.networks
     if not used:
@@ -235,7 +236,7 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Netwo
         return _sockets(found, fabric, spans_nodes=spans_nodes)
     if slow:
         what = "channels between nodes" if found.channels else "processes"
-        return NetworkVerdict(
+        return network_finding(
             NetworkState.DEGRADED,
             f"{TCP} and {_fast_name(found)}",
             f"{slow:,} of {sum(used.values()):,} {what} use TCP sockets, the others {_fast_name(found)}",
@@ -245,7 +246,7 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Netwo
     return _fast(found)
 
 
-def _of_first_lines(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerdict | None:
+def _of_first_lines(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Finding | None:
     """Return what the lines of the start prove, before NCCL says which network it uses."""
     if found.providers:
         return _libfabric(found)
@@ -256,7 +257,7 @@ def _of_first_lines(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Netw
     return None
 
 
-def _fast(found: NcclLines) -> NetworkVerdict:
+def _fast(found: NcclLines) -> Finding:
     used = found.channels or found.networks
     if any(_LIBFABRIC in name for name in used):
         return _libfabric(found)
@@ -264,28 +265,28 @@ def _fast(found: NcclLines) -> NetworkVerdict:
     return _ok(name, f"NCCL uses {name}{_gdr_text(found)}", found, *_names_used(found), IB_DEVICES)
 
 
-def _libfabric(found: NcclLines) -> NetworkVerdict:
+def _libfabric(found: NcclLines) -> Finding:
     slow = sum(number for name, number in found.providers.items() if _is_tcp(name))
     lines = _lines(found, *(f"{PROVIDER} {name}" for name in found.providers), *_names_used(found))
     if not found.providers:
         if not found.rdma_channels:
             text = "NCCL uses libfabric, but the log does not say over which network"
-            return NetworkVerdict(NetworkState.UNKNOWN, "libfabric", text, lines, SHOW_NCCL)
+            return network_finding(NetworkState.UNKNOWN, "libfabric", text, lines, SHOW_NCCL)
         return _ok("libfabric", "NCCL uses libfabric with GPUDirect RDMA", found, *_names_used(found))
     if slow == sum(found.providers.values()):
         text = "libfabric, which NCCL uses, took its TCP provider instead of a fabric"
-        return NetworkVerdict(NetworkState.FALLBACK, TCP, text, lines, SHOW_EFA)
+        return network_finding(NetworkState.FALLBACK, TCP, text, lines, SHOW_EFA)
     name = _fast_name(found)
     if slow:
         text = f"{slow:,} of {sum(found.providers.values()):,} processes use TCP, the others {name}"
-        return NetworkVerdict(NetworkState.DEGRADED, f"{TCP} and {name}", text, lines, LOOK_AT_NODE)
+        return network_finding(NetworkState.DEGRADED, f"{TCP} and {name}", text, lines, LOOK_AT_NODE)
     if GDR_OFF in found.evidence:
         text = f"NCCL uses {name} without GPUDirect RDMA, which this instance type offers"
-        return NetworkVerdict(NetworkState.DEGRADED, name, text, (*_lines(found, GDR_OFF), *lines), GDR)
-    return NetworkVerdict(NetworkState.OK, name, f"NCCL uses {name}{_gdr_text(found)}", lines)
+        return network_finding(NetworkState.DEGRADED, name, text, (*_lines(found, GDR_OFF), *lines), GDR)
+    return network_finding(NetworkState.OK, name, f"NCCL uses {name}{_gdr_text(found)}", lines)
 
 
-def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerdict:
+def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Finding:
     lines = _lines(
         found,
         *_names_used(found),
@@ -297,10 +298,10 @@ def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerd
     )
     if not spans_nodes:
         text = "NCCL chose TCP sockets; whether it connects several nodes is not known"
-        return NetworkVerdict(NetworkState.UNKNOWN, TCP, text, lines, SHOW_NCCL)
+        return network_finding(NetworkState.UNKNOWN, TCP, text, lines, SHOW_NCCL)
     why = fabric or _fabric_of(found)
     if not why:
-        return NetworkVerdict(
+        return network_finding(
             NetworkState.UNKNOWN,
             TCP,
             "NCCL uses TCP sockets; whether the nodes have a faster network is not known",
@@ -310,7 +311,7 @@ def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> NetworkVerd
     switch = _switched_off(found)
     because = f"{switch} is set to {found.settings[switch]}" if switch else why
     evidence = (*_lines(found, switch), *lines) if switch else lines
-    return NetworkVerdict(
+    return network_finding(
         NetworkState.FALLBACK,
         TCP,
         f"NCCL uses TCP sockets, although there is a faster network: {because}",
@@ -348,8 +349,8 @@ def _switched_off(found: NcclLines) -> str:
     return "NCCL_IB_DISABLE" if found.settings.get("NCCL_IB_DISABLE", "0") not in ("", "0") else ""
 
 
-def _ok(transport: str, text: str, found: NcclLines, *names: str) -> NetworkVerdict:
-    return NetworkVerdict(NetworkState.OK, transport, text, _lines(found, *names))
+def _ok(transport: str, text: str, found: NcclLines, *names: str) -> Finding:
+    return network_finding(NetworkState.OK, transport, text, _lines(found, *names))
 
 
 def _fast_name(found: NcclLines) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import count, size
-from jobmon_core.domain.node.health.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.node.health.model import NetworkState, network_finding
 from jobmon_core.domain.node.health.nccl import (
     LOAD_OFI,
     LOOK_AT_NODE,
@@ -53,7 +54,7 @@ def fabric_text(nodes: Sequence[NodeFabric]) -> str:
     return ""
 
 
-def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> NetworkVerdict | None:
+def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Finding | None:
     """Return the verdict that the counters of a job's nodes prove while its steps advance; None if none.
 
     ``number`` is how many nodes the job has, None if that is not known.
@@ -65,7 +66,7 @@ def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Network
     evidence = tuple(_line(each) for each in traffic)
     if not all(each.is_exclusive for each in measured):
         text = "other jobs may share the nodes, so the counters of the network cards prove nothing"
-        return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
+        return network_finding(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
     flat = [each for each in traffic if each.is_flat]
     if len(flat) == len(traffic):
         return _flat(traffic, evidence)
@@ -74,34 +75,34 @@ def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Network
 
 def _used(
     traffic: Sequence[_Traffic], flat: Sequence[str], number: int | None, evidence: tuple[str, ...]
-) -> NetworkVerdict:
+) -> Finding:
     """Return the verdict on a fabric that at least one node uses; ``flat`` are the nodes that do not."""
     name = traffic[0].ports[0].kind
     if flat:
         verb = "sends" if len(flat) == 1 else "send"
         text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
-        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
+        return network_finding(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
         text = f"{name} works, but not over all cards: nothing over {'; '.join(idle)}"
-        return NetworkVerdict(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
+        return network_finding(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
     if all(each.rdma > each.ip for each in traffic):
         if number and len(traffic) != number:
             text = f"only {len(traffic)} of {count(number, 'node')} show counters of {name}"
-            return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
+            return network_finding(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
         text = f"the nodes send more over {name} than over their network interfaces"
-        return NetworkVerdict(NetworkState.OK, name, text, evidence)
+        return network_finding(NetworkState.OK, name, text, evidence)
     text = f"the nodes use {name}, but send more over their network interfaces"
-    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
+    return network_finding(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
 
 
-def _flat(traffic: Sequence[_Traffic], evidence: tuple[str, ...]) -> NetworkVerdict:
+def _flat(traffic: Sequence[_Traffic], evidence: tuple[str, ...]) -> Finding:
     kind = traffic[0].ports[0].kind
     if all(each.is_ip_busy for each in traffic):
         text = f"the nodes exchange data over TCP, and nothing over {kind}"
         help_ = LOAD_OFI if kind is FabricKind.EFA else USE_IB
-        return NetworkVerdict(NetworkState.FALLBACK, TCP, text, evidence, help_)
+        return network_finding(NetworkState.FALLBACK, TCP, text, evidence, help_)
     text = "the nodes exchange hardly any data at the moment"
-    return NetworkVerdict(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
+    return network_finding(NetworkState.UNKNOWN, "", text, evidence, SHOW_NCCL)
 
 
 def _traffic(found: NodeFabric) -> _Traffic | None:
@@ -164,17 +165,17 @@ class NetworkFacts:
     unread: str = ""  # why its logs could not be read
 
 
-def network_verdict(facts: NetworkFacts) -> NetworkVerdict:
+def network_verdict(facts: NetworkFacts) -> Finding:
     """Return the verdict on the network of a job."""
     if facts.nodes == 1 and max(facts.nccl.node_counts, default=1) == 1:
         text = "the job has one node, so nothing has to leave it"
-        return NetworkVerdict(NetworkState.NOT_APPLICABLE, text=text)
+        return network_finding(NetworkState.NOT_APPLICABLE, text=text)
     fabric = fabric_text(facts.fabrics)
     said = nccl_verdict(facts.nccl, facts.nodes, fabric)
     counted = counters_verdict(facts.fabrics, facts.nodes) if facts.is_advancing else None
-    if said is not None and said.state is not NetworkState.UNKNOWN:
+    if said is not None and said.id != NetworkState.UNKNOWN:
         return _confirmed(said, counted)
-    if counted is not None and counted.state is not NetworkState.UNKNOWN:
+    if counted is not None and counted.id != NetworkState.UNKNOWN:
         return counted
     if said is not None:
         lacks_one = not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
@@ -182,26 +183,26 @@ def network_verdict(facts: NetworkFacts) -> NetworkVerdict:
     return counted or _unknown(facts, fabric)
 
 
-def _confirmed(said: NetworkVerdict, counted: NetworkVerdict | None) -> NetworkVerdict:
+def _confirmed(said: Finding, counted: Finding | None) -> Finding:
     """Return what NCCL says, unless the counters of a node or a card show that it does not hold there."""
-    if counted is None or said.state is not NetworkState.OK:
+    if counted is None or said.id != NetworkState.OK:
         return said
-    if counted.state is NetworkState.DEGRADED:
-        return replace(counted, transport=said.transport, evidence=(*said.evidence, *counted.evidence))
+    if counted.id == NetworkState.DEGRADED:
+        return replace(counted, title=said.title, evidence=(*said.evidence, *counted.evidence))
     return said
 
 
-def _without_fabric(said: NetworkVerdict) -> NetworkVerdict:
-    if said.transport != TCP:
+def _without_fabric(said: Finding) -> Finding:
+    if said.title != TCP:
         return said
     text = "NCCL uses TCP sockets; the nodes show no faster network"
-    return NetworkVerdict(NetworkState.OK, TCP, text, said.evidence)
+    return network_finding(NetworkState.OK, TCP, text, said.evidence)
 
 
-def _unknown(facts: NetworkFacts, fabric: str) -> NetworkVerdict:
+def _unknown(facts: NetworkFacts, fabric: str) -> Finding:
     if facts.has_gpus is False:
         text = "the job has no GPUs, so NCCL connects none"
-        return NetworkVerdict(NetworkState.NOT_APPLICABLE, text=text)
+        return network_finding(NetworkState.NOT_APPLICABLE, text=text)
     where = "" if facts.nodes is None else f" of its {count(facts.nodes, 'node')}"
     if facts.unread:
         text = f"the logs could not be read: {facts.unread}"
@@ -210,4 +211,4 @@ def _unknown(facts: NetworkFacts, fabric: str) -> NetworkVerdict:
     else:
         text = "what the log has of NCCL does not say which network it uses"
     evidence = (fabric,) if fabric else ()
-    return NetworkVerdict(NetworkState.UNKNOWN, text=text, evidence=evidence, advice=SHOW_NCCL)
+    return network_finding(NetworkState.UNKNOWN, text=text, evidence=evidence, advice=SHOW_NCCL)

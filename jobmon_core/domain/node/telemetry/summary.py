@@ -78,6 +78,12 @@ def all_gpus(reports: Sequence[AgentReport]) -> list[NodeGpu]:
     return [NodeGpu(each.latest.node.name, gpu) for each in reports for gpu in each.latest.gpus]
 
 
+def gpu_name(gpu: NodeGpu, reports: Sequence[AgentReport]) -> str:
+    """Return ``GPU 2``, of a task on several nodes ``GPU 2 of n17``."""
+    place = f" of {gpu.node}" if len(reports) > 1 else ""
+    return f"GPU {gpu.gpu.index}{place}"
+
+
 def all_workers(reports: Sequence[AgentReport]) -> list[NodeWorker]:
     """Return the workers of all nodes, sorted by rank; those without a rank come last."""
     latest = [each.latest for each in reports]

@@ -16,8 +16,8 @@ from jobmon_core.domain.node.health.model import (
     ClusterResources,
     HealthReport,
     NetworkState,
-    NetworkVerdict,
     Stage,
+    network_finding,
 )
 from jobmon_core.domain.node.launch.model import LaunchState
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Node, Sample
@@ -94,7 +94,7 @@ def test_two_looks_at_the_log_are_enough_to_see_that_steps_advance(
 
 
 def test_an_unknown_network_says_nothing_about_the_health() -> None:
-    unknown = NetworkVerdict(NetworkState.UNKNOWN, text="no line of NCCL", advice="Set NCCL_DEBUG=INFO.")
+    unknown = network_finding(NetworkState.UNKNOWN, text="no line of NCCL", advice="Set NCCL_DEBUG=INFO.")
     assert assess(_running(_computing(), network=unknown)).healthy is True
     assert assess(_running(situation(None, steps=False), network=unknown)).healthy is None
 
@@ -124,7 +124,7 @@ def test_idle_gpus_are_reported_once() -> None:
 
 @pytest.mark.parametrize("state", [NetworkState.DEGRADED, NetworkState.FALLBACK])
 def test_a_slow_network_is_an_issue_with_its_advice(state: NetworkState) -> None:
-    slow = NetworkVerdict(state, "TCP sockets", "NCCL uses TCP sockets", advice="Unset NCCL_IB_DISABLE.")
+    slow = network_finding(state, "TCP sockets", "NCCL uses TCP sockets", advice="Unset NCCL_IB_DISABLE.")
     found = assess(_running(_computing(), network=slow))
     assert found.issues == (f"network {state}: NCCL uses TCP sockets",)
     assert found.advice == ("Unset NCCL_IB_DISABLE.",)
@@ -186,7 +186,9 @@ def test_a_job_that_does_not_run(
     healthy: bool | None,  # noqa: FBT001 - a value of the table
     text: str,
 ) -> None:
-    slow = NetworkVerdict(NetworkState.FALLBACK, text="TCP")  # of a job that is over, it is no issue any more
+    slow = network_finding(
+        NetworkState.FALLBACK, text="TCP"
+    )  # of a job that is over, it is no issue any more
     found = assess(_facts(HealthReport(NOW_S, "12"), stage=stage, network=slow, **known))
     assert found.healthy is healthy
     assert text in (found.issues[0] if healthy is False else found.why)
@@ -211,14 +213,14 @@ def test_a_look_into_pods_takes_gpus_that_hold_memory_for_waiting() -> None:
 def test_the_disk_of_the_outputs_is_shown_beside_those_that_agents_see() -> None:
     artifacts = Artifacts(outputs=Outputs("/out"), disk=Disk(5, 10, 1, 0))
     found = assess(_running(_computing(), artifacts=artifacts))
-    assert [(disk.path, disk.total_inodes) for disk in found.disks] == [
+    assert [(path, disk.total_inodes) for path, disk in found.disks.items()] == [
         ("/scratch", 1_000_000),
-        ("/out", None),
+        ("/out", 0),
     ]
 
 
 def test_secrets_in_quoted_lines_are_hidden() -> None:
     line = "request failed: Authorization: Bearer abcdefghijkl0123456789"
-    network = NetworkVerdict(NetworkState.OK, evidence=(line,))
+    network = network_finding(NetworkState.OK, evidence=(line,))
     found = assess(_running(_computing(), errors=(line,), network=network))
     assert "abcdefghijkl" not in f"{found.errors} {found.network.evidence}"

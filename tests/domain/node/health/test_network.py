@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.node.health.model import NetworkState, NetworkVerdict
+from jobmon_core.domain.finding import Finding
+from jobmon_core.domain.node.health.model import NetworkState
 from jobmon_core.domain.node.health.nccl import read_nccl
 from jobmon_core.domain.node.health.network import NetworkFacts, NodeFabric, counters_verdict, network_verdict
 from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
@@ -31,7 +32,7 @@ def _node(
     return NodeFabric(name, Fabric(tuple(ports), 30.0, *ip, over_ib), exclusive)
 
 
-def _verdict(*nodes: NodeFabric, advancing: bool = True, log: tuple[str, ...] = ()) -> NetworkVerdict:
+def _verdict(*nodes: NodeFabric, advancing: bool = True, log: tuple[str, ...] = ()) -> Finding:
     nccl = read_nccl(f"n1:1:1 [0] NCCL INFO {line}" for line in log)
     return network_verdict(NetworkFacts(2, nccl, nodes, has_gpus=True, is_advancing=advancing))
 
@@ -79,7 +80,7 @@ def _verdict(*nodes: NodeFabric, advancing: bool = True, log: tuple[str, ...] = 
 )
 def test_the_counters_of_two_nodes(first: NodeFabric, second: NodeFabric, state: NetworkState) -> None:
     found = _verdict(first, second)
-    assert found.state is state, found.text
+    assert found.id == state, found.text
     assert bool(found.advice) == (state is not OK)
 
 
@@ -95,15 +96,15 @@ def test_the_verdict_shows_the_figures_of_each_node() -> None:
 def test_a_node_without_counters_leaves_the_network_unknown() -> None:
     verdict = counters_verdict((_node("n1", EFA, (_GB,)), _node("n2", EFA, (_GB,))), 3)
     assert verdict is not None
-    assert verdict.state is UNKNOWN
+    assert verdict.id == UNKNOWN
     assert verdict.text == "only 2 of 3 nodes show counters of EFA"
 
 
 def test_counters_prove_nothing_while_the_job_makes_no_steps() -> None:
     busy = (800 * _MB, 800 * _MB)
     nodes = _node("n1", EFA, (0.0,), busy), _node("n2", EFA, (0.0,), busy)
-    assert _verdict(*nodes, advancing=False).state is UNKNOWN
-    assert _verdict(*nodes).state is FALLBACK
+    assert _verdict(*nodes, advancing=False).id == UNKNOWN
+    assert _verdict(*nodes).id == FALLBACK
 
 
 def test_the_first_sample_alone_proves_nothing() -> None:
@@ -116,7 +117,7 @@ def test_nccl_decides_and_counters_add_the_node_that_does_not_take_part() -> Non
     used, flat = _node("n1", EFA, (_GB,)), _node("n2", EFA, (0.0,))
     assert _verdict(used, used, log=log).evidence[0].endswith(log[1])
     found = _verdict(used, flat, log=log)
-    assert (found.state, found.transport) == (DEGRADED, "EFA")
+    assert (found.id, found.title) == (DEGRADED, "EFA")
     assert "n2 sends nothing over EFA" in found.text
     assert len(found.evidence) == 4
 
@@ -129,15 +130,15 @@ def test_sockets_are_a_fallback_where_agents_see_a_fabric_and_fine_where_they_se
     )
     with_fabric = (_node("n1", EFA, (0.0,)), _node("n2", EFA, (0.0,)))
     found = _verdict(*with_fabric, advancing=False, log=log)
-    assert (found.state, found.transport) == (FALLBACK, "TCP sockets")
+    assert (found.id, found.title) == (FALLBACK, "TCP sockets")
     assert "n1 has 1 active EFA port" in found.text
     assert "/opt/amazon/ofi-nccl" in found.advice
-    assert _verdict(_node("n1", EFA, ()), _node("n2", EFA, ()), log=log).state is OK
-    assert _verdict(_node("n1", EFA, ()), log=log).state is UNKNOWN  # the other node is not seen
+    assert _verdict(_node("n1", EFA, ()), _node("n2", EFA, ()), log=log).id == OK
+    assert _verdict(_node("n1", EFA, ()), log=log).id == UNKNOWN  # the other node is not seen
 
 
 def test_a_job_without_gpus_needs_no_nccl() -> None:
-    assert network_verdict(NetworkFacts(2, has_gpus=False)).state is NOT_APPLICABLE
+    assert network_verdict(NetworkFacts(2, has_gpus=False)).id == NOT_APPLICABLE
 
 
 def test_logs_that_cannot_be_read_are_named() -> None:
@@ -163,7 +164,7 @@ def _channel(network: str, rest: str = "") -> str:
     return f"Channel 00/0 : 8[0] -> 0[0] [receive] via NET/{network}/0{rest}"
 
 
-def _said(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
+def _said(lines: tuple[str, ...], nodes: int | None = 2) -> Finding:
     log = [f"gpu1:4242:4301 [0] NCCL {'' if each.startswith('WARN') else 'INFO '}{each}" for each in lines]
     return network_verdict(NetworkFacts(nodes=nodes, nccl=read_nccl(log)))
 
@@ -253,7 +254,7 @@ def _said(lines: tuple[str, ...], nodes: int | None = 2) -> NetworkVerdict:
 )  # fmt: skip
 def test_the_lines_of_a_job_on_two_nodes(lines: tuple[str, ...], state: NetworkState, transport: str) -> None:
     found = _said(lines)
-    assert (found.state, found.transport) == (state, transport), found.text
+    assert (found.id, found.title) == (state, transport), found.text
     assert found.text
     assert bool(found.advice) == (state not in (OK, NOT_APPLICABLE))
     if transport:
@@ -281,12 +282,12 @@ def test_the_lines_of_a_job_on_two_nodes(lines: tuple[str, ...], state: NetworkS
     ],
 )
 def test_how_many_nodes_take_part(nodes: int | None, lines: tuple[str, ...], state: NetworkState) -> None:
-    assert _said(lines, nodes).state is state
+    assert _said(lines, nodes).id == state
 
 
 def test_without_lines_the_verdict_says_what_to_set() -> None:
     found = _said(())
-    assert found.state is UNKNOWN
+    assert found.id == UNKNOWN
     assert found.text == "the log has no line of NCCL about the network of its 2 nodes"
     assert "NCCL_DEBUG=INFO" in found.advice
 
@@ -318,7 +319,7 @@ def test_lines_that_ray_prefixes_colours_and_shortens_are_read() -> None:
     found = read_nccl([f"{prefix}Using network AWS Libfabric{repeated}", f"{prefix}{_EFA}{repeated}"])
     assert found.networks == {"AWS Libfabric": 1}
     assert found.providers == {"efa": 1}
-    assert network_verdict(NetworkFacts(nodes=2, nccl=found)).transport == "EFA"
+    assert network_verdict(NetworkFacts(nodes=2, nccl=found)).title == "EFA"
 
 
 def test_what_another_program_says_about_networks_is_no_proof() -> None:

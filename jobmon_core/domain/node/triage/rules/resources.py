@@ -339,10 +339,7 @@ def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> flo
 
 def _named_folders(situation: Situation) -> list[_Room]:
     """Return the disk of the outputs or checkpoints if it is nearly full; this needs no agent."""
-    disk, artifacts = situation.artifacts.disk, situation.artifacts
-    folder = (artifacts.outputs and artifacts.outputs.folder) or (
-        artifacts.checkpoints and artifacts.checkpoints.folder
-    )
+    disk, folder = situation.artifacts.disk, situation.artifacts.folder
     if disk is None or not folder:
         return []
     figures = _figures(situation, disk.free_bytes, disk.total_bytes, disk.free_inodes, disk.total_inodes)
