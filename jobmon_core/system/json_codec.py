@@ -124,7 +124,12 @@ def _build_record(kind: Any, data: Any) -> Any:
 
 
 def _build_upgraded(kind: Any, data: Any) -> Any:
-    return _build_record(kind, kind.upgraded(_checked(dict, data)))
+    """Build a record whose ``upgraded`` turns the JSON of earlier versions into that of today."""
+    try:
+        members = kind.upgraded(_checked(dict, data))
+    except (AttributeError, KeyError) as error:
+        raise ValueError(f"it cannot be upgraded: {error!r}") from error
+    return _build_record(kind, members)
 
 
 def _build_float(data: Any) -> float:

@@ -10,9 +10,9 @@ import pytest
 from jobmon_core.domain.channels import DeliveryOutcome, Level, Receipt, Route, Tone
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.decide import Deliver, decide, wake_s
-from jobmon_core.domain.delivery.alert_rules import Mute, MutesAndAcks
 from jobmon_core.domain.delivery.alert_settings import AlertSettings, QuietHours
 from jobmon_core.domain.delivery.outbox import Change, Message, OutboxEntry, with_replacements
+from jobmon_core.domain.delivery.plan import Mute, MutesAndAcks
 from jobmon_core.domain.delivery.reminders import MAX_REMINDERS
 from jobmon_core.domain.delivery.routing import ConfiguredChannel, RouteRule
 from jobmon_core.domain.job.tracking.model import WatchedJob

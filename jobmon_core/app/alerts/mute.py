@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.recover import name_of
-from jobmon_core.domain.delivery.alert_rules import (
+from jobmon_core.domain.delivery.plan import (
     ALL,
     Mute,
     MutesAndAcks,

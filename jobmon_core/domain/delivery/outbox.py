@@ -10,6 +10,8 @@ from jobmon_core.domain.channels import DeliveryOutcome, Level, Receipt, Route, 
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.slurm.states import Outcome
 
+QUIET = "quiet hours"
+MUTED = "muted"
 _MIN_WAIT_S = 2.0
 _MAX_WAIT_S = 300.0
 # Each repeat may be a duplicate, but without any the message may be lost: so a few, at growing intervals,
@@ -118,8 +120,7 @@ class OutboxEntry:
     held: str = ""  # why it waits until ``held_until_s`` without delaying others, e.g. ``quiet hours``
     # ``next_try_s`` may be earlier: then jobmon looks whether the message must still be held
     held_until_s: float | None = None
-    is_carrier: bool = False  # it will also tell what was counted while it waits, see `alert_history`
-    # why it is not sent: the carrier lists its title instead, or, of a reminder, `jobmon ack` ended it
+    # why it is not sent: a digest lists its title instead, or, of a reminder, `jobmon ack` ended it
     counted: str = ""
     instead_of: str = ""  # the channel that did not accept it, so that this one gets it
     told_on: str = ""  # the channel that gets it, since this one did not accept it
@@ -150,10 +151,11 @@ class OutboxEntry:
     def must_stay(self) -> bool:
         """Whether later news cannot replace it.
 
-        That is so if it may have been sent, if other messages depend on it, or if it is critical and held.
+        That is so if it may have been sent, if a digest lists it, or if it is critical and held.
         """
         is_held_critical = self.held != "" and self.message.level is Level.CRITICAL
-        return not self.is_fresh or self.is_carrier or self.counted != "" or is_held_critical
+        is_listed = self.counted != "" or self.held not in ("", QUIET)
+        return not self.is_fresh or is_listed or is_held_critical
 
     @property
     def is_repeat(self) -> bool:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.alert_rules import Situation, targets_of
+from jobmon_core.domain.delivery.plan import Situation, targets_of
 from jobmon_core.domain.delivery.reminders import after_ack
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class AlertGate:
     ) -> OutboxEntry:
         """Return the entry of a message that nobody sent yet.
 
-        It is to be sent, held, or only listed in a later message; a reminder that was acknowledged is closed.
+        It is to be sent, held, or closed: a digest lists it, or it is a reminder that was acknowledged.
         """
         user, message = self.files.user(), entry.message
         if entry.reminders:
@@ -43,7 +43,7 @@ class AlertGate:
             targets = targets_of(self.state_id, self.groups(message), message.kind)
             muted_until_s = user.muted_until_s(targets, now_s)
         fingerprint = channel.channel.fingerprint
-        is_limited = muted_until_s is not None or settings.limits_messages or entry.is_carrier
+        is_limited = muted_until_s is not None or settings.limits_messages
         if not (is_limited or self.files.has_history(fingerprint)):
             return replace(entry, held="", held_until_s=None)
         local = time.localtime(now_s)

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.alert_history import AlertHistory, admit
-from jobmon_core.domain.delivery.alert_rules import MutesAndAcks
+from jobmon_core.domain.delivery.plan import AlertHistory, MutesAndAcks, plan
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jobmon_core.domain.delivery.alert_rules import Situation
     from jobmon_core.domain.delivery.alert_settings import AlertSettings
     from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.domain.delivery.plan import Situation
 
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -62,15 +61,15 @@ class AlertFiles:
     def admit(
         self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
     ) -> OutboxEntry:
-        """Return the entry of a message: to be sent, held, or only listed in a later one. Save that decision.
+        """Return the entry of a message: to be sent, held or closed, see `plan`. Save that decision.
 
         If the disk fails, the message is sent.
         """
         file = JsonFile(self._history_path(fingerprint), AlertHistory, _MAX_BYTES)
         with suppress(StorageFailed), lock(file.lock_path):
             before = file.read_to_change()
-            history, admitted = admit(before, entry, situation, settings)
+            history, planned = plan(before, entry, situation, settings)
             if history != before:
                 file.write(history)
-            return admitted
+            return planned
         return entry
