@@ -84,7 +84,6 @@ def _has_access(path: str, mode: int) -> bool:
 
 
 def _nearest_folder(path: str) -> str:
-    """Return the nearest folder above ``path`` that exists."""
     folder = os.path.dirname(path)  # noqa: PTH120 - as above
     while folder.strip("/"):
         if os.path.isdir(folder):  # noqa: PTH112 - as above
@@ -102,7 +101,6 @@ def _entries(folder: str) -> int:
 
 
 def _lines(path: str) -> int | None:
-    """Return the number of lines of a file; None if it cannot be read or is too large."""
     try:
         with Path(path).open("rb") as file:
             newlines = bytes_read = 0
@@ -217,7 +215,6 @@ def conda_environment(
 
 
 def _named(name: str, bases: Sequence[Path], environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the environments of a name, in the order in which conda looks for them."""
     own = Path(environment.get("HOME", ""), ".conda", "envs", name)
     is_base = name in ("base", "root")
     candidates = [*(base if is_base else base / "envs" / name for base in bases), own]
@@ -226,7 +223,6 @@ def _named(name: str, bases: Sequence[Path], environment: Mapping[str, str]) -> 
 
 
 def _bases(setups: Sequence[Activation], environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the installations of conda that may be meant, the most certain first."""
     for setup in setups:
         base, found, _ = (setup.subject or "").partition(_SETUP)
         # without a base, it is the script of a package of the system
@@ -242,7 +238,6 @@ def _bases(setups: Sequence[Activation], environment: Mapping[str, str]) -> Iter
 
 
 def _registered(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the environments that conda lists in the user's home."""
     listing = Path(environment.get("HOME", ""), ".conda", "environments.txt")
     with suppress(OSError):
         yield from (

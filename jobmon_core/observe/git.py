@@ -73,7 +73,6 @@ def _command(folder: str, *arguments: str, settings: Sequence[str] = ()) -> tupl
 
 
 def _changed(folder: str, runner: Runner) -> tuple[tuple[str, ...] | None, str]:
-    """Return the tracked files that differ from HEAD, or None and why they are not known."""
     listed = runner.capture(
         _command(folder, "config", "--null", "--name-only", "--get-regexp", _FILTERS), _TIMEOUT_S
     )
@@ -102,7 +101,6 @@ def _changed(folder: str, runner: Runner) -> tuple[tuple[str, ...] | None, str]:
 
 
 def _digest_of(root: str, names: Sequence[str]) -> str:
-    """Return a digest of the names and contents of changed files."""
     parts = [f"{name}\0{_content(os.path.join(root, name))}" for name in names[:_MAX_CHANGED]]  # noqa: PTH118 - a text, as git prints it
     return digest("\0".join((*parts, str(len(names)))).encode("utf-8", "surrogateescape"))
 

@@ -94,11 +94,6 @@ def _text(path: str, trusted: Collection[int] | None) -> tuple[str, int]:
 
 
 def _decoded(content: bytes, max_bytes: int, too_large: str = "") -> str:
-    """Return the content of a file as text.
-
-    Raises:
-        ValueError: it is larger, or not UTF-8.
-    """
     if len(content) > max_bytes:
         raise ValueError(f"the file is larger than {max_bytes // 2**10} KiB{too_large}")
     try:
@@ -133,7 +128,6 @@ def parse_yaml(text: str, *, keep_empty: bool = False, keep_numbers: bool = True
 
 
 def _hint(problem: str) -> str:
-    """Return what to do about the likely mistakes; YAML's own words do not say."""
     if "unknown escape character" in problem:
         return "; put a regex in single quotes"
     return "; indent with spaces" if r"'\t'" in problem else ""
@@ -168,7 +162,6 @@ class _Document:
         return self._list() if isinstance(event, yaml.SequenceStartEvent) else self._dict()
 
     def _scalar(self, text: str) -> str | float | bool | None:
-        """Return the constant or decimal number that a text without quotes is, else the text."""
         if text.lower() in _CONSTANTS:
             return _CONSTANTS[text.lower()]
         return _number(text) if self._keep_numbers else text
@@ -196,18 +189,13 @@ def _reject(event: yaml.Event, problem: str) -> NoReturn:
 
 
 def _number(text: str) -> str | float:
-    """Return the decimal number that a text is, else the text."""
     if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
 def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:
-    """Return the runs that a file names, in its order.
-
-    Raises:
-        ConfigInvalid: lists the faults, or says why the file cannot be read.
-    """
+    """Return the runs that a file names, in its order."""
     try:
         with regular_file(str(path)) as file:
             text = _decoded(file.read_at(0, _MAX_RUNS_BYTES + 1), _MAX_RUNS_BYTES)
@@ -225,11 +213,7 @@ def _yaml(text: str) -> object:
 
 
 def _json(text: str) -> object:
-    """Return the value of a text that is JSON or else YAML.
-
-    Raises:
-        ValueError: it is neither, is nested too deeply, or has a key twice.
-    """
+    """Return the value of a text that is JSON or else YAML."""
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)

@@ -58,15 +58,7 @@ _MISSING = (
 
 
 def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], folder: Path) -> NodeStacks:
-    """Return the stacks of a task on this node.
-
-    Args:
-        runner: starts py-spy.
-        node: the name of this node.
-        job_id: SLURM_JOB_ID in the environment of the task's processes; empty if it has none.
-        pids: the first processes of a task without a ``job_id``.
-        folder: for copies of the dumps of PyTorch's flight recorder.
-    """
+    """Return the stacks of a task on this node."""
     now_s = time.time()
     targets = to_dump(_candidates(job_id, frozenset(pids)))
     if not targets:
@@ -97,7 +89,6 @@ def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, s
 
 
 def _candidates(job_id: str, pids: frozenset[int]) -> list[Candidate]:
-    """Return the processes of a task, sorted by PID."""
     own = {each.pid: each for each in _own_processes()}
     if job_id:
         return [each for each in own.values() if each.environment.get("SLURM_JOB_ID") == job_id]
@@ -163,16 +154,7 @@ class _Recorder(NamedTuple):
 
 
 def copy_dumps(ranks: Mapping[int, int], folder: Path, node: str) -> tuple[str, ...]:
-    """Make the ranks dump their flight recorders, if they run them, and copy the dumps.
-
-    Args:
-        ranks: by PID.
-        folder: for the copies.
-        node: the name of this node.
-
-    Returns:
-        The paths of the copies.
-    """
+    """Make the ranks dump their flight recorders, if they run them, and copy the dumps."""
     recorders = [recorder for pid, rank in ranks.items() if (recorder := _recorder(pid, rank))]
     asked_s = time.time()
     asked = [recorder for recorder in recorders if _ask(recorder)]
@@ -183,7 +165,6 @@ def copy_dumps(ranks: Mapping[int, int], folder: Path, node: str) -> tuple[str, 
 
 
 def _recorder(pid: int, rank: int) -> _Recorder | None:
-    """Return the flight recorder of a process; None if it runs none."""
     try:
         environment = parse_environment(Path(f"/proc/{pid}/environ").read_bytes())
     except OSError:

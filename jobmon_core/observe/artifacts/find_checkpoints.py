@@ -57,16 +57,8 @@ def find_checkpoints(
 ) -> FoundCheckpoints:
     """Return the checkpoints in and below a folder, the newest first; the folder may be one itself.
 
-    Args:
-        folder: an absolute path.
-        now_s: the time, Unix seconds.
-        is_running: whether the program that writes them runs.
-        own: the files of the run whose checkpoints are wanted; None: those of any run.
-        pattern: a glob of the user for further ones, e.g. ``save-*``.
-        levels_below: how many folders may lie between the folder and a checkpoint.
-        max_entries: how many entries of folders are read at most.
-        listed: the files below the folder; if left out, they are listed on this machine.
-        evidence: reads them, as `evidence_here` does.
+    ``own``: only those of this run. ``pattern``: a glob of the user for further ones, e.g. ``save-*``.
+    ``listed``, ``evidence``: the files and what they say, if they are not on this machine.
     """
     listed = listed or _listed_here(folder, max_entries)
     if listed.problem:
@@ -103,7 +95,6 @@ def find_checkpoints(
 
 
 def _why_none(others: FoundCheckpoints, own: OwnFiles) -> str:
-    """Return why a folder has no checkpoint of a run, and which of the others is the newest complete one."""
     newest, number = others.newest_complete, count(len(others.checkpoints), "checkpoint")
     best = ""
     if newest:
@@ -160,13 +151,11 @@ def _entries_below(folder: str, budget: ScanBudget, levels: int) -> Iterator[os.
 
 
 def _wanted(candidates: Sequence[Candidate]) -> tuple[list[str], list[str]]:
-    """Return the small files and the files with checked formats that the judgement needs, each once."""
     texts = dict.fromkeys(path for each in candidates for path in wanted_texts(each))
     checked = dict.fromkeys(file.name for each in candidates for file in files_to_check(each))
     return list(texts), list(checked)[:_MAX_CHECKED]
 
 
 def _text(path: str) -> str | None:
-    """Return the text of a small file; None if it cannot be read."""
     content = read_regular(path, _MAX_TEXT)
     return None if content is None else content.decode("utf-8", "replace")

@@ -31,14 +31,10 @@ def list_files(
 ) -> Listing:
     """Return the regular files whose path within ``folder`` matches one of the patterns; never raises.
 
-    Args:
-        folder: an absolute path.
-        patterns: globs as of a shell, without ``**``; one that ends with ``/`` matches folders only.
-        folders: whether folders count too, with the time of the last write to a file in them.
-        without: the absolute paths of files that do not count.
-
-    Of several names of one file, links included, one counts. If more than 1,000 names match, the last 1,000
-    in the order of names count, links only where fewer than 1,000 others match. At most 5,000 names are read.
+    The patterns are globs as of a shell, without ``**``; one that ends with ``/`` matches folders only. With
+    ``folders``, these count too, with the time of the last write to a file in them. Of several names of one
+    file, links included, one counts. If more than 1,000 names match, the last 1,000 in the order of names
+    count, links only where fewer than 1,000 others match. At most 5,000 names are read.
     """
     try:
         changed_s = Path(folder).stat().st_mtime
@@ -110,7 +106,6 @@ def system_reason(error: OSError | ValueError) -> str:
 
 
 def _matching(folder: str, patterns: list[list[str]], budget: ScanBudget) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries in and below a folder that one of the patterns, each a list of names, matches."""
     for entry in budget.entries(folder):
         rests = [rest for name, *rest in patterns if _is_named(entry.name, name)]
         if [] in rests or ([""] in rests and is_folder(entry)):
@@ -179,11 +174,7 @@ def _problem(folder: str, error: OSError | ValueError) -> str:
 
 
 def sha256_of(path: str) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal.
-
-    Raises:
-        Unreadable: it is not a regular file or may not be read.
-    """
+    """Return the SHA-256 of a file's content, in hexadecimal."""
     import hashlib
 
     digest, at = hashlib.sha256(), 0

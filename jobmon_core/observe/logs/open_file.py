@@ -148,7 +148,6 @@ def _is_foreign(link: os.stat_result, folder: os.stat_result, *, is_last: bool) 
 
 
 def _describe_type(mode: int, path: str) -> str:
-    """Return why a file of this type contains no log."""
     if os.path.normpath(path) == os.devnull:
         return "stores nothing: the output was discarded"
     if stat.S_ISDIR(mode):

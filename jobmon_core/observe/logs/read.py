@@ -203,7 +203,6 @@ def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogPart:
 
 
 def _problem(chunk: LogChunk) -> str:
-    """Return why the chunk has no lines to show; empty if it is text."""
     if not chunk.data:
         return chunk.note or "is empty"
     if not chunk.data.strip(b"\x00"):

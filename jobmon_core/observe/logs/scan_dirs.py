@@ -72,7 +72,7 @@ def find_files(
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder, and not a symbolic link to one."""
+    """Whether an entry is a folder, and not a symbolic link to one."""
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:

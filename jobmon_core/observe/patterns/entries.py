@@ -28,10 +28,7 @@ class Entries(Generic[Built]):
 def read_entries(
     text: str, faults_of: Callable[[Entry], list[str]], build: Callable[[Entry], Built]
 ) -> Entries[Built]:
-    """Read the entries of a JSON text.
-
-    ``faults_of`` returns every fault of an entry, as ``key: what is wrong``; ``build`` gets those without.
-    """
+    """Read the entries of a JSON text."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -114,7 +114,6 @@ def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> Pa
 
 
 def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:
-    """Return every fault of one entry, as ``key: what is wrong``."""
     faults = unknown_keys(entry, _KEYS)
     faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
     for key, value in entry.items():
@@ -123,7 +122,6 @@ def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str
 
 
 def _value_faults(key: str, value: object) -> list[str]:
-    """Return what is wrong with the value of a known key."""
     if key in _CHOICES:
         is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}, not {value!r}"
     elif key == "precedence":
@@ -141,7 +139,6 @@ def _value_faults(key: str, value: object) -> list[str]:
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:
-    """Return the faults of each regex, and the examples that contradict the valid ones."""
     value = entry.get("regex")
     texts = value if isinstance(value, list) else [value]
     regexes, faults = [], []
@@ -171,14 +168,12 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
 
 
 def _texts(entry: dict[str, object], key: str) -> list[tuple[int, str]]:
-    """Return the valid texts of a list, with their indexes."""
     values = entry.get(key)
     items = enumerate(values) if isinstance(values, list) else ()
     return [(index, text) for index, text in items if not text_faults(key, text)]
 
 
 def _pattern(entry: dict[str, object]) -> Pattern:
-    """Build the pattern of an entry without faults."""
     examples, counter_examples = (tuple(cast("list[str]", entry[key])) for key in _EXAMPLE_KEYS)
     regex = entry["regex"]
     return Pattern(

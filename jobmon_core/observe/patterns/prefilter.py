@@ -34,7 +34,7 @@ _LONG = 4096  # bytes; in a shorter text, one search per literal is faster than 
 
 
 def ignores_case(regex: str) -> bool:
-    """Return whether ``regex`` or a part of it ignores case; then its literals are in lower case."""
+    """Whether ``regex`` or a part of it ignores case; then its literals are in lower case."""
     return _IGNORES_CASE.search(regex) is not None
 
 
@@ -54,7 +54,7 @@ def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
-    """Return whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
+    """Whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
 
     The expressions are those of the failures that are reported while a job runs, and the user's ``own``.
     Patterns that would show that such a line is harmless are not tried.

@@ -28,11 +28,7 @@ def compile_matcher(*regexes: str) -> Callable[[bytes], Collection[int]]:
 
 
 def compile_regex(regex: str) -> re.Pattern[bytes]:
-    """Compile ``regex`` to an object with the methods of ``re.Pattern``.
-
-    Raises:
-        ValueError: RE2 rejects it; the text of the error is RE2's reason.
-    """
+    """Compile ``regex`` to an object with the methods of ``re.Pattern``."""
     import re2  # not at the top: the idle monitor must stay small
 
     try:

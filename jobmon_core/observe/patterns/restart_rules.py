@@ -18,12 +18,7 @@ _ONLY_OF_RESTARTS = ("budget", "max", "grow")
 
 @cache
 def restart_rules() -> tuple[Rule, ...]:
-    """Return the shipped rules, in their order; the last one is for every end.
-
-    Raises:
-        OSError: the file cannot be read.
-        PatternsInvalid: it has faults; the exception lists them.
-    """
+    """Return the shipped rules, in their order; the last one is for every end."""
     path = shipped_file(FILE_NAME)
     rules, faults = parse_rules(path.read_text(encoding="utf-8"))
     if faults:
@@ -41,7 +36,6 @@ def parse_rules(text: str) -> tuple[tuple[Rule, ...], list[str]]:
 
 
 def _entry_faults(entry: Entry) -> list[str]:
-    """Return the faults of one entry; of values of a wrong type, only the first."""
     faults = unknown_keys(entry, _names(Rule))
     when = entry.get("when")
     faults += [f"when.{each}" for each in unknown_keys(when, _names(When))] if isinstance(when, dict) else []

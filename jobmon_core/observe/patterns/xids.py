@@ -24,11 +24,6 @@ class XidFile:
 
 @cache
 def xid_errors() -> dict[int, XidError]:
-    """Return the known errors by their numbers.
-
-    Raises:
-        OSError: the shipped file cannot be read.
-        ValueError: it is damaged.
-    """
+    """Return the known errors by their numbers."""
     text = shipped_file(FILE_NAME).read_text(encoding="utf-8")
     return {int(number): error for number, error in from_json(XidFile, json.loads(text)).errors.items()}

@@ -44,11 +44,7 @@ class FormatFile(NamedTuple):
 
 @cache
 def shipped_formats() -> FormatFile:
-    """Load the shipped formats; their tests find the faults that a record cannot show.
-
-    Raises:
-        PatternsInvalid: the file cannot be read, or is damaged.
-    """
+    """Load the shipped formats; their tests find the faults that a record cannot show."""
     path = shipped_file(FILE_NAME)
     try:
         return from_json(FormatFile, json.loads(path.read_bytes()))

@@ -85,12 +85,7 @@ class FormatMatcher:
 
     @classmethod
     def with_patterns(cls, own: Mapping[str, str]) -> FormatMatcher:
-        """Return a matcher of the user's ``own`` patterns, by name, and of the shipped formats.
-
-        Raises:
-            PatternsInvalid: the shipped formats cannot be read.
-            ValueError: a pattern of the user is not valid.
-        """
+        """Return a matcher of the user's ``own`` patterns, by name, and of the shipped formats."""
         shipped = shipped_formats()
         return cls((*user_formats(own), *shipped.formats), shipped.labels)
 
@@ -156,7 +151,6 @@ class FormatMatcher:
         return [reading for reading in readings if reading is not None]
 
     def _metric(self, each: Format, update: bytes) -> Reading | None:
-        """Return what an update says about a metric of training; None if it says nothing."""
         of_training = (
             groups for groups in self._matches(each, update) if not _NOT_TRAINING.intersection(groups)
         )
@@ -164,7 +158,6 @@ class FormatMatcher:
         return self._reading(each, groups) if groups else None
 
     def _matches(self, each: Format, update: bytes) -> Iterator[dict[str, str]]:
-        """Yield the named groups of each match."""
         if each.id not in self._compiled:
             regex = compile_regex(each.regex)
             names = enumerate(each.groups or group_names(regex))
@@ -179,7 +172,6 @@ class FormatMatcher:
             }
 
     def _matcher_of(self, formats: list[Format]) -> Callable[[bytes], Collection[int]]:
-        """Return the function that returns which of the expressions match an update, by their indexes."""
         if not formats:
             return lambda _: ()
         key = tuple(map(id, formats))
@@ -204,7 +196,6 @@ class FormatMatcher:
         return label._replace(unit="epoch" if plain.lower().split(" ")[-1].startswith("epoch") else "")
 
     def _reading(self, each: Format, groups: dict[str, str]) -> Reading | None:
-        """Return what a match of a format says; None if it has no value where one is needed."""
         label = self._label(groups["label"]) if "label" in groups else _NO_LABEL
         read: dict[str, Any] = {
             field: convert(groups[group]) for group, (field, convert) in _FIELDS.items() if group in groups
@@ -233,7 +224,6 @@ class FormatMatcher:
 
 
 def _lacks_values(each: Format, groups: dict[str, str], count: float | None) -> bool:
-    """Whether a match has no count, or no names of columns, where its format needs them."""
     if each.role in _COUNTERS:
         return count is None
     return each.role is Role.TABLE and not is_header(groups["marker"])
@@ -255,7 +245,6 @@ def _is_batch(reading: Reading) -> bool:
 def _counted(
     each: Format, groups: dict[str, str], unit_of_label: str
 ) -> tuple[float | None, float | None, str]:
-    """Return how much a match counts, of how much, and in which unit."""
     n, total = _count(groups, "n"), _count(groups, "total")
     if "percent" in groups and n is None:
         return _count(groups, "percent"), _PERCENT, "%"
@@ -273,12 +262,10 @@ def _counted(
 
 
 def _may_match(each: Format, literals: set[str]) -> bool:
-    """Whether a text with these literals may match the format."""
     return not each.literals or not literals.isdisjoint(each.literals)
 
 
 def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]]:
-    """Yield the further metrics of a match with their values."""
     for index, name in enumerate(each.metrics):
         if (value := number(groups.get(f"m{index}", ""))) is not None:
             yield name, value

@@ -73,7 +73,6 @@ def _plain(values: dict[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=32)
 def _layouts(header: str) -> tuple[tuple[str, tuple[tuple[int, str], ...], int], ...]:
-    """Return how rows may be read: the separator, the columns of interest, and the number of columns."""
     separator = next((each for each in _SEPARATORS if each in header), "")
     if separator:
         found = [(separator, _cells(header, separator))]

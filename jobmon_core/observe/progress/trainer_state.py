@@ -77,11 +77,9 @@ def _number(record: object, key: str) -> float | None:
 
 
 def _count(record: object, key: str) -> float | None:
-    """Return a number that is not negative, nor so large that it means "no limit"."""
     value = _number(record, key)
     return value if value is not None and 0 <= value < _LARGEST else None
 
 
 def _latest(history: list[Any], key: str) -> float | None:
-    """Return the last value of a key; the entries of evaluations lack most keys."""
     return next((value for entry in reversed(history) if (value := _number(entry, key)) is not None), None)

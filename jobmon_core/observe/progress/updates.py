@@ -41,10 +41,7 @@ _MAX_RESTARTS = 8  # in a block
 
 
 def end_of_block(data: bytes, start: int, offset: int) -> int:
-    """Return where the block that starts at ``data[start]`` ends; 0 if the data end before.
-
-    ``offset`` is the position of the data in the log.
-    """
+    """Return where the block that starts at ``data[start]`` ends; 0 if the data end before."""
     least = ((offset + start) // BLOCK + 1) * BLOCK - offset - 1
     most = least + LIMIT
     found = [position for end in _ENDS if (position := data.find(end, least, most)) >= 0]

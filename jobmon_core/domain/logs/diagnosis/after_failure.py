@@ -66,7 +66,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: bool) -> bool:
-    """Return whether the lines ``after`` a failure show that a program was started again.
+    """Whether the lines ``after`` a failure show that a program was started again.
 
     ``before`` are the lines of the same log before the failure; ``is_beginning``: from its first line on.
     """
@@ -81,7 +81,7 @@ def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: 
 
 
 def counts_up(lines: Iterable[str]) -> bool:
-    """Return whether a program works in these lines: a counter of steps rises in at least three of them."""
+    """Whether a program works in these lines: a counter of steps rises in at least three of them."""
     latest: dict[str, int] = {}
     rises: dict[str, int] = {}
     for match in filter(None, map(_COUNTED.search, lines)):
@@ -93,7 +93,6 @@ def counts_up(lines: Iterable[str]) -> bool:
 
 
 def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Return whether one of the first lines appears again after the failure, but not before it."""
     first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
     banner = {line for line in first if _identifies_start(line)}
     repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
@@ -101,7 +100,7 @@ def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
 
 
 def _identifies_start(line: str) -> bool:
-    """Return whether a program prints this line at its start only, unlike a ruler such as ``----``."""
+    """Whether a program prints this line at its start only, unlike a ruler such as ``----``."""
     is_long = len(line) >= _MIN_BANNER_CHARS and any(map(str.isalpha, line))
     return is_long and not line.startswith(_TRACEBACK)
 

@@ -90,7 +90,7 @@ def diagnose(
 
 
 def names_root_cause(analysis: LogAnalysis) -> bool:
-    """Return whether the log shows a failure that is probably not a consequence of another one."""
+    """Whether the log shows a failure that is probably not a consequence of another one."""
     root = _best_candidate(analysis.root_candidates, analysis)
     return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
@@ -183,7 +183,6 @@ class _Diagnoser:
         return failures_near_end(analysis.lines, analysis.matches, max(analysis.successes, default=-1) + 1)
 
     def _success_in_log(self) -> str:
-        """Return what a log without a failure says about success, which proves nothing."""
         if any(position >= len(self._analysis.lines) - _END_LINES for position in self._analysis.successes):
             return "The log shows no failure, and its last lines report success."
         return "The log shows no failure."
@@ -220,14 +219,12 @@ class _Diagnoser:
         )
 
     def _root_of(self, failure: Match) -> Match:
-        """Return the root cause of the failure with which the log of a completed job ends."""
         root = self._root()
         if root is None or root.pattern.label in SCHEDULER_LABELS or self._is_doubtful(root):
             return failure  # Slurm ended a step, not the job; or the program survived the other failure
         return root
 
     def _root(self) -> Match | None:
-        """Return the failure that the log shows as the root cause; None if it shows none."""
         analysis = self._analysis
         roots = analysis.root_candidates
         # without a state from Slurm, failures that the program recovered from do not mean that the job failed
@@ -240,13 +237,13 @@ class _Diagnoser:
         return _best_candidate(roots, analysis)
 
     def _is_doubtful(self, root: Match) -> bool:
-        """Return whether programs often recover from this failure, or this program seems to have done so."""
+        """Whether programs often recover from this failure, or this program seems to have done so."""
         pattern = root.pattern
         is_unreliable = pattern.precedence < MIN_RELIABLE_PRECEDENCE or pattern.is_of_preparation
         return is_unreliable or self._recovered_from(root)
 
     def _recovered_from(self, root: Match) -> bool:
-        """Return whether the program recovered from a failure; from a nan loss, if a later one is finite."""
+        """Whether the program recovered from a failure; from a nan loss, if a later one is finite."""
         if root.pattern.id == NAN_LOSS:
             return self._nan_at_end is None
         if self._is_of_file and self._analysis.went_on_after(root):
@@ -261,7 +258,6 @@ class _Diagnoser:
         return None if first is None else losses[first]
 
     def _made_job_hang(self, root: Match | None) -> bool:
-        """Return whether this failure, not the state from Slurm, is the cause: the job hung after it."""
         return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
 
     def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
@@ -310,7 +306,6 @@ class _Diagnoser:
         )
 
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
-        """Report a cause that Slurm states or the exit status implies, with a log line that confirms it."""
         label = label_of(cause.id)
         matches = [match for match in self._analysis.matches if match.pattern.label == label]
         # prefer the kernel's line to the shell's "Killed"
@@ -362,7 +357,6 @@ class _Diagnoser:
         return tuple(self._analysis.lines[position] for position in failures + last[len(failures) :])
 
     def _other_patterns(self, cause_id: str | None) -> tuple[str, ...]:
-        """Return the ids of the matching patterns, except mere context and the label of the cause."""
         label = None if cause_id is None else label_of(cause_id)
         patterns = [
             match.pattern for match in self._analysis.matches if match.pattern.role is not Role.CONTEXT
@@ -372,13 +366,12 @@ class _Diagnoser:
 
 
 def _is_nan_loss(match: Match) -> bool:
-    """Return whether a line has a loss that is nan; a pattern of the user may redefine what that means."""
+    """Whether a line has a loss that is nan; a pattern of the user may redefine what that means."""
     pattern = match.pattern
     return pattern.id == NAN_LOSS and pattern.role is Role.ROOT and pattern.severity is Severity.ERROR
 
 
 def _describe_end(evidence: SlurmEvidence) -> str:
-    """Return what the scheduler reports about the end, as the start of a sentence."""
     is_known = evidence.state is not JobState.UNKNOWN
     report = "The job ended in the state" if evidence.is_local else "Slurm reports"
     state = f"{report} {evidence.state}" if is_known else "It is unknown how the job ended"

@@ -110,10 +110,7 @@ class LogAnalysis:
 
     @cached_property
     def ends_cleanly(self) -> bool:
-        """Whether the log ends neither within a traceback nor soon after the report of a failed process.
-
-        The failures themselves do not count here: see `root_candidates`.
-        """
+        """Whether the log ends neither within a traceback nor soon after the report of a failed process."""
         reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
         return not self.is_cut_off_in_traceback and all(map(self.recovered_from, reports))
 
@@ -130,10 +127,7 @@ class LogAnalysis:
         return _without_consequences(self, episode[::-1])
 
     def _is_of_earlier_run(self, root: Match) -> bool:
-        """Return whether another run follows the last failure in a log, so that it did not end the job.
-
-        After the launcher's report of a failed process, or the end of the only process, the run is over.
-        """
+        """Whether another run follows the last failure in a log, so that it did not end the job."""
         stop = self.lines.excerpt_range(root.position).stop
         reports = [
             match
@@ -147,7 +141,7 @@ class LogAnalysis:
         return ordinary > MAX_ORDINARY_LINES or (ordinary > 0 and self._started_again(last, stop))
 
     def went_on_after(self, root: Match) -> bool:
-        """Return whether a program works after a failure that ended one; in a job, maybe another worker."""
+        """Whether a program works after a failure that ended one; in a job, maybe another worker."""
         stop = self.lines.excerpt_range(root.position).stop
         return self._ended_program(root) and counts_up(self.lines.unprefixed[root.position + 1 : stop])
 
@@ -157,12 +151,11 @@ class LogAnalysis:
         return next(reversed(self._roots()), None)
 
     def _ended_program(self, root: Match) -> bool:
-        """Return whether a failure ended the main program, not only a thread or a child process."""
+        """Whether a failure ended the main program, not only a thread or a child process."""
         is_of_program = self.traceback(root).program or HYDRA_ERROR in self._line_above_traceback(root)
         return self.ended_process(root) and (root.pattern.is_final or bool(is_of_program))
 
     def _started_again(self, failure: Match, stop: int) -> bool:
-        """Return whether the lines from a failure to ``stop`` show that a program was started again."""
         whole = self.lines.excerpt_range(failure.position)
         if stop not in range(failure.position + 1, whole.stop + 1):
             return False
@@ -176,10 +169,7 @@ class LogAnalysis:
 
     @cached_property
     def failure_at_end(self) -> Match | None:
-        """The failure with which the log of a completed job ends; None if there is none.
-
-        Other commands of the job script may print a few lines after it.
-        """
+        """The failure with which the log of a completed job ends; None if there is none."""
         roots = self._roots() if self.root_candidates else []
         reports = [match for match in self.matches if _reports_failed_process(match, self.lines)]
         for match in sorted([*roots, *reports], key=lambda each: each.position, reverse=True):
@@ -194,7 +184,7 @@ class LogAnalysis:
         return None
 
     def _is_last_word(self, failure: Match, stop: int) -> bool:
-        """Return whether hardly anything follows a failure that does not itself show the program's end.
+        """Whether hardly anything follows a failure that does not itself show the program's end.
 
         What is said at the end of a script (``done``) may follow, but no result, and nothing in another log.
         """
@@ -215,7 +205,7 @@ class LogAnalysis:
         return not any(map(says_result, [*later, *(self.lines.unprefixed[each] for each in rest)]))
 
     def _reports_recovery(self, root: Match, stop: int) -> bool:
-        """Return whether the program reports success or a new attempt between a failure and ``stop``."""
+        """Whether the program reports success or a new attempt between a failure and ``stop``."""
         reports = self._recoveries
         if root.pattern.id == SMALL_COMMAND:  # the end of the script says nothing about its programs
             ends = [match.position for match in self.matches if match.pattern.id == SCRIPT_END]
@@ -233,7 +223,6 @@ class LogAnalysis:
         ]
 
     def _line_above_traceback(self, match: Match) -> str:
-        """Return the line above the traceback of a match; empty if either is missing."""
         head = self.traceback(match).head
         return self.lines.unprefixed[head - 1] if head else ""
 
@@ -246,17 +235,14 @@ class LogAnalysis:
         return self._tracebacks[position]
 
     def ended_process(self, match: Match) -> bool:
-        """Return whether a failure ended a process: it is uncaught, or its line reports the end.
-
-        Processes that only prepare the job do not count.
-        """
+        """Whether a failure ended a process: it is uncaught, or its line reports the end."""
         if match.pattern.is_final or match.pattern.is_of_preparation:
             return match.pattern.is_final
         above = self._line_above_traceback(match)
         return HYDRA_ERROR in above or (self.traceback(match).is_uncaught and IN_THREAD not in above)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
-        """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.
+        """Whether the program continued after a failure, until ``later`` or the end of the excerpt.
 
         It did if it reports success or a new attempt before then, or prints enough ordinary lines. After a
         failure that ended a process, neither counts unless ``later`` ended one too: then the program was
@@ -273,7 +259,6 @@ class LogAnalysis:
         return self._count_ordinary_lines(root, end) > self._max_ordinary_lines(root, later)
 
     def _max_ordinary_lines(self, root: Match, later: Match | None) -> int:
-        """Return how many ordinary lines may follow a failure that the program did not recover from."""
         is_of_preparation = root.pattern.is_of_preparation
         if is_of_preparation and later is None:
             return _MAX_ORDINARY_LINES_OF_PREPARATION
@@ -288,23 +273,17 @@ class LogAnalysis:
         return MAX_ORDINARY_LINES
 
     def _count_ordinary_lines(self, root: Match, stop: int) -> int:
-        """Count the unindented lines after a failure, from the same rank, that match no pattern."""
         return self._ordinary_lines.count(root.position, stop)
 
     @cached_property
     def _ordinary_lines(self) -> OrdinaryLines:
-        """The ordinary lines from the first failure on."""
         failures = (match.position for match in self.matches if match.pattern.role in _FAILURE_ROLES)
         matched = {match.position for match in self.matches}
         return OrdinaryLines(self.lines, matched, next(failures, len(self.lines)))
 
     @cached_property
     def _may_be_parallel(self) -> bool:
-        """Whether several processes may have written the log.
-
-        Then a launcher reports a failed process, a line that matches has a rank label, or the communication
-        between processes failed.
-        """
+        """Whether several processes may have written the log."""
         labels = self.lines.labels
         return any(
             match.pattern.role is Role.SYMPTOM or labels[match.position] or match.pattern.is_of_communication
@@ -312,18 +291,17 @@ class LogAnalysis:
         )
 
     def was_raised_in_handler(self, earlier: Match, later: Match) -> bool:
-        """Return whether the second of two generic exceptions was raised while the first was handled."""
+        """Whether the second of two generic exceptions was raised while the first was handled."""
         are_generic = earlier.pattern.label == later.pattern.label == GENERIC
         later_traceback = self.traceback(later)
         return are_generic and is_chained(self.lines, earlier.position, later_traceback, (WHILE_HANDLING,))
 
     def are_chained(self, earlier: Match, later: Match) -> bool:
-        """Return whether the later exception was raised from the earlier one or in its handler."""
+        """Whether the later exception was raised from the earlier one or in its handler."""
         connectives = (WHILE_HANDLING, DIRECT_CAUSE)
         return is_chained(self.lines, earlier.position, self.traceback(later), connectives)
 
     def _starts_new_episode(self, earlier: Match, later: Match) -> bool:
-        """Return whether the program recovered, or was started again, between two failures."""
         if self.are_chained(earlier, later):
             return False
         if self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later):
@@ -332,7 +310,7 @@ class LogAnalysis:
         return earlier.pattern.label in SCHEDULER_LABELS and self._started_again(earlier, later.position)
 
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
-        """Return whether the later failure is of another run of the same program.
+        """Whether the later failure is of another run of the same program.
 
         Processes that run at the same time fail together too, but then torchrun or srun reports them, or
         their lines have rank labels, or the later failure is a usual consequence of the end of another one.
@@ -381,7 +359,7 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
 
 
 def _reports_failed_process(match: Match, lines: LogLines) -> bool:
-    """Return whether a launcher reports that a process failed, not that one was ended on request."""
+    """Whether a launcher reports that a process failed, not that one was ended on request."""
     text, is_of_srun = lines.texts[match.position], match.pattern.label == "srun_error"
     is_failure = _FAILED_TASK in text if is_of_srun else "SIGTERM" not in text
     return match.pattern.role is Role.SYMPTOM and is_failure

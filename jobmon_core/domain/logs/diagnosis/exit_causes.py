@@ -307,7 +307,6 @@ def advice_without_slurm(advice: str) -> str:
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    """Return the cause, with the figures from Slurm that support it added to its explanation."""
     limit = f"The limit was {duration(evidence.limit_s)}." if evidence.limit_s else ""
     details = ""
     match cause.id:
@@ -336,7 +335,7 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
 
 
 def _was_hanging(evidence: SlurmEvidence) -> bool:
-    """Return whether two signs show that the job waited: idle steps, and output that had stopped.
+    """Whether two signs show that the job waited: idle steps, and output that had stopped.
 
     Either sign alone proves nothing. Slurm does not count the children of a killed shell, so that a busy step
     can look idle (measured on 22.05), and a busy program may print nothing for hours.

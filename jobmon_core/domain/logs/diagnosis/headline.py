@@ -85,12 +85,10 @@ def what_failed_in_log(diagnosis: Diagnosis) -> str:
 
 
 def _gives_reason(diagnosis: Diagnosis) -> bool:
-    """Return whether the last line of evidence is the reason below a heading."""
     return is_heading(diagnosis.cause or "") and len(diagnosis.evidence) > 1
 
 
 def _message(line: str, code_line: str) -> str:
-    """Return the message of a log line without what precedes it; ``code_line`` is the line before it."""
     line = without_prefix(line)
     error = _ERROR.search(line)
     if error is None:
@@ -121,5 +119,4 @@ def _shortened(text: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    """Return the last two parts of a long path, e.g. ``…/data/train.csv``."""
     return path if len(path) <= _MAX_PATH_CHARS else f"…/{'/'.join(path.split('/')[-2:])}"

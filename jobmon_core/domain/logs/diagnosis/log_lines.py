@@ -85,7 +85,6 @@ def _without_control_characters(text: str) -> str:
 
 
 def _without_overwritten(text: bytes) -> bytes:
-    r"""Remove from each line what a later carriage return overwrites."""
     if b"\r" not in text:
         return text
     lines = text.replace(b"\r\n", b"\n").split(b"\n")
@@ -93,7 +92,6 @@ def _without_overwritten(text: bytes) -> bytes:
 
 
 def _last_state(line: bytes) -> bytes:
-    r"""Return the last text between carriage returns that is not blank."""
     end = len(line)
     while end >= 0:
         start = line.rfind(b"\r", 0, end) + 1
@@ -111,7 +109,7 @@ def _shortened(line: str) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    """Return whether ``data`` is not text. Zero bytes do not count: a crashing node leaves them in logs."""
+    """Whether ``data`` is not text. Zero bytes do not count: a crashing node leaves them in logs."""
     text = data.decode("utf-8", errors="replace")
     unprintable = len(data) - len(data.translate(None, _UNPRINTABLE_BYTES))
     if not data.isascii():
@@ -146,7 +144,7 @@ def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
 
 
 def is_warning(text: str) -> bool:
-    """Return whether a line without its label begins as a warning."""
+    """Whether a line without its label begins as a warning."""
     return _WARNING.match(text) is not None
 
 
@@ -188,7 +186,6 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def _path(path: str) -> str:
-    """Return a path without the parts that differ between runs."""
     return "#" if _TEMPORARY.search(path) else _JOB_SPECIFIC.sub(r"\1#", path)
 
 

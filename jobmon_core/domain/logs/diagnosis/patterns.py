@@ -69,12 +69,12 @@ def label_of(identifier: str) -> str:
 
 
 def is_job_pattern(identifier: str) -> bool:
-    """Return whether an id is that of a pattern that the user lists for one job."""
+    """Whether an id is that of a pattern that the user lists for one job."""
     return identifier.startswith(OF_JOB)
 
 
 def is_heading(identifier: str) -> bool:
-    """Return whether a pattern with this id matches a heading, below which the log gives the reason."""
+    """Whether a pattern with this id matches a heading, below which the log gives the reason."""
     return identifier in _HEADINGS
 
 

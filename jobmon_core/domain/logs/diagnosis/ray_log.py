@@ -26,12 +26,12 @@ _SERVICES = ("(raylet", "(autoscaler", "(gcs_server")
 
 
 def is_repeated(line: str) -> bool:
-    """Return whether a line stands for several; Ray prints such lines late, and some of them twice."""
+    """Whether a line stands for several; Ray prints such lines late, and some of them twice."""
     return _REPEATED_MARK in line and _REPEATED.search(line) is not None
 
 
 def is_of_service(label: str) -> bool:
-    """Return whether the label of a line is that of a service of Ray, which reports about workers."""
+    """Whether the label of a line is that of a service of Ray, which reports about workers."""
     return label.startswith(_SERVICES)
 
 
@@ -52,10 +52,7 @@ def without_repeated(matches: Iterable[Match], texts: Sequence[str]) -> tuple[Ma
 
 
 def lines_of_memory_reports(texts: Sequence[str]) -> set[int]:
-    """Return the positions of the lines that follow a kill for lack of memory and describe the node.
-
-    They list what runs on the node, also the command lines of other users.
-    """
+    """Return the positions of the lines that follow a kill for lack of memory and describe the node."""
     found: set[int] = set()
     for start in compress(count(), map(str.__contains__, texts, repeat(_MEMORY_REPORT))):
         for position in range(start + 1, min(len(texts), start + 1 + _MAX_REPORT_LINES)):

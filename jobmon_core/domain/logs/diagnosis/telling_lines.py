@@ -54,10 +54,7 @@ _HARMLESS = re.compile(
 
 
 def reason_below(match: Match, matches: Iterable[Match], lines: LogLines) -> int | None:
-    """Return the position of the line that gives the reason below a heading.
-
-    None if the match is no heading, or if no such line follows. ``matches`` are all of the log.
-    """
+    """Return the position of the line that gives the reason below a heading."""
     if not is_heading(match.pattern.id):
         return None
     headings = {each.position for each in matches if is_heading(each.pattern.id)}
@@ -133,7 +130,7 @@ def result_line(lines: LogLines) -> Line | None:
 
 
 def says_result(text: str) -> bool:
-    """Return whether a line has a figure that a program computed, not only the time or the id of a job."""
+    """Whether a line has a figure that a program computed, not only the time or the id of a job."""
     return bool(_METRIC.search(text)) or (any(map(str.isdigit, text)) and not _CLOSING.search(text))
 
 
@@ -157,7 +154,6 @@ def nan_at_end(lines: LogLines, nan_losses: Sequence[int]) -> int | None:
 
 
 def _last_finite_loss(texts: Sequence[str], nan_losses: Container[int]) -> int | None:
-    """Return the index of the last line with a finite loss; None without such a line."""
     for index in range(len(texts) - 1, -1, -1):
         pattern = _FINITE_VALIDATION_LOSS if index in nan_losses else _FINITE_LOSS
         if pattern.search(texts[index]) and not _OF_THE_PAST.search(texts[index]):
@@ -166,7 +162,6 @@ def _last_finite_loss(texts: Sequence[str], nan_losses: Container[int]) -> int |
 
 
 def _candidates(excerpt: LogExcerpt) -> Iterator[int]:
-    """Yield the indices of the lines at the end of a log that say something, the last one first."""
     texts = excerpt.texts
     for index in range(len(texts) - 1, max(-1, len(texts) - 1 - _MAX_READ), -1):
         if _METRIC.search(texts[index]) or _says_something(texts[index]):
@@ -174,7 +169,6 @@ def _candidates(excerpt: LogExcerpt) -> Iterator[int]:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a line has words, and is no progress bar, warning, key or message of wandb or Slurm."""
     return bool(_TEXT.search(text)) and not any(
         pattern.search(text) for pattern in (_PROGRESS_BAR, _NOISE, _KEY)
     )

@@ -161,7 +161,7 @@ def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
 
 
 def is_quoted_code(lines: LogLines, position: int) -> bool:
-    """Return whether a line is code that a traceback quotes below one of its frames.
+    """Whether a line is code that a traceback quotes below one of its frames.
 
     If several ranks print the same traceback at the same time, each line may appear once per rank before
     the next line follows.
@@ -185,24 +185,18 @@ def _indentation(text: str) -> int:
 
 
 def is_exception(text: str) -> bool:
-    """Return whether a line, as found below the frames of a traceback, names an exception.
-
-    KeyboardInterrupt and SystemExit do not count: they are not failures.
-    """
+    """Whether a line, as found below the frames of a traceback, names an exception."""
     return _EXCEPTION.match(text) is not None and not text.startswith(_NOT_FAILURES)
 
 
 def is_of_pth_file(lines: LogLines, position: int) -> bool:
-    """Return whether the exception occurred in a ``.pth`` file, which Python ignores when it starts."""
+    """Whether the exception occurred in a ``.pth`` file, which Python ignores when it starts."""
     is_indented = lines.unprefixed[position][:1].isspace()
     return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
 
 
 def is_of_connection(lines: LogLines, position: int) -> bool:
-    """Return whether the exception was raised in ``multiprocessing.connection``.
-
-    Then the other process of the program is gone.
-    """
+    """Whether the exception was raised in ``multiprocessing.connection``."""
     near = lines.unprefixed[max(0, position - _NEAR_LINES) : position]
     if not any(map(str.__contains__, near, repeat(_CONNECTION))):  # the usual case, decided quickly
         return False
@@ -211,7 +205,7 @@ def is_of_connection(lines: LogLines, position: int) -> bool:
 
 
 def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
-    """Return whether Python printed a connective between the exception at ``earlier`` and a later one."""
+    """Whether Python printed a connective between the exception at ``earlier`` and a later one."""
     if later.head is None or not earlier < later.head:
         return False
     between = lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head]

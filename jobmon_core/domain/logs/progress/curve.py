@@ -192,7 +192,6 @@ def _joined(pauses: list[Pause], distance: float) -> list[Pause]:
 
 
 def _period(pauses: list[Pause], curve: Curve) -> float | None:
-    """Return the units from one pause to the next; None if they are not regular or have ceased."""
     if not pauses:
         return None
     first, last = pauses[0].at - curve.units[0], curve.units[-1] - pauses[-1].at
@@ -206,7 +205,6 @@ def _period(pauses: list[Pause], curve: Curve) -> float | None:
 
 
 def _cut(curve: Curve, pauses: list[Pause]) -> Curve:
-    """Return ``curve`` without ``pauses``, each of which is one of its segments."""
     durations_s = {pause.at: pause.duration_s for pause in pauses}
     cut_s, times_s = 0.0, [curve.times_s[0]]
     for segment, time_s in zip(curve.segments(), curve.times_s[1:], strict=True):

@@ -85,7 +85,6 @@ class _Forecast(NamedTuple):
 
 
 def _counted_down(found: Estimate, forecast: _Forecast, history: History, now_s: float) -> Estimate:
-    """Return an estimate with the times that are left of the forecast; in a long pause, they stand still."""
     idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
     counted_s = min(idle_s, _PATIENCE * history.longest_pause_s)
     remaining_s, shortest_s, longest_s = (max(0.0, each_s - counted_s) for each_s in forecast)
@@ -126,7 +125,6 @@ def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
 
 
 def _change(curve: Curve) -> float | None:
-    """Return how many units were finished when the pace clearly changed; None if it never did."""
     paces = curve.paces(_CHANGE_PARTS)
     best, found = 0.0, None
     for index in range(_CHANGE_BEFORE, _CHANGE_PARTS - _CHANGE_AFTER + 1):
@@ -150,7 +148,6 @@ def _drift(curve: Curve, rest: float) -> float:
 
 
 def _line(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return slope and offset of the best line through ``values``, and the share of variance it explains."""
     middle, usual = (len(values) - 1) / 2, mean(values)
     spread = sum((index - middle) ** 2 for index in range(len(values)))
     slope = sum((index - middle) * (value - usual) for index, value in enumerate(values)) / spread
@@ -180,14 +177,7 @@ _STEPS_S = (  # run time, step: up to this run time, a limit is a multiple of th
 def limit_outlook(
     estimate: Estimate, started_s: float, deadline_s: float, now_s: float
 ) -> LimitOutlook | None:
-    """Compare the estimate made at ``now_s`` with the time limit of a job; None if the estimate has no end.
-
-    Args:
-        estimate: of the remaining time.
-        started_s: when the job started, Unix time.
-        deadline_s: when its time limit ends it, Unix time.
-        now_s: Unix time.
-    """
+    """Compare an estimate with the time limit of a job (Unix seconds); None if the estimate has no end."""
     if estimate.remaining_s is None or estimate.shortest_s is None or estimate.longest_s is None:
         return None
     left_s = max(0.0, deadline_s - now_s)

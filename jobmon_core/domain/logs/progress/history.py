@@ -49,7 +49,7 @@ def add_sample(history: History, sample: Sample) -> History:
 
 
 def is_sound(history: History) -> bool:
-    """Return whether `add_sample` can have made this history; one from a damaged file may be anything."""
+    """Whether `add_sample` can have made this history; one from a damaged file may be anything."""
     times_s = [sample.at_s for sample in history.samples]
     units = [sample.current for sample in history.samples]
     ends = (*times_s[:1], *times_s[-1:], *units[:1], *units[-1:])  # all others lie between them

@@ -105,7 +105,6 @@ def _work(progress: Progress, followed: TaskProgress) -> str:
 
 
 def _position(progress: Progress) -> str:
-    """Return e.g. ``reached step 4,200 of 10,000 (42%)``."""
     if progress.unit == "%":
         return f"reached {number(progress.current)}%"
     share = "" if progress.fraction is None else f" ({int(100 * progress.fraction)}%)"
@@ -152,13 +151,11 @@ def early_divergence(followed: TaskProgress) -> str:
 
 
 def _norm(sample: Sample) -> float:
-    """Return the gradient norm of a sample that has one; nan counts as infinite."""
     value = sample.grad_norm or 0.0
     return math.inf if math.isnan(value) else value
 
 
 def _end_of_start(progress: Progress, last: float) -> float:
-    """Return the position at which the first epochs end, in units of the whole job."""
     whole = progress.total or last
     if progress.epochs:
         return whole * min(1.0, _FIRST_EPOCHS / progress.epochs)

@@ -70,7 +70,7 @@ def has_done_its_share(progress: Progress | None, lines: Sequence[str]) -> bool:
 
 
 def how_far_each_came(workers: Mapping[str, WorkerProgress], exits: Mapping[str, str]) -> str:
-    """Return whether all workers of an ended job reached their totals, else the last progress of the others.
+    """Whether all workers of an ended job reached their totals, else the last progress of the others.
 
     Both are by the names of the workers' logs; ``exits`` says how workers ended, as far as that is known.
     Empty if fewer than two workers have a log of their own.

@@ -72,10 +72,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, Valu
 
 
 def check_zip(source: Source, max_bytes: int) -> Content:
-    """Return the content of an archive, whose directory and headers are checked.
-
-    The data of as many members are checked as ``max_bytes`` allow.
-    """
+    """Return the content of an archive, whose directory and headers are checked."""
     stream = _Stream(source)
     if not zipfile.is_zipfile(stream):
         raise Truncated("has no zip directory at its end")
@@ -136,11 +133,7 @@ _MAX_HEAD = 2**21
 
 
 def unpack(source: Source, max_bytes: int) -> tuple[Source, bool]:
-    """Check a gzip file, up to ``max_bytes``; return what it contains, or the start, and whether that is all.
-
-    Raises:
-        Damaged: it is cut off or corrupt.
-    """
+    """Check a gzip file, up to ``max_bytes``; return its content, or the start, and whether it is whole."""
     head, size = bytearray(), 0
     for data, read in _pieces_of_gzip(source):
         size += len(data)
@@ -251,7 +244,6 @@ def check_zstd(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all
 
 
 def _frame_end(source: Source, at: int, left: int) -> tuple[int, int]:
-    """Return where a frame ends, and how many blocks may still be read."""
     flags = number_at(source.read_at(at, 1), 0, 1)
     is_single = bool(flags & 0x20)
     sizes = (1 if is_single else 0, 2, 4, 8)

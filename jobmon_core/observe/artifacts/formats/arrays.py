@@ -48,7 +48,6 @@ def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all 
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
-    """Return where the data begin, and the header."""
     head = source.read_at(0, 12)
     version = number_at(head, 6, 1)
     start, length = (10, number_at(head, 8, 2)) if version == 1 else (12, number_at(head, 8, 4))
@@ -75,23 +74,27 @@ def _is_shape(shape: object) -> bool:
 
 def _item_size(descr: object) -> int | None:
     """Return the bytes of one element; None if it holds Python objects."""
-    if isinstance(descr, str):
-        found = _TYPE.fullmatch(descr)
-        if found is None:
-            raise Corrupt("is npy with an unknown type of element")
-        return None if found[1] == "O" else int(found[2] or 1) * _WIDE.get(found[1], 1)
-    if isinstance(descr, tuple) and len(descr) == 2:  # noqa: PLR2004 - a type and its shape
-        item, shape = _item_size(descr[0]), descr[1] if isinstance(descr[1], tuple) else (descr[1],)
-        if not _is_shape(shape):
-            raise Corrupt("is npy with an unknown type of element")
-        return None if item is None else item * prod(shape)
-    if not isinstance(descr, list) or not all(
-        isinstance(each, tuple) and len(each) in (2, 3) for each in descr
-    ):
-        raise Corrupt("is npy with an unknown type of element")
-    sizes = [_item_size(each[1] if len(each) == 2 else each[1:]) for each in descr]  # noqa: PLR2004 - without a shape
-    known = [each for each in sizes if each is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    match descr:
+        case str() if found := _TYPE.fullmatch(descr):
+            return None if found[1] == "O" else int(found[2] or 1) * _WIDE.get(found[1], 1)
+        case tuple((kind, shape)) if _is_shape(shape if isinstance(shape, tuple) else (shape,)):
+            item = _item_size(kind)
+            return item and item * prod(shape if isinstance(shape, tuple) else (shape,))
+        case list():
+            sizes = [_item_size(_without_name(each)) for each in descr]
+            known = [each for each in sizes if each is not None]
+            return sum(known) if len(known) == len(sizes) else None
+    raise Corrupt("is npy with an unknown type of element")
+
+
+def _without_name(field: object) -> object:
+    """Return the type of a field of a record, with its shape if it has one."""
+    match field:
+        case tuple((_, kind)):
+            return kind
+        case tuple((_, kind, shape)):
+            return kind, shape
+    return None
 
 
 def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.observe.artifacts.formats import archives, arrays, hdf5, parquet
@@ -37,29 +37,22 @@ if TYPE_CHECKING:
 MAX_BYTES = 2 * 2**20  # of one file that are read; the headers of some formats come on top
 WHOLE = 2**62  # in place of `MAX_BYTES`: read the whole file, e.g. to count its records
 
-_BY_SIGNATURE: tuple[tuple[bytes, str, Check], ...] = (
-    *((signature, "zip", archives.check_zip) for signature in archives.ZIP_SIGNATURES),
-    (arrays.NPY_SIGNATURE, "npy", arrays.check_npy),
-    (parquet.MAGIC, "parquet", parquet.check_parquet),
-    (archives.ZSTD_SIGNATURE, "zstd", archives.check_zstd),
-    (hdf5.SIGNATURE, "hdf5", hdf5.check_hdf5),
+# a format's name, its check, the ends of the names of its files, and how its content begins, if that tells it
+_FORMATS: tuple[tuple[str, Check, tuple[str, ...], tuple[bytes, ...]], ...] = (
+    ("zip", archives.check_zip, (".keras", ".npz", ".zip"), archives.ZIP_SIGNATURES),
+    ("npy", arrays.check_npy, (".npy",), (arrays.NPY_SIGNATURE,)),
+    ("parquet", parquet.check_parquet, (".parquet",), (parquet.MAGIC,)),
+    ("zstd", archives.check_zstd, (".zst",), (archives.ZSTD_SIGNATURE,)),
+    ("hdf5", hdf5.check_hdf5, (".h5", ".hdf5"), (hdf5.SIGNATURE,)),
+    ("json", check_json, (".json", ".geojson", ".ipynb"), ()),
+    ("jsonl", check_json_lines, (".jsonl", ".ndjson", ".jsonlines"), ()),
+    ("csv", check_csv, (".csv", ".tsv"), ()),
+    ("msgpack", check_msgpack, (".msgpack",), ()),
+    ("safetensors", arrays.check_safetensors, (".safetensors",), ()),
+    ("tar", archives.check_tar, (".tar",), ()),
 )
-_TEXT: dict[str, tuple[str, Check]] = {
-    **dict.fromkeys((".json", ".geojson", ".ipynb"), ("json", check_json)),
-    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines"), ("jsonl", check_json_lines)),
-    **dict.fromkeys((".csv", ".tsv"), ("csv", check_csv)),
-}
-_BINARY = {  # by the end of the name, the format that the content must have
-    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
-    **dict.fromkeys((".keras", ".npz", ".zip"), "zip"),
-    **dict.fromkeys((".gz", ".tgz"), "gzip"),
-    ".msgpack": "msgpack",
-    ".npy": "npy",
-    ".parquet": "parquet",
-    ".safetensors": "safetensors",
-    ".tar": "tar",
-    ".zst": "zstd",
-}
+_BY_SUFFIX = {suffix: each for each in _FORMATS for suffix in each[2]}
+_GZIP_SUFFIXES = (".gz", ".tgz")
 _SAVED = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle", ".joblib")  # may be of several formats
 _HEAD = 512
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -70,10 +63,7 @@ _PICKLE_PROTOCOLS = range(2, 6)
 def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int = MAX_BYTES) -> FileCheck:
     """Return the verdict on a file; never raises for what it contains.
 
-    Args:
-        path: the file.
-        still_written: whether a program is still writing it: then it is not judged to be damaged.
-        max_bytes: how much of it may be read; `WHOLE` for all of it, still in bounded memory.
+    One that is ``still_written`` is not judged to be damaged. `WHOLE` bytes are read in bounded memory, too.
     """
     try:
         with regular_file(str(path)) as file:
@@ -107,46 +97,36 @@ def check_source(path: str, source: Source, max_bytes: int) -> FileCheck:
 
 
 def _expected(name: str, source: Source) -> str:
-    """Return the format that a name promises, or the start of the content; empty if there is none."""
     suffix = PurePath(name).suffix
-    if suffix in _TEXT:
-        return _TEXT[suffix][0]
+    if suffix in _GZIP_SUFFIXES:
+        return "gzip"
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix][0]
     head = source.read_at(0, _HEAD)
-    begins = (known for signature, known, _ in _BY_SIGNATURE if head.startswith(signature))
-    return _BINARY.get(suffix) or next(begins, "")
+    return next((known for known, _, _, signatures in _FORMATS if head.startswith(signatures)), "")
 
 
 def _content(source: Source, name: str, max_bytes: int) -> Content:
-    """Return the content of a file.
-
-    Raises:
-        Damaged: it is not whole.
-        NotChecked: its format is not known, or cannot be checked.
-    """
     head = source.read_at(0, _HEAD)
     if head.startswith(_LFS_POINTER):
         raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
     if head.startswith(archives.GZIP_SIGNATURE):
         return _unpacked(source, name, max_bytes)
-    suffix = PurePath(name).suffix
     if check := _by_content(source, head):
         return check(source, max_bytes)
-    if suffix in _TEXT:
-        return _TEXT[suffix][1](source, max_bytes)
-    if suffix == ".safetensors":
-        return arrays.check_safetensors(source, max_bytes)
-    if suffix == ".msgpack":
-        return check_msgpack(source, max_bytes)
-    if suffix == ".tar":
-        return archives.check_tar(source, max_bytes)
-    if suffix in _BINARY or suffix in _SAVED:
-        _check_begin(source, suffix, max_bytes)
+    suffix = PurePath(name).suffix
+    if suffix in _BY_SUFFIX and not _BY_SUFFIX[suffix][3]:
+        return _BY_SUFFIX[suffix][1](source, max_bytes)
+    if suffix in (*_BY_SUFFIX, *_GZIP_SUFFIXES):
+        _reject_content(head, _expected(name, source))
+    elif suffix in _SAVED:
+        _check_saved(source, suffix, max_bytes)
     raise NotChecked("has no format that jobmon can check")
 
 
 def _by_content(source: Source, head: bytes) -> Check | None:
-    for signature, _, check in _BY_SIGNATURE:
-        if head.startswith(signature):
+    for _, check, _, signatures in _FORMATS:
+        if head.startswith(signatures):
             return check
     if hdf5.find_superblock(source) is not None:
         return hdf5.check_hdf5
@@ -155,22 +135,23 @@ def _by_content(source: Source, head: bytes) -> Check | None:
     return archives.check_tar if archives.is_tar(source) else None
 
 
-def _check_begin(source: Source, suffix: str, max_bytes: int) -> None:
-    """Raise `Corrupt` if the content was lost or contradicts the name, `NotChecked` if it is a pickle."""
-    head = source.read_at(0, _HEAD)
-    if suffix in _BINARY and _is_nul(head):
+def _reject_content(head: bytes, expected: str) -> NoReturn:
+    if _is_nul(head):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")
+    raise Corrupt(f"does not begin as a {expected} file does")
+
+
+def _check_saved(source: Source, suffix: str, max_bytes: int) -> None:
+    """Raise `Corrupt` if the content was lost, `NotChecked` if it is a pickle."""
+    head = source.read_at(0, _HEAD)
     # a .bin file may be an array of raw values, all of them zero
     if suffix != ".bin" and _is_nul(head) and _is_all_nul(source, max_bytes):
         raise Corrupt("contains only NUL bytes: data were lost, e.g. when the node crashed")
-    if suffix in _BINARY:
-        raise Corrupt(f"does not begin as a {_BINARY[suffix]} file does")
     if head.startswith(_PICKLE) and len(head) > 1 and head[1] in _PICKLE_PROTOCOLS:
         raise NotChecked("is a pickle, which jobmon does not load")
 
 
 def _is_all_nul(source: Source, max_bytes: int) -> bool:
-    """Whether a file contains only NUL bytes; of a large file, its start and its end are read."""
     ranges = ((0, min(source.size, max_bytes)), (max(0, source.size - PIECE), source.size))
     return all(_is_nul(piece) for begin, end in ranges for piece in pieces(source, begin, end))
 
@@ -180,7 +161,6 @@ def _is_nul(data: bytes) -> bool:
 
 
 def _unpacked(source: Source, name: str, max_bytes: int) -> Content:
-    """Return the content of a gzip file: that of the file in it, if its format can be checked."""
     unpacked, is_whole = archives.unpack(source, max_bytes)
     if not unpacked.size:
         return Content("gzip")

@@ -107,10 +107,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=lambda _: None, parse_int=float)
 
 
 def check_json(source: Source, max_bytes: int) -> Content:
-    """Return the content of a JSON file, or of JSON lines.
-
-    A large file is checked at its start and end; an array also element by element, if ``max_bytes`` allow.
-    """
+    """Return the content of a JSON file, or of JSON lines."""
     if _looks_like_json_lines(source):
         return check_json_lines(source, max_bytes)
     is_all = source.size <= min(max_bytes, _MAX_DECODED)
@@ -137,7 +134,6 @@ def check_json(source: Source, max_bytes: int) -> Content:
 
 
 def _texts(source: Source, end: int) -> Iterator[str]:
-    """Yield the start of a file in pieces."""
     decoder, at, characters = codecs.getincrementaldecoder("utf-8-sig")(), 0, 0
     for piece in pieces(source, 0, min(source.size, end)):
         reject_nul_bytes(piece, at)
@@ -166,18 +162,13 @@ def decoded(text: str) -> object:
 
 
 def _damage(error: json.JSONDecodeError, dropped: int = 0) -> Truncated | Corrupt:
-    """Return what is wrong with a text; ``dropped`` characters came before it."""
     if error.msg.startswith("Unterminated string") or _CUT.fullmatch(error.doc, error.pos):
         return Truncated("is cut off")
     return Corrupt(f"is not valid JSON near character {dropped + error.pos:,}")
 
 
 def count_elements(texts: Iterable[str]) -> int | None:
-    """Return how many elements an array has; None if one of them is too large or too deep to be decoded.
-
-    Raises:
-        Corrupt, Truncated: it is not JSON; its end is missing.
-    """
+    """Return how many elements an array has; None if one of them is too large or too deep to be decoded."""
     text, dropped, count = "", 0, 0
     for piece in texts:
         text += piece
@@ -196,7 +187,6 @@ def count_elements(texts: Iterable[str]) -> int | None:
 
 
 def _whole_elements(text: str, dropped: int, count: int) -> tuple[int, int]:
-    """Return where those elements end that are certainly whole, and how many there are so far."""
     at, mark = 0, _BEFORE_ELEMENT.match(text)
     if mark is None and text.strip():
         raise Corrupt(f"is not valid JSON near character {dropped:,}")
@@ -228,10 +218,7 @@ def _looks_like_json_lines(source: Source) -> bool:
 
 
 def check_json_lines(source: Source, max_bytes: int) -> Content:
-    """Return the content of JSON lines.
-
-    Of a file larger than ``max_bytes``, its start, its end and samples are checked.
-    """
+    """Return the content of JSON lines."""
     if source.size <= max_bytes:
         records = sum(_check_line(line) for line in all_lines(source))
         return Content("jsonl", records)

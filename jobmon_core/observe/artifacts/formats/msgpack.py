@@ -72,7 +72,6 @@ def check_msgpack(source: Source, max_bytes: int) -> Content:
 
 
 def _next_value(data: bytes) -> tuple[int, int]:
-    """Return how many bytes the value at the start of the data takes, and how many values it contains."""
     if not data:
         raise Truncated("ends before its last value")
     kind = _KINDS.get(data[0])

@@ -5,14 +5,11 @@ Formats: apache/parquet-format (README, parquet.thrift), apache/thrift (thrift-c
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, Truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jobmon_core.observe.artifacts.formats.source import Source
 
 MAGIC = b"PAR1"
@@ -23,6 +20,10 @@ _NUM_CHILDREN = 5  # the number of a field of SchemaElement, which only elements
 _MAX_DEPTH = 64
 _MAX_ITEMS = 2**22
 _LAST_NIBBLE = 15
+# the types of Thrift's compact protocol; of the others, values have a fixed size
+_STOP, _BINARY, _MAP, _STRUCT = 0, 8, 11, 12
+_BOOLEANS, _INTEGERS, _LISTS = (1, 2), (4, 5, 6), (9, 10)
+_SIZES = {1: 0, 2: 0, 3: 1, 7: 8, 13: 16}  # true, false, byte, double, UUID
 
 
 def check_parquet(source: Source, max_bytes: int) -> Content:
@@ -37,128 +38,69 @@ def check_parquet(source: Source, max_bytes: int) -> Content:
     if tail[4:] == _ENCRYPTED or length > min(_MAX_FOOTER, max_bytes):
         return Content("parquet", is_sampled=True)
     try:
-        rows, columns = _Thrift(source.read_at(begin, length)).file_metadata()
-    except (IndexError, ValueError):
-        raise Corrupt("has a damaged Parquet footer") from None
-    return Content("parquet", rows, columns, is_sampled=True)
-
-
-class _Type(IntEnum):
-    """The types of Thrift's compact protocol."""
-
-    STOP = 0
-    TRUE = 1
-    FALSE = 2
-    BYTE = 3
-    I16 = 4
-    I32 = 5
-    I64 = 6
-    DOUBLE = 7
-    BINARY = 8
-    LIST = 9
-    SET = 10
-    MAP = 11
-    STRUCT = 12
-    UUID = 13
+        footer = _Thrift(source.read_at(begin, length)).struct()
+        rows, columns = footer[_NUM_ROWS], sum(_NUM_CHILDREN not in each for each in footer[_SCHEMA])
+        if rows >= 0:
+            return Content("parquet", rows, columns, is_sampled=True)
+    except (LookupError, ValueError, TypeError):
+        pass
+    raise Corrupt("has a damaged Parquet footer")
 
 
 class _Thrift:
-    """Reads Thrift values one after the other; raises IndexError or ValueError where they are damaged."""
+    """Reads Thrift values one after the other; raises LookupError or ValueError where they are damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
         self._left = _MAX_ITEMS
 
-    def file_metadata(self) -> tuple[int, int]:
-        """Return the numbers of rows and of columns."""
-        rows, columns = -1, -1
-        for field, kind in self._fields():
-            if field == _NUM_ROWS and kind is _Type.I64:
-                rows = self._zigzag()
-            elif field == _SCHEMA and kind is _Type.LIST:
-                columns = self._leaves()
-            else:
-                self._skip(kind, 0)
-        if rows < 0 or columns < 0:
-            raise ValueError
-        return rows, columns
-
-    def _leaves(self) -> int:
-        """Return how many elements of the schema have no children."""
-        leaves = 0
-        for _ in range(self._list_head()[1]):
-            has_children = False
-            for field, kind in self._fields():
-                has_children |= field == _NUM_CHILDREN
-                self._skip(kind, 0)
-            leaves += not has_children
-        return leaves
-
-    def _fields(self) -> Iterator[tuple[int, _Type]]:
-        """Yield the number and type of each field of a struct; the caller reads its value."""
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the values of a struct by the numbers of their fields."""
+        found: dict[int, Any] = {}
         field = 0
-        while True:
-            head = self._byte()
-            kind = _Type(head & _LAST_NIBBLE)
-            if kind is _Type.STOP:
-                return
+        while (head := self._take(1)[0]) != _STOP:
             field = field + (head >> 4) if head >> 4 else self._zigzag()
-            yield field, kind
+            found[field] = self._value(head & _LAST_NIBBLE, depth)
+        return found
 
-    def _list_head(self) -> tuple[_Type, int]:
-        head = self._byte()
-        count = head >> 4
-        return _Type(head & _LAST_NIBBLE), self._varint() if count == _LAST_NIBBLE else count
-
-    def _skip(self, kind: _Type, depth: int) -> None:
+    def _value(self, kind: int, depth: int) -> object:
         self._left -= 1
         if depth > _MAX_DEPTH or self._left < 0:
             raise ValueError
-        if kind in (_Type.I16, _Type.I32, _Type.I64):
-            self._varint()
-        elif kind is _Type.BINARY:
-            self._advance(self._varint())
-        elif kind is _Type.STRUCT:
-            for _, each in self._fields():
-                self._skip(each, depth + 1)
-        elif kind in (_Type.LIST, _Type.SET):
-            each, count = self._list_head()
-            self._skip_all((each,), count, depth)
-        elif kind is _Type.MAP:
+        if kind in _INTEGERS:
+            return self._zigzag()
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in _LISTS:
+            head = self._take(1)[0]
+            count = head >> 4 if head >> 4 != _LAST_NIBBLE else self._varint()
+            return [self._element(head & _LAST_NIBBLE, depth) for _ in range(count)]
+        if kind == _MAP:
             count = self._varint()
-            kinds = self._byte() if count else 0
-            self._skip_all((_Type(kinds >> 4), _Type(kinds & _LAST_NIBBLE)), count, depth)
-        else:
-            self._advance({_Type.BYTE: 1, _Type.DOUBLE: 8, _Type.UUID: 16}.get(kind, 0))
+            kinds = self._take(1)[0] if count else 0
+            pair = kinds >> 4, kinds & _LAST_NIBBLE
+            return [self._element(each, depth) for _ in range(count) for each in pair]
+        return self._take(self._varint() if kind == _BINARY else _SIZES[kind])
 
-    def _skip_all(self, kinds: tuple[_Type, ...], count: int, depth: int) -> None:
-        for _ in range(count):
-            for kind in kinds:
-                if kind in (_Type.TRUE, _Type.FALSE):  # outside of a struct, a boolean takes a byte
-                    self._skip(_Type.BYTE, depth + 1)
-                else:
-                    self._skip(kind, depth + 1)
+    def _element(self, kind: int, depth: int) -> object:
+        """Return a value in a list or map; there, a boolean takes a byte."""
+        return self._take(1) if kind in _BOOLEANS else self._value(kind, depth + 1)
 
-    def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
-
-    def _advance(self, count: int) -> None:
+    def _take(self, count: int) -> bytes:
         self._at += count
         if self._at > len(self._data):
             raise IndexError
+        return self._data[self._at - count : self._at]
 
     def _varint(self) -> int:
-        value, shift = 0, 0
-        while True:
-            byte = self._byte()
+        value = 0
+        for shift in range(0, 64, 7):
+            byte = self._take(1)[0]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:  # noqa: PLR2004 - the top bit says that another byte follows
                 return value
-            shift += 7
-            if shift > 63:  # noqa: PLR2004 - more bits than the largest number has
-                raise ValueError
+        raise ValueError
 
     def _zigzag(self) -> int:
         value = self._varint()

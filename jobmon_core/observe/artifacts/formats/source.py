@@ -63,10 +63,7 @@ class Corrupt(Damaged):
 
 
 class NotChecked(Exception):
-    """A file that jobmon cannot judge, e.g. of an unknown format.
-
-    The text completes a sentence that starts with its path.
-    """
+    """A file that jobmon cannot judge, e.g. of an unknown format."""
 
 
 def pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:
@@ -80,11 +77,7 @@ def pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:
 
 
 def number_at(data: bytes, offset: int, length: int) -> int:
-    """Return an unsigned little-endian number.
-
-    Raises:
-        Truncated: the data end before it.
-    """
+    """Return an unsigned little-endian number."""
     piece = data[offset : offset + length]
     if len(piece) < length:
         raise Truncated("ends inside its header")

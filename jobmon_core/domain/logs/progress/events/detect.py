@@ -49,11 +49,7 @@ class Observation:
 
 
 def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
-    """Compare an observation with the problems known so far.
-
-    Returns:
-        The problems to pass with the next observation, and the new events.
-    """
+    """Compare an observation with the problems known so far."""
     samples = seen.history.samples
     if not samples:
         return previous, ()
@@ -254,7 +250,7 @@ def _pace(seconds: float, unit: str) -> str:
 
 
 def is_not_finite(values: Sequence[float], newest: int) -> bool:
-    """Return whether each of the ``newest`` values is nan or infinite; False with fewer values."""
+    """Whether each of the ``newest`` values is nan or infinite; False with fewer values."""
     return len(values) >= newest and not any(map(math.isfinite, values[-newest:]))
 
 
@@ -272,7 +268,7 @@ def bound_exceeded(values: Sequence[float]) -> float | None:
 
 
 def is_below(values: Sequence[float], bound: float | None) -> bool:
-    """Return whether the newest values are finite and, in the median, not above ``bound``."""
+    """Whether the newest values are finite and, in the median, not above ``bound``."""
     newest = values[-_NEWEST:]
     return all(map(math.isfinite, newest)) and (bound is None or not newest or median(newest) <= bound)
 
@@ -321,7 +317,6 @@ def _is_under_way(curve: Curve, total: float | None) -> bool:
 
 
 def _window(curve: Curve, history: History) -> float:
-    """Return the units of the newest stretch."""
     pauses_s = max(_LONGEST_PAUSES * history.longest_pause_s, _USUAL_PAUSES * history.median_pause_s)
     window_s = max(_WINDOW * curve.span_s, pauses_s, _LEAST_S)
     return curve.units[-1] - curve.units_at(curve.times_s[-1] - window_s)

@@ -114,7 +114,6 @@ def error_events(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tup
 
 
 def _suspect(watch: ErrorWatch, seen: SearchResult) -> Suspect | None:
-    """Return the failure that may have to be reported; None if there is none, or the program goes on."""
     found = seen.found if seen.found and _is_new(seen.found, watch) else None
     before = watch.suspect
     if before and _is_survived(before, seen):
@@ -136,7 +135,6 @@ def _new_suspect(failure: Failure, seen: SearchResult) -> Suspect:
 
 
 def _is_new(failure: Failure, watch: ErrorWatch) -> bool:
-    """Whether a failure is of a kind that was not reported, and no consequence of one that was."""
     if any(each.subject == failure.event.subject for each in watch.reported):
         return False
     return not (failure.may_be_consequence and any(not each.is_over for each in watch.reported))

@@ -110,7 +110,6 @@ def _innermost(candidates: list[Track]) -> Track:
 
 
 def _is_before_in_cycle(track: Track, bar: Track) -> bool:
-    """Whether ``track`` and ``bar`` take turns, and ``track`` comes first in each epoch."""
     are_alike = track.is_bar and bar.is_bar and (track.format, track.label) == (bar.format, bar.label)
     if not are_alike or track.total in (None, bar.total) or not track.is_nearly_full:
         return False
@@ -144,7 +143,6 @@ def _beside_own(own: list[Track], counting: list[Track]) -> list[Track]:
 
 
 def _counting(tracks: list[Track]) -> list[Track]:
-    """Return the tracks of one role that count, rather than mention a number."""
     counting = [track for track in tracks if not _is_lone_mention(track)]
     if not counting:
         # a single line may be the first of a count; about evaluations or loading, only if it has a total
@@ -155,7 +153,6 @@ def _counting(tracks: list[Track]) -> list[Track]:
 
 
 def _is_preparation(bar: Track, others: list[Track]) -> bool:
-    """Whether a bar was full within a minute, before a fallback counter began to move."""
     if not (bar.is_bar and bar.is_full and bar.elapsed_s is not None and bar.elapsed_s < _MIN_ELAPSED_S):
         return False
     return any(each.fallback and each.first_seen > bar.last_seen and each.updates > 1 for each in others)
@@ -177,7 +174,6 @@ def _has_just_begun(track: Track) -> bool:
 
 
 def _outer(candidates: list[Track], inner: Track) -> Track | None:
-    """Return the first counter that ``inner`` may be a part of, if possible one with a total."""
     started_before = [track for track in candidates if track.first_seen < inner.first_seen]
     containing = [
         track
@@ -189,7 +185,6 @@ def _outer(candidates: list[Track], inner: Track) -> Track | None:
 
 
 def _contains(outer: Track, inner: Track) -> bool:
-    """Whether ``inner`` may be a part of ``outer``, which started before it and is still in use."""
     if outer.is_epoch_line:
         return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
     if outer.is_finished or outer.total is None or _is_next_phase(inner, outer):
@@ -204,7 +199,6 @@ def _contains(outer: Track, inner: Track) -> bool:
 
 
 def _has_begun_with(outer: Track, inner: Track) -> bool:
-    """Whether a counter that has not moved yet may be at its start, with ``inner`` as its first part."""
     is_at_start = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
     # a bar with the same total is the same bar, which got its label later
     return is_at_start and inner.epoch is None and outer.total != inner.total
@@ -217,7 +211,6 @@ def _is_next_phase(track: Track, before: Track) -> bool:
 
 
 def _with_total(candidates: list[Track], inner: Track) -> Track | None:
-    """Return a counter in use whose total is known, if ``inner`` has none."""
     if inner.total is not None or inner.epochs is not None:
         return None
     found = [
@@ -229,7 +222,6 @@ def _with_total(candidates: list[Track], inner: Track) -> Track | None:
 
 
 def _are_same_counter(one: Track, other: Track) -> bool:
-    """Whether two tracks are the same counter, as different processes show it."""
     return (one.format, one.label, one.total) == (other.format, other.label, other.total)
 
 
@@ -243,7 +235,6 @@ def is_part_before(track: Track, job: Track) -> bool:
 
 
 def _is_earlier_part(track: Track, job: Track) -> bool:
-    """Whether ``track`` is a full bar of an earlier part of the same work."""
     if not is_part_before(track, job) or track.total == job.total:
         return False
     if (track.format, track.label) != (job.format, job.label):
@@ -270,10 +261,7 @@ _NEAR, _APART = (
 
 
 def contradiction(job: Track, progress: Progress, others: Sequence[Track]) -> tuple[str, ...]:
-    """Return what ``job`` and one that contradicts it count, e.g. ``120 of 640 steps``; empty without any.
-
-    ``progress`` is that by ``job`` alone.
-    """
+    """Return what ``job`` and one that contradicts it count, e.g. ``120 of 640 steps``; empty without any."""
     share = progress.fraction
     if share is None or progress.total != job.total or job.epoch is not None or job.rounds:
         return ()
@@ -300,7 +288,6 @@ def _is_in_another_epoch(job: Track, other: Track, share: float) -> bool:
 
 
 def _runs_beside(job: Track, other: Track) -> bool:
-    """Whether both counters moved on at the same time, neither of them as a part of the other."""
     both = (job, other)
     if any(track.total is None or track.is_full or track.rounds or track.epoch is not None for track in both):
         return False

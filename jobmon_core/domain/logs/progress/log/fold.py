@@ -91,7 +91,6 @@ class _Fold:
         self._noted = replace(self._noted, **changes)  # type: ignore[arg-type] # the names are those of fields
 
     def _measure(self, reading: Reading) -> None:
-        """Note the metrics of a reading."""
         found = {name: value for name in _OF_TRAINING if (value := getattr(reading, name)) is not None}
         if reading.metrics:
             metrics = dict(self._noted.metrics)

@@ -73,7 +73,6 @@ def _rate(chosen: ChosenCounters, progress: Progress, state: LogState) -> float 
 
 
 def _nested(chosen: ChosenCounters, state: LogState) -> Progress | None:
-    """Return the progress by epochs and a counter within each; None if there are no such two."""
     if chosen.job.is_epoch_line and chosen.inner.total is not None and is_per_epoch(chosen.inner):
         return _combined(chosen, state)
     if chosen.job.is_bar and chosen.job.unit == "epoch":
@@ -88,7 +87,6 @@ def _is_bar_within(track: Track, epochs: Track) -> bool:
 
 
 def _of_two_bars(epochs: Track, inner: Track) -> Progress:
-    """Return the progress by a bar of epochs, and one of the batches of each epoch."""
     per_epoch = inner.total or 0.0
     # once the bar of epochs moves, it counts the ended epoch; a reprint of it, e.g. with a loss, does not
     has_ended = inner.is_full and (epochs.last_change or epochs.last_seen) > inner.last_seen
@@ -105,7 +103,6 @@ def _of_two_bars(epochs: Track, inner: Track) -> Progress:
 
 
 def _combined(chosen: ChosenCounters, state: LogState) -> Progress:
-    """Return the progress by epoch lines and a counter within each epoch."""
     # after the last epoch, an evaluation may show a bar of the same kind
     same = [
         track
@@ -118,7 +115,6 @@ def _combined(chosen: ChosenCounters, state: LogState) -> Progress:
 
 
 def _within(epoch_line: Track, inner: Track) -> Track:
-    """Return a counter with the epoch that another line shows."""
     return inner._replace(
         epoch=epoch_line.epoch,
         epochs=epoch_line.epochs,
@@ -129,7 +125,6 @@ def _within(epoch_line: Track, inner: Track) -> Track:
 
 
 def _single(chosen: ChosenCounters, state: LogState) -> Progress:
-    """Return the progress by one counter, with the epochs that it or other lines show."""
     track = chosen.job
     of_batches = chosen.batches if chosen.batches and chosen.batches.epoch is not None else None
     latest = max((each for each in state.tracks if each.is_epoch_line), key=LAST_SEEN, default=of_batches)
@@ -181,7 +176,6 @@ def _is_just_ended(track: Track, epoch_line: Track) -> bool:
 
 
 def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progress:
-    """Return the progress by lines about ended epochs and a counter within each epoch."""
     is_between = _is_just_ended(track, epoch_line)
     # the lines may come later than the counts, and a resumed job begins with a later epoch
     ended = max((epoch_line.epoch or 0.0) + epoch_line.counts_from_zero, track.rounds + is_between)
@@ -227,7 +221,6 @@ def _epochs_of(track: Track, state: LogState) -> float | None:
 
 
 def _of_epochs(track: Track, state: LogState) -> Progress:
-    """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
     epoch, per_epoch = track.epoch or 0.0, track.total or track.units_per_epoch
     passed = max(0.0, epoch if track.counts_from_zero else epoch - 1)
     common = Progress(epoch=track.epoch, epochs=_epochs_of(track, state), rate_per_s=track.rate_per_s)
@@ -244,7 +237,6 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
 
 
 def _of_units(track: Track, state: LogState, progress: Progress, per_epoch: float | None) -> Progress:
-    """Return the progress with its total, by the units of an epoch, else as announced."""
     current, epochs, total = progress.current, progress.epochs, None
     announced = state.totals.get("step")
     if epochs is None and track.whole_eta and per_epoch and track.rate_per_s and track.remaining_s:
