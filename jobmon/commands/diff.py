@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, open_context
 from jobmon.commands.results import print_result
-from jobmon.views.runs import diff_json, diff_lines
+from jobmon.views.restarts import diff_json, diff_lines
 from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
 
 if TYPE_CHECKING:

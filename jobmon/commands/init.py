@@ -13,7 +13,7 @@ from jobmon.cli import main
 from jobmon.commands.common import jobmon_command, open_context, stdout_console
 from jobmon.commands.results import print_lines
 from jobmon.errors import interrupted, say
-from jobmon.views.terminal import has_unicode
+from jobmon.views.console import has_unicode
 from jobmon.views.text_width import fill
 from jobmon_core.app import setup
 from jobmon_core.app.autostart import Autostart
@@ -247,7 +247,7 @@ def _columns() -> int:
 def _connect_phone(ctx: Context) -> int:
     """Make the topic, unless there is one, show it, and send examples; return the exit code."""
     from jobmon.commands.test_alerts import send_samples
-    from jobmon.views.qr_code import qr_lines
+    from jobmon.views.console import qr_lines
     from jobmon_core.app.channels.phone import CHANNEL, set_up_phone
 
     console = stdout_console()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
 from jobmon.errors import say
+from jobmon.views.console import OutputScreen
 from jobmon.views.model import age, pending_reason
-from jobmon.views.output import OutputScreen
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import UsageError, say
+from jobmon.views.console import has_unicode
 from jobmon.views.report.facts import report_json
 from jobmon.views.report.text import WIDTH, report_lines
-from jobmon.views.terminal import has_unicode
 from jobmon.views.top.drawing import ASCII, UNICODE
 from jobmon_core.app.jobs.find import STDIN as STDOUT  # - is either, as usual
 from jobmon_core.app.jobs.report import collect_report, write_report

@@ -7,7 +7,7 @@ import sys
 
 from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, require_terminal, stdout_console
 from jobmon.errors import say
-from jobmon.views.runs import rerun_lines
+from jobmon.views.restarts import rerun_lines
 from jobmon_core.app.runs.recorded import in_recorded_folder
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.app.submit import SubmitJob

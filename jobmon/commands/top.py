@@ -60,7 +60,7 @@ def show_screen(
 
     Without a terminal, or with ``once``, print it once and return False.
     """
-    from jobmon.views.terminal import has_unicode, is_capable
+    from jobmon.views.console import has_unicode, is_capable
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
     from jobmon_core.app.live.jobs import LiveJobs, refresh_s

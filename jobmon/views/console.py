@@ -1,12 +1,22 @@
-"""Format lines for a terminal, which has a width and colours, or for a file, which has neither."""
+"""Lines for a terminal, which has a width and colours, or for a file, which has neither."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import locale
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from jobmon.views.text_width import sentences, text_width, truncated, wrap, wrap_unbroken
 from jobmon_core.domain.visible_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.app.jobs.output import OutputText
+
 
 _MIN_WIDTH = 20
 _RESET = "\x1b[0m"
@@ -93,3 +103,113 @@ class Console:
     @property
     def _columns(self) -> int:
         return max(self.width, _MIN_WIDTH)
+
+
+# terminals whose font lacks the characters of bars and sparklines
+_LIMITED = ("linux", "vt", "ansi", "cons", "sun")
+
+
+def is_capable(environment: Mapping[str, str]) -> bool:
+    """Whether stdin and stdout are a terminal on which text can be placed."""
+    if environment.get("TERM", "") in ("", "dumb") or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    try:
+        import curses
+    except ImportError:  # a Python that was built without it
+        return False
+    try:
+        curses.setupterm()
+    except curses.error:  # the terminal is not known here
+        return False
+    return curses.tigetstr("cup") is not None
+
+
+def has_unicode(environment: Mapping[str, str]) -> bool:
+    """Set the process's locale; return whether it is UTF-8, and the terminal's font presumably complete."""
+    with suppress(locale.Error):  # it is not installed: the one that Python started with stays
+        locale.setlocale(locale.LC_ALL, "")
+    is_utf8 = locale.nl_langinfo(locale.CODESET).replace("-", "").upper() == "UTF8"
+    return is_utf8 and not environment.get("TERM", "").startswith(_LIMITED)
+
+
+_ERASE_LINE = "\r\x1b[K"
+
+
+@dataclass(slots=True)
+class OutputScreen:
+    """Turns pieces of several files into text.
+
+    With ``has_headers``, a header as in ``tail`` goes before each piece that does not continue the same file.
+    """
+
+    console: Console
+    has_headers: bool
+    _shown: str = field(default="", init=False)  # the file of the latest piece
+    _unfinished: dict[str, str] = field(default_factory=dict, init=False)  # by file
+    _ends_unfinished: bool = field(default=False, init=False)  # whether the text so far ends within a line
+
+    def text(self, piece: OutputText) -> str:
+        """Return the text to write for the next piece; on a terminal, this includes an unfinished line."""
+        body = [one_line(line.expandtabs()) for line in piece.lines]
+        if piece.problem and self.has_headers:
+            body.append(f"({piece.problem})")
+        unfinished = ""
+        if self.console.width:
+            unfinished = one_line(piece.unfinished.expandtabs())
+        if not body and unfinished in ("", self._unfinished.get(piece.path)):
+            return ""
+        start = ""
+        if self._ends_unfinished:
+            start = _ERASE_LINE
+        self._unfinished[piece.path] = unfinished
+        self._ends_unfinished = bool(unfinished)
+        header = self._header(piece.path)
+        return start + "".join(f"{line}\n" for line in (*header, *body)) + self.console.line(unfinished)
+
+    def end(self) -> str:
+        """Return the newline that ends an unfinished line; empty if there is none."""
+        if self._ends_unfinished:
+            return "\n"
+        return ""
+
+    def _header(self, path: str) -> list[str]:
+        if not self.has_headers or path == self._shown:
+            return []
+        header = self.console.styled(f"==> {one_line(path)} <==", Style.BOLD)
+        lines = [header]
+        if self._shown:
+            lines = ["", header]
+        self._shown = path
+        return lines
+
+
+_BORDER = 4  # modules; ISO/IEC 18004 asks for a quiet zone of four
+# (upper module is dark, lower module is dark) -> the character that draws the light ones on a dark terminal
+_HALVES = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
+_BLACK_AND_WHITE, _NORMAL = "\x1b[97;40m", "\x1b[0m"  # bright white on black, whatever the user's colours
+
+
+def qr_lines(text: str, *, colour: bool = False, ascii_only: bool = False) -> list[str]:
+    """Return the QR code of a short text; empty if the library for it (segno) is not installed.
+
+    With ``colour``, the code is white on black in every terminal; without, it needs a dark one. With
+    ``ascii_only``, it is twice as large. The code of 50 characters is 37 columns wide, or 74.
+    """
+    try:
+        import segno
+    except ImportError:
+        return []
+    rows = [[bool(module) for module in row] for row in segno.make(text, error="l", micro=False).matrix]
+    size = len(rows) + 2 * _BORDER
+    light = [False] * size
+    padded = [light] * _BORDER
+    padded += [[False] * _BORDER + row + [False] * _BORDER for row in rows]
+    padded += [light] * _BORDER
+    if ascii_only:
+        lines = ["".join("  " if dark else "##" for dark in row) for row in padded]
+    else:
+        if size % 2:
+            padded.append(light)
+        pairs = zip(padded[::2], padded[1::2], strict=True)
+        lines = ["".join(_HALVES[both] for both in zip(upper, lower, strict=True)) for upper, lower in pairs]
+    return [f"{_BLACK_AND_WHITE}{line}{_NORMAL}" for line in lines] if colour else lines

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from jobmon.views.checkpoints import checkpoint_lines
+from jobmon.views.artifacts import checkpoint_lines
 from jobmon.views.console import Console
 from jobmon_core.app.artifacts.verify import CheckpointList
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints

@@ -1,3 +1,5 @@
+"""The rows of `jobmon show` about a job's settings."""
+
 from __future__ import annotations
 
 import os
@@ -6,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.console import Console
-from jobmon.views.details import detail_lines
+from jobmon.views.details import detail_lines, settings_rows
 from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_settings import Done, JobSettings
 from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, StateChange, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line
+from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
@@ -391,3 +395,33 @@ def test_a_success_that_is_not_complete_says_how_far_it_came_and_what_to_do() ->
 def test_a_failed_task_of_a_running_array_says_when_it_is_analysed() -> None:
     array = replace(job_of(failed("3")), array_indices="3-4", pending_indices="4")
     assert "`jobmon diagnose 12_3`" in " ".join(shown(array).split())
+
+
+def test_every_setting_is_shown_with_what_it_does() -> None:
+    settings = JobSettings(
+        source="/w/jobmon.yaml",
+        launch_timeout_s=300.0,
+        stall_timeout_s=600.0,
+        slowdown_percent=30.0,
+        min_growth_bytes=1024.0,
+        done=Done(marker="/w/DONE", log="finished"),
+        stacks_on_stall=True,
+        no_agent=True,
+        thresholds=Thresholds(idle_s=60.0),
+    )
+    source, text = settings_rows(settings)
+    assert source == "/w/jobmon.yaml"
+    assert text.split(", ") == [
+        "launch timeout 5m",
+        "stall timeout 10m",
+        "slowdown warning at -30%",
+        "minimum output growth 1.0 KiB per check",
+        "done marker /w/DONE and log /finished/",
+        "stacks on stall",
+        "no agent",
+        "custom thresholds",
+    ]
+
+
+def test_no_agent_is_shown_although_it_is_the_only_setting() -> None:
+    assert list(settings_rows(JobSettings(no_agent=True))) == ["no agent"]

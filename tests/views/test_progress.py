@@ -1,15 +1,25 @@
-"""How `jobmon progress` says how far a program is."""
+"""How `jobmon progress` says how far a program is, and when it will end."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+
+import pytest
 
 from jobmon.views.console import Console
 from jobmon.views.model import clock
-from jobmon.views.progress import progress_line, progress_lines
+from jobmon.views.progress import ending, eta, progress_line, progress_lines, remaining
+from jobmon.views.running import job_progress
+from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.jobs.progress import ProgressReport
+from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
+from jobmon_core.domain.logs.progress.figures import loss, percentage, units
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress
-from tests.support.job_records import NOW_S
+from jobmon_core.lifecycle.health import Health
+from tests.support.job_records import NOW_S, job_of, status_of
+from tests.support.live_jobs import progress_of, running_task
 
 PROGRESS = Progress(86, 400, "step", loss=1.075)
 ESTIMATE = Estimate(1.0, 1.0, 314.0, 300.0, 330.0, Confidence.MEDIUM)
@@ -41,3 +51,78 @@ def test_a_followed_log_without_an_estimate_says_why() -> None:
 
 def test_the_speed_is_measured_if_the_log_prints_none() -> None:
     assert "  loss 1.075   1.0 steps/s" in progress_lines(REPORT, PROGRESS, NOW_S, Console(80))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.34512, "0.3451"),
+        (1.2e-6, "1.2e-06"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+        (12345.6, "1.2e+04"),
+        (None, ""),
+    ],
+)
+def test_a_loss_is_short(value: float | None, text: str) -> None:
+    assert loss(value) == text
+
+
+def test_a_share_is_whole_only_at_the_end() -> None:
+    assert [percentage(each) for each in (0.0, 0.673, 0.99996, 1.0)] == ["0.0%", "67.3%", "99.9%", "100%"]
+
+
+def test_what_is_finished_is_counted_in_its_unit() -> None:
+    assert units(Progress(67_300, 100_000, "step")) == "67,300/100,000 steps"
+    assert units(Progress(67_300, None, "item")) == "67,300 items"
+    assert units(Progress(1, None, "epoch")) == "1 epoch"
+    assert units(Progress(1, 5, "epoch")) == "1/5 epochs"
+
+
+def live(estimate: Estimate, progress: Progress | None) -> LiveTask:
+    task = next(live_tasks(status_of(job_of(running_task())), JobProgress(), NOW_S))
+    return replace(task, estimate=estimate, progress=FollowedTask(progress))
+
+
+def test_the_remaining_time_has_a_range() -> None:
+    task = live(Estimate(1.0, 1.0, 4500.0, 4200.0, 4700.0, confidence=Confidence.HIGH), Progress(1, 2))
+    assert remaining(task, UNICODE) == "1h 15m ±5m"
+    assert remaining(task, UNICODE, with_range=False) == "1h 15m"
+    assert ending(task, NOW_S, UNICODE).startswith("1h 15m ±5m (")
+    assert ending(task, NOW_S, UNICODE).endswith("), high confidence")
+
+
+def test_what_is_not_known_is_not_guessed() -> None:
+    assert remaining(live(Estimate(), Progress(1, 2)), UNICODE) == "estimating"
+    assert remaining(live(Estimate(), Progress(1)), UNICODE) == "no total"
+    assert remaining(live(Estimate(), None), UNICODE) == ""
+    assert ending(live(Estimate(), Progress(1)), NOW_S, UNICODE) == "not known, since the log names no total"
+
+
+def test_nobody_knows_the_end_of_a_program_that_makes_no_progress_for_unusually_long() -> None:
+    status, later_s = status_of(job_of(running_task())), NOW_S + 150
+    progress = JobProgress(tasks={"": progress_of(480.0, 1000.0)})
+    assert "left" in job_progress(status, progress, NOW_S)
+    assert job_progress(status, progress, later_s) == "48.0%, no progress for 2m 30s"
+    (task,) = live_tasks(status, progress, later_s)
+    assert eta(task, later_s) == "not known: no progress for 2m 30s"
+    assert remaining(task, UNICODE) == "paused 2m 30s"
+    assert ending(task, later_s, UNICODE) == "not known, since there was no progress for 2m 30s"
+
+
+def test_without_a_monitor_nothing_is_known_about_pauses() -> None:
+    status = status_of(job_of(running_task()), Health.DEAD)
+    progress = JobProgress(tasks={"": progress_of(480.0, 1000.0)})
+    assert job_progress(status, progress, NOW_S + 150) == "48.0%"
+    (task,) = live_tasks(status, progress, NOW_S + 150)
+    assert remaining(task, UNICODE) == "not watched"
+
+
+def test_a_program_that_has_done_all_its_steps_may_still_run() -> None:
+    task = live(Estimate(1.0, 1.0, 0.0, 0.0, 90.0), Progress(2, 2))
+    assert eta(task, NOW_S) == remaining(task, UNICODE) == ending(task, NOW_S, UNICODE) == "not ended yet"
+    status = status_of(job_of(running_task()))
+    assert (
+        job_progress(status, JobProgress(tasks={"": progress_of(100.0, 100.0)}), NOW_S)
+        == "100%, not ended yet"
+    )

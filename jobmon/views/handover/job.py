@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_text, stamp, state
 from jobmon.views.running import job_progress
-from jobmon.views.task_summary import unwatched_note
+from jobmon.views.tasks import unwatched_note
 from jobmon_core.app.jobs.find import Group, group_of
 from jobmon_core.app.jobs.overview import in_order, may_still_run
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local

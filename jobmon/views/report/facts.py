@@ -6,12 +6,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
-from jobmon.views.figures import eta
 from jobmon.views.model import by_interest, clock, span, state_counts, task_state
+from jobmon.views.progress import eta
 from jobmon.views.record import fields
 from jobmon.views.restarts import lineage_text
+from jobmon.views.tasks import time_rows
 from jobmon.views.telemetry import figures
-from jobmon.views.times import time_rows
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json

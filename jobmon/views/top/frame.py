@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.figures import WILL_TIME_OUT
 from jobmon.views.model import clock
+from jobmon.views.progress import WILL_TIME_OUT
 from jobmon.views.text_width import text_width, wrap
-from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, text_line
-from jobmon.views.top.job_list import list_lines
+from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, log_lines, text_line
+from jobmon.views.top.job_list import LETTERS, NO_MONITOR, OLD_DATA, list_lines
 from jobmon.views.top.job_page import JobPage
-from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
-from jobmon.views.top.sections import log_lines
 from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.live.jobs import dated

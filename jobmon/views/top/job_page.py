@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import FILES_SHOWN, checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style
-from jobmon.views.figures import ending, progress_age, remaining, workers_count
 from jobmon.views.model import clock, run_time_s, span
+from jobmon.views.progress import ending, progress_age, remaining, workers_count
 from jobmon.views.running import launch_label, launch_lines
 from jobmon.views.telemetry.figures import (
     cpu_text,
@@ -19,9 +19,23 @@ from jobmon.views.telemetry.figures import (
     workers_text,
 )
 from jobmon.views.text_width import text_width
-from jobmon.views.top.drawing import UNICODE, Span, bar, fitted, line_width, sparkline, text_line, throughput
-from jobmon.views.top.rows import LETTERS, note, rate_per_s
-from jobmon.views.top.sections import Section, end_of, log_lines, section_lines, shows_what_is_wanted, titled
+from jobmon.views.top.drawing import (
+    UNICODE,
+    Section,
+    Span,
+    bar,
+    end_of,
+    fitted,
+    line_width,
+    log_lines,
+    section_lines,
+    shows_what_is_wanted,
+    sparkline,
+    text_line,
+    throughput,
+    titled,
+)
+from jobmon.views.top.job_list import LETTERS, note, rate_per_s
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.find import Group

@@ -20,8 +20,7 @@ from jobmon.views.telemetry.figures import (
     temperature,
     worker_name,
 )
-from jobmon.views.top.drawing import Column, Span, bar, table
-from jobmon.views.top.sections import Section, titled
+from jobmon.views.top.drawing import Column, Section, Span, bar, table, titled
 from jobmon.views.top.worker_lines import (
     log_speed,
     logs_by_rank,

@@ -9,7 +9,7 @@ from jobmon.views.console import Style
 from jobmon.views.model import age
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar
-from jobmon.views.top.rows import note, rate_per_s
+from jobmon.views.top.job_list import note, rate_per_s
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.domain.humanize import rate
 from jobmon_core.domain.logs.progress.figures import percentage, units

@@ -6,9 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon.views.console import Style
 from jobmon.views.text_width import text_width
-from jobmon.views.top.drawing import ASCII, UNICODE, bar, in_ascii, sparkline, throughput
+from jobmon.views.top.drawing import (
+    ASCII,
+    UNICODE,
+    Column,
+    Line,
+    Section,
+    Span,
+    bar,
+    in_ascii,
+    section_lines,
+    sparkline,
+    table,
+    text_line,
+    throughput,
+    titled,
+)
 from jobmon_core.domain.logs.progress.model import History, Sample
+from tests.support.styled_lines import as_text
 
 
 @pytest.mark.parametrize(
@@ -62,3 +79,70 @@ def test_no_history_breaks_the_throughput(points: list[tuple[float, float]], wid
 def test_ascii_keeps_the_width(text: str) -> None:
     assert in_ascii(text).isascii()
     assert text_width(in_ascii(text)) == text_width(text)
+
+
+def column(header: str, *texts: str, importance: int = 0, is_right_aligned: bool = False) -> Column:
+    return Column(header, [Span(text) for text in texts], importance, is_right_aligned)
+
+
+COLUMNS = (
+    column("", "0", "10"),
+    column("UTIL", "92%", "1%", importance=3, is_right_aligned=True),
+    column("NETWORK", "in 1.2 MiB/s", "", importance=1),
+    column("POWER", "", "", importance=9),
+    column("NOTE", "", "学習", importance=2),
+)
+
+
+def test_cells_are_aligned_and_empty_columns_left_out() -> None:
+    found = table("GPUs", COLUMNS, 80)
+    assert as_text([found.header, *found.rows]) == [
+        "GPUs  UTIL  NETWORK       NOTE",
+        "  0    92%  in 1.2 MiB/s",
+        "  10    1%                学習",
+    ]
+    assert found.header[0].style is Style.BOLD
+
+
+def test_the_least_important_columns_make_room_for_the_others() -> None:
+    assert as_text([table("GPUs", COLUMNS, 29).header]) == ["GPUs  UTIL  NOTE"]
+    assert as_text([table("GPUs", COLUMNS, 12).header]) == ["GPUs  UTIL"]
+    assert as_text(table("GPUs", COLUMNS, 1).rows) == ["  0", "  10"]
+
+
+def test_without_rows_there_is_no_table() -> None:
+    assert table("GPUs", [column("")], 80) == ((), [])
+
+
+def rows(number: int) -> list[Line]:
+    return [text_line(f"  row {each}") for each in range(number)]
+
+
+def test_sections_keep_their_order_and_those_of_low_rank_get_room_first() -> None:
+    sections = [titled("Outputs", rows(5), 2), titled("Events", rows(5), 1), titled("Tasks", [], 0)]
+    assert as_text(section_lines(sections, 4)) == ["Events", "  row 0", "  row 1", "  and 3 more"]
+    assert as_text(section_lines(sections, 8)) == [
+        "Outputs",
+        "  row 0",
+        "  row 1",
+        "  and 3 more",
+        "Events",
+        "  row 0",
+        "  row 1",
+        "  and 3 more",
+    ]
+    assert len(section_lines(sections, 40)) == 12
+    assert section_lines(sections, 2) == []
+    assert section_lines(sections, -3) == []
+
+
+def test_a_single_row_is_shown_with_its_title() -> None:
+    assert as_text(section_lines([titled("Nodes", rows(1), 0)], 2)) == ["Nodes", "  row 0"]
+
+
+def test_of_rows_in_a_fixed_order_those_that_stand_out_stay() -> None:
+    found = rows(6)
+    found[4] = (Span("  row 4  "), Span("idle", Style.ATTENTION))
+    found[1] = (Span("  row 1  "), Span("    ", Style.ATTENTION))
+    section = Section(text_line("GPUs"), found, 0, is_by_importance=False)
+    assert as_text(section_lines([section], 4)) == ["GPUs", "  row 0", "  row 4  idle", "  and 4 more"]

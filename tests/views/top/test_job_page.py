@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon.views.console import Style
+from jobmon.views.top.drawing import log_lines
 from jobmon.views.top.job_page import JobPage
-from jobmon.views.top.sections import log_lines
 from jobmon_core.app.jobs.find import Group
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.live.log_errors import ErrorLine
